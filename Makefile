@@ -1,0 +1,50 @@
+# One command for each chore, the same for people and CI.
+# Needs Python 3.11+ and make; everything else comes from the package registry into .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test check fmt bench eval lock clean
+
+help: ## Print this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+install: $(STAMP) ## Create .venv and install the locked dependencies
+
+$(STAMP): requirements.lock installer.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ibid needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r installer.lock
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock installer.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: install ## Start Ibid on http://127.0.0.1:8000 with every store embedded
+	@exec $(BIN)/ibid serve
+
+test: install ## Run the whole test suite against real embedded stores
+	@$(BIN)/python -m pytest
+
+check: install ## Format, lint, types and import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fmt: install ## Format the code and mend what the linter can
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: install ## Measure speed, in ratios to a floor of the same run
+	@$(BIN)/python -m bench
+
+eval: install ## Measure retrieval quality; DATA=folder of questions and files
+	@$(BIN)/python -m bench.quality $(DATA)
+
+lock: install ## Resolve the dependencies anew and pin them with hashes
+	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --universal --extra dev pyproject.toml -o requirements.lock
+
+clean: ## Remove the virtual environment and caches, never your data
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

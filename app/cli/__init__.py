@@ -1,0 +1,1 @@
+"""`ibid`: the command line. One small file a command group."""

@@ -1,0 +1,72 @@
+"""An answer as it is kept: what was said, from what, how it ended and how long each part took."""
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from app.domain.trace import Trace
+
+
+class Finish(StrEnum):
+    """How an answer ended (`finish_reason`)."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the model's server counted them, or as we did where it does not say."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A packed passage as a reply names it."""
+
+    label: str
+    source: str
+    id: str
+    title: str
+    page: int | None
+    page_end: int | None
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of any endpoint."""
+
+    id: str
+    endpoint: str
+    question: str
+    text: str
+    model: str
+    finish: Finish | None
+    """None while it runs, or if it ended in an error."""
+    citations: tuple[Citation, ...]
+    cited: tuple[str, ...]
+    unknown: tuple[str, ...]
+    prompt_sha256: str
+    trace: Trace
+    usage: Usage
+    created_at: datetime
+    timings: Mapping[str, int] = field(default_factory=dict)
+    """Milliseconds by stage."""
+
+
+def new_id() -> str:
+    """A UUIDv7 (RFC 9562 §5.7): sorts by time, so that pages of answers and documents do too."""
+    stamp = time.time_ns() // 1_000_000
+    noise = int.from_bytes(os.urandom(10), "big")
+    value = (
+        (stamp << 80) | (0x7 << 76) | ((noise >> 62 & 0xFFF) << 64) | (0b10 << 62) | (noise & (1 << 62) - 1)
+    )
+    return str(uuid.UUID(int=value))

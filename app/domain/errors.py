@@ -1,0 +1,165 @@
+"""Everything that can go wrong, as one tree. Vendors' errors are turned into these at the edge.
+
+    IbidError                     a problem with a slug, a title and an HTTP status
+    ├── BadInput         4xx      the caller can mend it
+    ├── Refused          401/403  who asks, or what for
+    ├── Missing          404      not there, or not the asker's
+    ├── Conflict         409
+    ├── Unavailable      503      a store that this request cannot do without is down
+    ├── ModelError       502-504  the chat model, before or during its answer
+    └── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
+
+Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.
+"""
+
+from typing import ClassVar
+
+
+class IbidError(Exception):
+    """A problem as RFC 9457 tells it. `detail` is for the reader; it never holds another's data."""
+
+    slug: ClassVar[str] = "internal"
+    title: ClassVar[str] = "Something went wrong here"
+    status: ClassVar[int] = 500
+
+    def __init__(self, detail: str = "", *, retry_after: int | None = None) -> None:
+        super().__init__(detail or self.title)
+        self.detail = detail or self.title
+        self.retry_after = retry_after
+        """Seconds after which asking again makes sense; sent as Retry-After."""
+
+
+class BadInput(IbidError):
+    """The request cannot be taken as it is."""
+
+    slug, title, status = "bad-request", "The request cannot be read", 400
+
+
+class InvalidField(BadInput):
+    """A field of a well-formed body has a value that is not allowed."""
+
+    slug, title, status = "validation", "A field is not as it should be", 422
+
+    def __init__(self, detail: str = "", *, field: str = "") -> None:
+        super().__init__(detail)
+        self.field = field
+        """The path of the field, as in `body.top_k`."""
+
+
+class TooLarge(BadInput):
+    """More bytes than the service takes."""
+
+    slug, title, status = "too-large", "More than the service takes", 413
+
+
+class NotPdf(BadInput):
+    """The upload is not a PDF."""
+
+    slug, title, status = "not-a-pdf", "Not a PDF", 415
+
+
+class EmptyFile(BadInput):
+    """The upload has no bytes."""
+
+    slug, title, status = "empty-file", "The file is empty", 415
+
+
+class PdfEncrypted(BadInput):
+    """The PDF opens only with a password."""
+
+    slug, title, status = "pdf-encrypted", "The PDF is encrypted", 422
+
+
+class PdfDamaged(BadInput):
+    """The PDF's structure cannot be read."""
+
+    slug, title, status = "pdf-damaged", "The PDF is damaged", 422
+
+
+class PdfTextless(BadInput):
+    """No page has text, as with scans."""
+
+    slug, title, status = "pdf-without-text", "The PDF has no text", 422
+
+
+class PdfTooComplex(BadInput):
+    """Reading the PDF took more time or memory than a worker is given (a page bomb)."""
+
+    slug, title, status = "pdf-too-complex", "The PDF takes too much to read", 422
+
+
+class Unauthorized(IbidError):
+    """No key, or one that is not known."""
+
+    slug, title, status = "unauthorized", "A valid key is needed", 401
+
+
+class Forbidden(IbidError):
+    """The key is known but may not do this."""
+
+    slug, title, status = "forbidden", "This key may not do that", 403
+
+
+class Missing(IbidError):
+    """Not there, or not the asker's: the two look the same."""
+
+    slug, title, status = "not-found", "Not found", 404
+
+
+class Conflict(IbidError):
+    """Another thing stands in the way."""
+
+    slug, title, status = "name-taken", "The name is taken by another document", 409
+
+
+class Unavailable(IbidError):
+    """A store this request cannot do without does not answer."""
+
+    slug, title, status = "unavailable", "A store is not available", 503
+
+
+class Overloaded(IbidError):
+    """More work at once than this process takes."""
+
+    slug, title, status = "overloaded", "Too much at once", 503
+
+
+class ModelError(IbidError):
+    """The chat model did not do its part."""
+
+    slug, title, status = "model-failed", "The model failed", 502
+
+
+class ModelRefused(ModelError):
+    """The model's server does not know our key, or not the model (401, 403, 404)."""
+
+    slug, title = "model-refused", "The model's server refused the request"
+
+
+class ModelBusy(ModelError):
+    """The model's server asks us to wait (429)."""
+
+    slug, title, status = "model-busy", "The model's server is busy", 503
+
+
+class ModelTimeout(ModelError):
+    """The model did not answer in time."""
+
+    slug, title, status = "model-timeout", "The model did not answer in time", 504
+
+
+class RetrievalError(IbidError):
+    """A source or the embedding did not answer. Costs its passages, never the answer."""
+
+    slug, title = "retrieval", "A source did not answer"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        """One word for `degraded`: timeout, unavailable, overloaded, embedding, not_available."""
+
+
+class StartError(IbidError):
+    """The service cannot start; the message says what to do."""
+
+    slug, title = "start", "Ibid cannot start"

@@ -1,0 +1,101 @@
+"""The words of retrieval: who asks (Scope), what (Query), what was found (Passage), and how (Leg).
+
+Similarity is cosine in [-1, 1] after the space's floor (CONTRACT §0); tokens are o200k tokens;
+an embedding is little-endian float32 bytes of unit length, so that it is hashable, compact and
+needs no numeric library here. Times are UTC.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+Embedding: TypeAlias = bytes
+"""float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
+
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who asks, and so what they may see. Every source filters by it in the store."""
+
+    tenant: str = DEFAULT_TENANT
+    owner: str = ""
+    """The key's user, or "" for a tenant key: sessions and threads are keyed (tenant, owner, id)."""
+    user_id: str | None = None
+    session_id: str | None = None
+    thread_id: str | None = None
+    project: str | None = None
+    vantage_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched. Hashable, so that it can key a cache."""
+
+    text: str
+    scope: Scope
+    limit: int = 40
+    """Passages a source returns at most, a leg."""
+    threshold: float = 0.2
+    """Similarity at or below which only words can vouch for a passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be packed and cited."""
+
+    source: str
+    """The source that found it: documents, memories, corpus, conversations, code, dreams."""
+    id: str
+    """Stable in its source."""
+    text: str
+    tokens: int
+    """o200k tokens of `text`, counted when it was written."""
+    label: str
+    """Its citation without the brackets, `report.pdf#3`: unique among what the asker can reach."""
+    similarity: float | None = None
+    """[-1, 1]; None when the passage was not chosen by meaning."""
+    score: float = 0.0
+    """Relevance after fusion and boosts: what the order is made of."""
+    title: str = ""
+    fields: Mapping[str, str | int | None] = field(default_factory=dict)
+    """What the source knows beside the text: page, page_end, heading, url, document."""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage as one leg saw it."""
+
+    key: str
+    """The passage's id."""
+    score: float
+    """Raw: BM25 for words, similarity for meaning."""
+    coverage: float = 0.0
+    """Words: share of the query's IDF mass this passage holds, in [0, 1]."""
+    rare: bool = False
+    """Words: the passage holds at least one of the query's rare words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What one source found: each leg best first, at most `limit` long, and the passages of both."""
+
+    source: str
+    words: tuple[Hit, ...] = ()
+    meaning: tuple[Hit, ...] = ()
+    passages: Mapping[str, Passage] = field(default_factory=dict)
+    """By id. Every one carries its exact similarity (None only if the query could not be embedded)."""
+    stored: int = 0
+    """Passages in reach, matching or not; 0 means there is nothing to search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage in the running: its relevance is `passage.score`, made by `domain/fusion.py` alone."""
+
+    passage: Passage
+    words: Hit | None = None
+    """How the word leg saw it; None: it did not."""

@@ -1,0 +1,244 @@
+"""What the services ask of the storing column. Protocols only; `wiring` hands in what keeps them.
+
+Every method may be cancelled and passes cancellation on. Reads and searches raise `RetrievalError`
+where an answer can do without them, `Unavailable` where it cannot.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from app.domain.answer import Answer, Finish, Usage
+from app.domain.document import Chunk, Document, Fault, Parsed, Part, Upload
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.prompt import Prompt, Turn
+
+
+class Embedder(Protocol):
+    """Texts to vectors of one space. Batched and off the loop; raises `RetrievalError("embedding")`."""
+
+    @property
+    def space(self) -> str:
+        """The embedding space's name: model and dimensions, as recorded with every vector."""
+
+    async def query(self, text: str) -> Embedding:
+        """One query, with the model's query prefix where it wants one."""
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Texts to store, in order. Longer than the model reads: cut by the model's tokenizer."""
+
+
+class Source(Protocol):
+    """One thing searched. Laws (one contract test): best first; at most `limit` a leg; nothing
+    outside `scope`; similarities, not distances; raises only `RetrievalError`; read-your-writes."""
+
+    @property
+    def name(self) -> str:
+        """`Passage.source` of all it finds."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs. `embedding` is awaited beside the word leg; None: the query has no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of the model's answer, or (last) how it ended."""
+
+    text: str = ""
+    finish: Finish | None = None
+    usage: Usage | None = None
+
+
+class ModelStream(Protocol):
+    """An answer under way: the response head has arrived."""
+
+    @property
+    def model(self) -> str:
+        """The model that answers, as its server names it."""
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        """Deltas in order; the last has `finish`. Raises `ModelError`."""
+
+
+class ChatModel(Protocol):
+    """Something that answers a prompt."""
+
+    @property
+    def name(self) -> str:
+        """The model asked when the request names none."""
+
+    def open(self, prompt: Prompt, *, model: str | None = None) -> AbstractAsyncContextManager[ModelStream]:
+        """Entered when the response head is there; leaving closes the connection. `ModelError`."""
+
+
+class Tokens(Protocol):
+    """Counts o200k tokens."""
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; special-token look-alikes count as plain text."""
+
+    def factor(self, model: str) -> float:
+        """What to multiply by for a model: 1.0 where its vocabulary is o200k, else 1.3."""
+
+
+class ChatLog(Protocol):
+    """`public.chat_log`: the turns of every thread."""
+
+    async def turns(self, scope: Scope, limit: int) -> list[Turn]:
+        """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
+
+    async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
+        """Keep turns, in order, all or none."""
+
+
+class Answers(Protocol):
+    """The record of every answer: what was seen, what was packed, what was said."""
+
+    async def keep(self, scope: Scope, answer: Answer) -> None:
+        """Write one answer with its trace."""
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
+        """The answer if it is the asker's."""
+
+
+class Documents(Protocol):
+    """The record of documents: rows, bytes, chunks. `Unavailable` when Postgres does not answer."""
+
+    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
+        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
+
+    async def get(self, scope: Scope, document_id: str) -> Document | None:
+        """A document in the scope's reach."""
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """Documents in reach, newest first, and the cursor of the next page."""
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
+        """One chunk; ordinals count from 1."""
+
+    def content(self, document_id: str) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces of 1 MiB."""
+
+    async def remove(self, scope: Scope, document_id: str) -> bool:
+        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+
+    async def forget_failed(self, document_id: str) -> None:
+        """Drop a failed upload whose uploader was told at once."""
+
+    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
+        """Wait until it is ready or failed, or the time is up; its state then."""
+
+
+class Parser(Protocol):
+    """A PDF in, chunks out. In a worker process with limits on time and memory."""
+
+    async def parse(self, path: Path, filename: str) -> Parsed:
+        """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`, `NotPdf`."""
+
+
+class DocumentIndex(Protocol):
+    """What makes a document's chunks searchable (`sources/documents.py`)."""
+
+    async def put(
+        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
+    ) -> None:
+        """Index all chunks of one document; again replaces. Invisible until the record says ready."""
+
+    async def remove(self, part: Part, document_id: str) -> None:
+        """Drop a document's index entries; nothing there is no error."""
+
+
+class DocumentRecord(Protocol):
+    """The record as the background work sees it (`stores/documents.py`)."""
+
+    async def placed(self, document_id: str) -> tuple[Document, Part] | None:
+        """A document that is not removed, and where it lives; for jobs, whoever asks."""
+
+    async def keep_chunks(
+        self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+    ) -> None:
+        """Write the chunks with their vectors; again replaces."""
+
+    async def make_ready(self, document_id: str) -> None:
+        """In one transaction: ready, what it replaces gone, the part's version bumped."""
+
+    async def fail(self, document_id: str, fault: Fault) -> None:
+        """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
+
+    def content(self, document_id: str) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces of 1 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work to do, leased to this worker."""
+
+    id: int
+    kind: str
+    """`ingest` or `purge`."""
+    document_id: str
+    part: Part
+    attempts: int
+    """Times it was leased, this one included."""
+
+
+class Jobs(Protocol):
+    """The `jobs` table: SKIP LOCKED, lease, attempts, heartbeat."""
+
+    async def claim(self, *, lease_seconds: float) -> Job | None:
+        """The next job, leased; None: nothing to do."""
+
+    async def beat(self, job: Job, *, lease_seconds: float) -> bool:
+        """Extend the lease; False: it was lost."""
+
+    async def finish(self, job: Job) -> None:
+        """Done: the row goes."""
+
+    async def retry(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back, not before `delay_seconds` from now."""
+
+    async def wait(self, *, seconds: float) -> None:
+        """Until a job may be there (a notification) or the time is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whom a key stands for."""
+
+    tenant: str
+    user: str | None
+    """The one user a user key acts for; None: a tenant key, any user of the tenant."""
+
+
+class Keys(Protocol):
+    """API keys, kept hashed."""
+
+    async def find(self, key: str) -> Caller | None:
+        """Whom a key stands for; None: not known, or revoked."""
+
+    async def any(self) -> bool:
+        """Whether there is at least one live key: if not, the service is open."""
+
+
+class Probe(Protocol):
+    """A dependency that can be asked whether it lives."""
+
+    @property
+    def name(self) -> str:
+        """As `/readyz` shows it."""
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Facts about it; raises `Unavailable` or `RetrievalError` if it does not answer."""
+
+
+class Clock(Protocol):
+    """Now, so that tests can pass time."""
+
+    def __call__(self) -> datetime:
+        """UTC, aware."""

@@ -1,0 +1,87 @@
+"""What the model is shown, in the one order there is: system, context, notes, earlier turns, message.
+
+Source: seed 004 (Prompt Format), CONTRACT §1. As roles: system text; a system block `[Context]` with one
+line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message. Retrieved text
+is quoted on one line, so that it cannot forge a `[System]` or `[User]` line of its own.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypedDict
+
+from app.domain.passage import Passage
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a thread."""
+
+    role: Role
+    content: str
+    at: datetime | None = None
+
+
+class Message(TypedDict):
+    """A message of the OpenAI chat protocol."""
+
+    role: str
+    content: str
+
+
+def quote(text: str) -> str:
+    """A passage's text as a JSON string: one line, and its own quotes cannot end it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def context_line(passage: Passage) -> str:
+    """One passage as the model sees it. Budget counts this line, newline included."""
+    return f"- From {passage.label}: {quote(passage.text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A value; the only place that knows the order of its blocks."""
+
+    system: str
+    message: str
+    passages: tuple[Passage, ...] = ()
+    notes: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def context(self) -> str:
+        """The context block; "" without passages."""
+        if not self.passages:
+            return ""
+        return "\n".join(["[Context]", *(context_line(passage) for passage in self.passages)])
+
+    def messages(self) -> list[Message]:
+        """As roles."""
+        blocks = [self.system, self.context, "\n".join(self.notes)]
+        system = [Message(role=Role.SYSTEM, content=block) for block in blocks if block]
+        turns = [Message(role=turn.role, content=turn.content) for turn in self.turns]
+        return [*system, *turns, Message(role=Role.USER, content=self.message)]
+
+    def text(self) -> str:
+        """The seed's text form, for `debug.prompt`."""
+        names = {Role.SYSTEM: "[System]", Role.USER: "[User]", Role.ASSISTANT: "[Assistant]"}
+        notes = ["\n".join(self.notes)] if self.notes else []
+        blocks = [f"[System] {self.system}", *([self.context] if self.context else []), *notes]
+        turns = [f"{names[turn.role]} {turn.content}" for turn in self.turns]
+        return "\n".join([*blocks, *turns, f"[User] {self.message}"])
+
+    def sha256(self) -> str:
+        """Of the messages as canonical JSON: equal prompts have equal hashes on any machine."""
+        canonical = json.dumps(self.messages(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,84 @@
+"""The candidate ledger: every passage seen, with its figures and its verdict. Told once, shown many ways
+(the reply's `notes`, the stream's `debug`, the kept trace, the log line)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What became of a candidate."""
+
+    PACKED = "packed"
+    BELOW_THRESHOLD = "below_threshold"
+    DUPLICATE = "duplicate"
+    OVER_BUDGET = "over_budget"
+    SKIPPED = "skipped"
+
+
+class Reason(StrEnum):
+    """`rag.reason`, in order of precedence (CONTRACT §1)."""
+
+    EMPTY = "empty"
+    TIMEOUT = "timeout"
+    UNAVAILABLE = "unavailable"
+    SKIPPED = "skipped_short_query"
+    NO_MATCH = "no_match"
+    OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One candidate's line in the ledger."""
+
+    source: str
+    id: str
+    label: str
+    similarity: float | None
+    score: float
+    verdict: Verdict
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    sha256: str = ""
+    """Of the passage's text: a replay can tell whether the source changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """A source (or the embedding, or a store) that did not do its part, and why."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How the context of one answer came to be."""
+
+    reason: Reason
+    entries: tuple[Entry, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    cached: bool = False
+    tokens: int = 0
+    """Of the rendered context block."""
+    budget: int = 0
+    took_ms: int = 0
+
+    @property
+    def used(self) -> bool:
+        """Whether the model saw context."""
+        return self.reason is Reason.OK
+
+    @property
+    def packed(self) -> tuple[Entry, ...]:
+        """The candidates that the model saw."""
+        return tuple(entry for entry in self.entries if entry.verdict is Verdict.PACKED)
+
+    def notes(self) -> list[str]:
+        """How retrieval went, in the seeds' words."""
+        found = Counter(entry.source for entry in self.packed)
+        kept = [f"Retrieved {count} passages from {source}" for source, count in found.items()]
+        left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
+        rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
+        lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
+        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost]
