@@ -44,7 +44,8 @@ eval: install ## Measure retrieval quality; DATA=folder of questions and files
 	@$(BIN)/python -m bench.quality $(DATA)
 
 lock: install ## Resolve the dependencies anew and pin them with hashes
-	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --universal --extra dev pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal --extra dev pyproject.toml -o requirements.lock
+	@sed -i.old "1i # Written by make lock: pinned and hashed, without index addresses." requirements.lock && rm requirements.lock.old
 
 clean: ## Remove the virtual environment and caches, never your data
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -96,3 +96,25 @@ class Part:
     def is_global(self) -> bool:
         """Whether every session of the tenant reaches it."""
         return not self.session_id
+
+
+TITLE_CHARS, HEADING_CHARS = 120, 200
+"""Most of a title and of a heading path that is embedded: the text must keep its room in the model's 512."""
+
+
+def embedded_text(title: str, heading: str, text: str) -> str:
+    """What is embedded for a chunk: title and heading in front of its text, a line each, empty ones
+    left out. A long heading keeps its end, which says most about the text below it."""
+    front = (title.strip()[:TITLE_CHARS], heading.strip()[-HEADING_CHARS:])
+    return "\n".join(part for part in (*front, text) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A stored chunk that has no vector in a space in the making."""
+
+    document_id: str
+    ordinal: int
+    title: str
+    heading: str
+    text: str

@@ -12,6 +12,7 @@
 Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.
 """
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 
@@ -50,6 +51,30 @@ class TooLarge(BadInput):
     """More bytes than the service takes."""
 
     slug, title, status = "too-large", "More than the service takes", 413
+
+
+class Stalled(BadInput):
+    """The client stopped sending in the middle of its request."""
+
+    slug, title, status = "request-timeout", "The request did not arrive in time", 408
+
+
+class WrongMethod(BadInput):
+    """The path is there, but not for this method."""
+
+    slug, title, status = "method-not-allowed", "This path does not take that method", 405
+
+
+class WrongType(BadInput):
+    """The body's Content-Type is not the one this path takes."""
+
+    slug, title, status = "wrong-content-type", "The body has the wrong content type", 415
+
+
+class Misdirected(BadInput):
+    """The open service was called by a name that is not this machine's (DNS rebinding)."""
+
+    slug, title, status = "misdirected", "The open service answers to local names only", 421
 
 
 class NotPdf(BadInput):
@@ -98,6 +123,12 @@ class Forbidden(IbidError):
     """The key is known but may not do this."""
 
     slug, title, status = "forbidden", "This key may not do that", 403
+
+
+class NotLocal(IbidError):
+    """The open service was asked from another machine, or by a page of another site."""
+
+    slug, title, status = "local-only", "Without keys only this machine is served", 403
 
 
 class Missing(IbidError):
@@ -163,3 +194,16 @@ class StartError(IbidError):
     """The service cannot start; the message says what to do."""
 
     slug, title = "start", "Ibid cannot start"
+
+
+def kinds(root: type[IbidError] = IbidError) -> Iterator[type[IbidError]]:
+    """Every problem there is, `root` first."""
+    yield root
+    for kind in root.__subclasses__():
+        yield from kinds(kind)
+
+
+def problem(slug: str, detail: str) -> IbidError:
+    """The problem that was kept as its slug; an unknown slug (a newer replica wrote it) is `internal`."""
+    found = next((kind for kind in kinds() if kind.slug == slug), IbidError)
+    return found(detail)

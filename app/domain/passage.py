@@ -76,7 +76,7 @@ class Hit:
     coverage: float = 0.0
     """Words: share of the query's IDF mass this passage holds, in [0, 1]."""
     rare: bool = False
-    """Words: the passage holds at least one of the query's rare words."""
+    """Words: the passage holds the query's rare words, at least half of their IDF mass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,8 @@ class Legs:
     """By id. Every one carries its exact similarity (None only if the query could not be embedded)."""
     stored: int = 0
     """Passages in reach, matching or not; 0 means there is nothing to search."""
+    beside: Mapping[str, Hit] = field(default_factory=dict)
+    """How the word leg sees passages that only the meaning leg chose; those without a word are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from app.domain.answer import Answer, Finish, Usage
-from app.domain.document import Chunk, Document, Fault, Parsed, Part, Upload
+from app.domain.document import Chunk, Document, Fault, Parsed, Part, Unembedded, Upload
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.prompt import Prompt, Turn
+from app.domain.space import Space
 
 
 class Embedder(Protocol):
@@ -171,8 +172,31 @@ class DocumentRecord(Protocol):
     async def fail(self, document_id: str, fault: Fault) -> None:
         """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
 
+    async def purge(self, document_id: str) -> None:
+        """Delete what is left of a removed document; one that is not removed stays."""
+
+    async def sweep(self) -> None:
+        """Remove what failed more than 24 h ago."""
+
     def content(self, document_id: str) -> AsyncIterator[bytes]:
         """The file's bytes in pieces of 1 MiB."""
+
+
+class Vectors(Protocol):
+    """Vectors of a space in the making (`stores/vectors.py`). `Unavailable` when Postgres is away."""
+
+    async def count(self, space: str) -> int:
+        """Chunks of ready documents without a vector in `space`."""
+
+    async def missing(self, space: str, limit: int) -> list[Unembedded]:
+        """The first `limit` of them."""
+
+    async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
+        """Keep vectors beside the current ones; again replaces."""
+
+    async def swap(self, space: Space) -> bool:
+        """In one transaction the new vectors become the vectors, and `space` the current one. False: chunks
+        came in meanwhile that have none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +210,8 @@ class Job:
     part: Part
     attempts: int
     """Times it was leased, this one included."""
+    lost: int = 0
+    """Leases of it that ran out: the process died, or the work broke off in a way nobody foresaw."""
 
 
 class Jobs(Protocol):

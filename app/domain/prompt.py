@@ -15,6 +15,10 @@ from typing import TypedDict
 from app.domain.passage import Passage
 
 
+HEAD = "[Context]"
+"""The context block's first line."""
+
+
 class Role(StrEnum):
     """Who speaks."""
 
@@ -64,7 +68,7 @@ class Prompt:
         """The context block; "" without passages."""
         if not self.passages:
             return ""
-        return "\n".join(["[Context]", *(context_line(passage) for passage in self.passages)])
+        return "\n".join([HEAD, *(context_line(passage) for passage in self.passages)])
 
     def messages(self) -> list[Message]:
         """As roles."""

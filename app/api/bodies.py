@@ -1,0 +1,74 @@
+"""What clients send: pydantic at the edge, strict ("5" is not 5), unknown fields refused.
+
+Limits are CONTRACT §1's; lengths are characters. NUL is refused everywhere (Postgres cannot keep it) and so
+are lone surrogates (pydantic does). `top_k`'s upper bound is a setting: the route checks it.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+NO_NUL = r"^[^\x00]*$"
+Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
+Message = Annotated[str, StringConstraints(min_length=1, max_length=32_000, pattern=NO_NUL)]
+SessionId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:\-]+$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A user, a thread, a project, a model: anything that stands on one line."""
+SourceName = Literal["documents", "memories", "corpus", "conversations", "code", "dreams"]
+
+
+class Body(BaseModel):
+    """A request body."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TurnBody(Body):
+    """An earlier turn."""
+
+    role: Literal["user", "assistant"]
+    content: Text
+
+
+class ChatBody(Body):
+    """A question."""
+
+    message: Message = Field(description="The question.", examples=["What was revenue in 2023?"])
+    session_id: SessionId = Field(
+        description="Whose documents are searched, beside the global ones.", examples=["thesis"]
+    )
+    user_id: Name | None = Field(None, description="Who asks. A user key: that user, or left out.")
+    thread_id: Name | None = Field(None, description="Which conversation this is. Default: the session.")
+    project: Name | None = Field(None, description="A project whose context is added.")
+    sources: list[SourceName] | None = Field(None, description="Where to search. Default: documents.")
+    history: list[TurnBody] | None = Field(
+        None, description="The turns before this one. Default: those stored under the thread."
+    )
+    notes: list[Text] = Field(default=[], description="Texts to put before the model.")
+    top_k: int | None = Field(
+        None, ge=1, description="Most passages the model is given: up to RAG_TOP_K_MAX, its default."
+    )
+    model: Name | None = Field(None, description="A chat model other than the configured one.")
+    remember: bool = Field(default=False, description="Keep what was said as a memory.")
+    on_disconnect: Literal["cancel", "continue"] = Field(
+        "cancel", description="What becomes of the answer when the client leaves."
+    )
+    stream: bool = Field(default=True, description="False: one JSON object instead of events.")
+
+
+class UploadBody(BaseModel):
+    """The fields beside an uploaded file; all of them text on the wire."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    session_id: SessionId | None = None
+    scope: Literal["global"] | None = None
+    replace: Literal["true", "false"] = "false"
+    wait: float = Field(30, ge=0, le=300, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def one_place(self) -> Self:
+        """A document lives in one session or in all of them."""
+        if (self.session_id is None) == (self.scope is None):
+            raise ValueError("send either session_id or scope=global")
+        return self

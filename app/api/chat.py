@@ -1,0 +1,100 @@
+"""POST /api/chat: a cited answer, as events or whole (CONTRACT §1).
+
+Everything that can fail does so in the dependency, while a status can still be sent; it also owns the reply:
+whatever happens, the model's stream is closed. A client that leaves cancels all of it, unless it asked to
+`continue`: then the request goes on without a reader, still owned by its own task.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Request
+from starlette.responses import Response
+
+from app.api import examples
+from app.api.bodies import ChatBody
+from app.api.deps import Asker, Opened, scope_of, shows_debug
+from app.api.events import EventStream
+from app.api.peer import unless_gone
+from app.api.refusals import ASKING, MODEL, SENDING
+from app.api.replies import ChatReply
+from app.api.wire import Json, JsonRoute
+from app.domain import errors
+from app.domain.ports import Caller
+from app.domain.prompt import Role, Turn
+from app.logs import request_id
+from app.problems import responses
+from app.services.chat import Ask
+from app.services.reply import Reply
+
+router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
+
+Question = Annotated[ChatBody, Body(openapi_examples=dict(examples.CHAT))]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A reply that can begin, and how it was asked for."""
+
+    reply: Reply
+    stream: bool
+    watch: bool
+    """Whether the client's leaving ends it."""
+
+
+def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
+    """The body as the service takes it."""
+    if body.top_k is not None and body.top_k > top_k_max:
+        raise errors.InvalidField(f"Input should be less than or equal to {top_k_max}", field="body.top_k")
+    scope = scope_of(
+        who,
+        user_id=body.user_id,
+        session_id=body.session_id,
+        thread_id=body.thread_id or body.session_id,
+        project=body.project,
+    )
+    turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
+    named: dict[str, Any] = {} if body.sources is None else {"sources": tuple(dict.fromkeys(body.sources))}
+    return Ask(
+        scope,
+        body.message,
+        history=turns,
+        notes=tuple(body.notes),
+        top_k=body.top_k,
+        model=body.model,
+        remember=body.remember,
+        on_disconnect=body.on_disconnect,
+        debug=debug,
+        **named,
+    )
+
+
+async def prepared(request: Request, body: Question, who: Asker, opened: Opened) -> AsyncIterator[Prepared]:
+    """Retrieval done and the model's stream open; closed when the response is out."""
+    ask = asked(body, who, request.app.state.settings.rag.top_k_max, debug=await shows_debug(opened))
+    watch = body.on_disconnect == "cancel"
+    preparing = opened.chat.prepare(ask)
+    reply = await (unless_gone(request.receive, preparing) if watch else preparing)
+    try:
+        yield Prepared(reply, body.stream, watch)
+    finally:
+        await reply.aclose()
+
+
+@router.post(
+    "",
+    operation_id="chat",
+    summary="Ask, and get a cited answer",
+    response_class=Json,
+    responses={
+        200: {"model": ChatReply, **examples.CHAT_RESPONSE},
+        **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
+    },
+)
+async def chat(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
+    """Server-sent events: `meta`, `token`…, `citations`, `done`; a late fault is an `error` and ends it."""
+    if given.stream:
+        return EventStream(given.reply, request_id(request.scope), watch=given.watch)
+    whole = given.reply.whole()
+    return Json(await (unless_gone(request.receive, whole) if given.watch else whole))

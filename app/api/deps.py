@@ -1,0 +1,93 @@
+"""What routes ask for: the services, who calls (CONTRACT §6), and the scope that follows from it.
+
+Raises `Unauthorized` for a key that is not known (even while the service is open: who sends a key means to
+be somebody), `Forbidden` for what the key may not do, and what `guard.py` raises for calls without a key.
+"""
+
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from app.api.guard import local_only
+from app.domain.errors import Forbidden, Unauthorized, Unavailable
+from app.domain.passage import DEFAULT_TENANT, Scope
+from app.domain.ports import Caller
+from app.services.services import Services
+
+BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="key",
+    description="A tenant or user key (`ibid keys create`). Not needed while the service is open: before the"
+    " first key exists, it serves this machine only.",
+)
+
+
+def services(request: Request) -> Services:
+    """The services of this process."""
+    opened: Services = request.app.state.services
+    return opened
+
+
+Opened = Annotated[Services, Depends(services)]
+
+
+async def caller(request: Request, opened: Opened, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
+    """Whom the request acts for."""
+    given = request.headers.get("authorization")
+    if given is not None:
+        return await holder(given, opened)
+    if await opened.keys.any():
+        raise Unauthorized("Send Authorization: Bearer <key>.")
+    local_only(request)
+    return Caller(DEFAULT_TENANT, None)
+
+
+async def holder(given: str, opened: Services) -> Caller:
+    """Whom the Authorization header stands for."""
+    scheme, _, key = given.partition(" ")
+    key = key.strip()
+    if scheme.lower() != "bearer" or not key or not key.isprintable() or not key.isascii():
+        raise Unauthorized("Send Authorization: Bearer <key>.")
+    # Commands of this machine work through the running service with the data folder's own token.
+    if opened.token and hmac.compare_digest(key.encode(), opened.token.encode()):
+        return Caller(DEFAULT_TENANT, None)
+    found = await opened.keys.find(key)
+    if found is None:
+        raise Unauthorized("This key is not known, or was revoked.")
+    return found
+
+
+Asker = Annotated[Caller, Depends(caller)]
+
+
+def scope_of(
+    who: Caller,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    thread_id: str | None = None,
+    project: str | None = None,
+) -> Scope:
+    """Who asks, and for what. A user key acts for its own user only: else `Forbidden`."""
+    if who.user is not None and user_id not in (None, who.user):
+        raise Forbidden("This key acts for one user only, and not for that one.")
+    return Scope(
+        tenant=who.tenant,
+        owner=who.user or "",
+        user_id=who.user or user_id,
+        session_id=session_id,
+        thread_id=thread_id,
+        project=project,
+    )
+
+
+async def shows_debug(opened: Services) -> bool:
+    """Whether replies carry `debug`: as set; unset, while there is no key at all."""
+    if opened.debug is not None:
+        return opened.debug
+    try:
+        return not await opened.keys.any()
+    except Unavailable:
+        return False

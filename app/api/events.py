@@ -1,0 +1,76 @@
+"""The SSE grammar of an answer (CONTRACT §1): meta, token…, citations, done; or error, and nothing more.
+
+Each event has an id `<answer_id>:<n>`, n from 1; a comment every PING_SECONDS keeps proxies awake. After
+the 200 is out a fault can only be an event: problems of ours as they are, anything else as `internal`.
+A token costs one JSON encoding and one send.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
+
+import structlog
+from starlette.types import Send
+
+from app.api.stream import Stream, close, piece
+from app.api.wire import encoded
+from app.domain.errors import IbidError
+from app.problems import document
+
+MEDIA = "text/event-stream"
+PING_SECONDS = 15.0
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+log = structlog.get_logger(__name__)
+
+
+class Told(Protocol):
+    """An answer under way, as `services/reply.py` has it."""
+
+    answer_id: str
+
+    @property
+    def meta(self) -> dict[str, object]:
+        """The first event."""
+
+    def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
+        """The others: (name, data). Raises `IbidError` once it is too late for a status."""
+
+
+class EventStream(Stream):
+    """An answer as server-sent events. `instance` is the request's id."""
+
+    def __init__(
+        self, reply: Told, instance: str, *, every: float = PING_SECONDS, watch: bool = True
+    ) -> None:
+        super().__init__(headers=HEADERS, media_type=MEDIA, ping=b": ping\n\n", every=every, watch=watch)
+        self._reply = reply
+        self._instance = instance
+        self._count = 0
+
+    async def tell(self, send: Send) -> None:
+        """The answer, and how it ended if it ended badly."""
+        try:
+            await self._answer(send)
+        except IbidError as error:
+            log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
+            await self._event(send, "error", document(error, self._instance))
+        except Exception:
+            log.exception("answer failed", answer_id=self._reply.answer_id)
+            told = IbidError("The cause is in the service's log, under this request's id.")
+            await self._event(send, "error", document(told, self._instance))
+
+    async def _answer(self, send: Send) -> None:
+        """Every event of an answer that goes well."""
+        await self._event(send, "meta", self._reply.meta)
+        events = self._reply.events()
+        try:
+            async for name, data in events:
+                await self._event(send, name, data)
+        finally:
+            await close(events)
+
+    async def _event(self, send: Send, name: str, data: Mapping[str, object]) -> None:
+        """One event. JSON escapes line breaks, so that data is one line whatever the text holds."""
+        self._count += 1
+        head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
+        await piece(send, b"%b%b\n\n" % (head.encode(), encoded(data)))

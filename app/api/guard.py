@@ -1,0 +1,55 @@
+"""The open service (no key exists) serves this machine only: its people, not the web pages they visit.
+
+A page elsewhere can make a browser call 127.0.0.1, by a form, an image or a rebound name. Three marks tell
+such calls: the peer's address, the name in `Host` (DNS rebinding), and `Origin`/`Sec-Fetch-Site` (Fetch
+Metadata). With a key none of this is asked: a foreign page does not have it.
+Raises `NotLocal` (403) and `Misdirected` (421).
+"""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from app.domain.errors import Misdirected, NotLocal
+
+FOREIGN = frozenset({"cross-site", "same-site"})
+"""`same-site` too: another port of localhost is another program."""
+
+
+def local_only(request: Request) -> None:
+    """Let the call through if it comes from this machine, by its own name, from our own page or no page."""
+    if request.client is not None and not is_loopback(request.client.host):
+        raise NotLocal("Make a key (ibid keys create) to be served from another machine.")
+    host = request.headers.get("host", "")
+    if not is_local_name(host):
+        raise Misdirected("Call it 127.0.0.1 or localhost, or make a key (ibid keys create).")
+    origin = request.headers.get("origin")
+    if (origin is not None and urlsplit(origin).netloc.lower() != host.lower()) or _is_foreign(request):
+        raise NotLocal("A page of another site may not use the open service.")
+
+
+def _is_foreign(request: Request) -> bool:
+    """Whether a browser says that another site's page makes it call. Following a link is no such call."""
+    if request.headers.get("sec-fetch-site") not in FOREIGN:
+        return False
+    return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
+
+
+def is_loopback(address: str) -> bool:
+    """127.0.0.0/8, ::1, and the former written as IPv6."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return (mapped or ip).is_loopback
+
+
+def is_local_name(host: str) -> bool:
+    """Whether a `Host` names this machine: localhost, *.localhost (RFC 6761 §6.3), a loopback address."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)

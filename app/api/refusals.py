@@ -1,0 +1,19 @@
+"""Which problems a route may answer, by what it does: for OpenAPI's `responses=`."""
+
+from app.domain import errors
+
+ASKING = (errors.Unauthorized, errors.NotLocal, errors.Misdirected, errors.Unavailable)
+"""Any route that asks who calls."""
+SENDING = (errors.BadInput, errors.Stalled, errors.TooLarge, errors.WrongType, errors.InvalidField)
+"""Any route with a body."""
+READING = (
+    errors.EmptyFile,
+    errors.NotPdf,
+    errors.PdfEncrypted,
+    errors.PdfDamaged,
+    errors.PdfTextless,
+    errors.PdfTooComplex,
+)
+"""A PDF that cannot be taken."""
+MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
+"""An answer that cannot begin."""

@@ -1,0 +1,133 @@
+"""What clients get, as OpenAPI shows it. Schemas only: the routes send plain objects of these shapes, so that
+no reply is validated on its way out. Tests hold the two together.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+def shown(model: type[BaseModel], said: str, example: Mapping[str, Any]) -> dict[str, Any]:
+    """A status of OpenAPI's `responses=` with its schema and an example."""
+    content = {"application/json": {"example": dict(example)}}
+    return {"model": model, "description": said, "content": content}
+
+
+class Rag(BaseModel):
+    """How retrieval went."""
+
+    used: bool = Field(description="Whether the model saw passages.")
+    reason: Literal["empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"]
+    cached: bool
+    passages: int = Field(description="Passages the model saw.")
+    tokens: int = Field(description="Tokens of the context block.")
+    budget: int = Field(description="Tokens it might have had.")
+    took_ms: int
+
+
+class CitationReply(BaseModel):
+    """A passage the model saw, in prompt order."""
+
+    label: str = Field(description="What stands in brackets in the answer.")
+    source: str
+    id: str
+    title: str
+    page: int | None = Field(description="Physical, from 1.")
+    page_end: int | None
+    url: str | None
+
+
+class DegradedReply(BaseModel):
+    """Something that did not do its part."""
+
+    source: str
+    reason: str
+
+
+class UsageReply(BaseModel):
+    """Tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class ChatReply(BaseModel):
+    """An answer, whole (`stream: false`)."""
+
+    answer_id: str
+    answer: str
+    model: str
+    finish_reason: Literal["stop", "length", "cancelled"]
+    rag: Rag
+    citations: list[CitationReply]
+    cited: list[str]
+    unknown: list[str] = Field(description="Labels the model made up; they were taken out of the text.")
+    appended: bool = Field(
+        description="The model cited nothing, so the nearest passages were named at the end."
+    )
+    notes: list[str]
+    degraded: list[DegradedReply]
+    usage: UsageReply
+    took_ms: int
+    debug: dict[str, Any] | None = Field(None, description="Only with RAG_DEBUG_MODE.")
+
+
+class DocumentReply(BaseModel):
+    """A document."""
+
+    id: str
+    label: str = Field(description="Its name in citations, before the `#`.")
+    filename: str
+    scope: Literal["session", "global"]
+    session_id: str | None
+    state: Literal["processing", "ready", "failed"]
+    pages: int
+    chunks: int
+    tokens: int
+    sha256: str
+    created_at: datetime
+    problem: dict[str, Any] | None = Field(None, description="Why it failed.")
+
+
+class DocumentList(BaseModel):
+    """A page of documents, newest first."""
+
+    items: list[DocumentReply]
+    next: str | None = Field(description="The `cursor` of the next page.")
+
+
+class ChunkReply(BaseModel):
+    """A passage of a document."""
+
+    label: str
+    text: str
+    page: int
+    page_end: int
+    heading: str
+    tokens: int
+
+
+class Check(BaseModel):
+    """A dependency."""
+
+    name: str
+    ok: bool
+    ms: int = Field(description="How long it took to answer.")
+    facts: dict[str, Any] = {}
+    reason: str | None = None
+
+
+class Readiness(BaseModel):
+    """Whether answers can be given."""
+
+    ready: bool
+    checks: list[Check]
+
+
+class Alive(BaseModel):
+    """The process runs."""
+
+    status: Literal["alive"]
+    version: str

@@ -1,0 +1,92 @@
+"""A response that is sent piece by piece for as long as its client is there. Raw ASGI, one send a piece.
+
+Three things run beside each other without a timeout around any of them: the work that sends, the watch for
+the client's leaving (which cancels the work at once), and a ping while the line is otherwise silent or not.
+A client that reads nothing for STALL_SECONDS is treated as gone. Times are seconds.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.api.peer import end, gone
+
+STALL_SECONDS = 60.0
+"""Longest that one ping may wait for the client to read."""
+
+
+class Stream(Response):
+    """Sends what `tell` sends. `watch` False: goes on although the client has left."""
+
+    def __init__(
+        self,
+        *,
+        headers: Mapping[str, str],
+        media_type: str,
+        ping: bytes = b"",
+        every: float | None = None,
+        watch: bool = True,
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        # Given whole: Starlette would add a charset, and `text/event-stream` has none to choose.
+        self.init_headers({"Content-Type": media_type, **headers})
+        self._ping = ping
+        self._every = every
+        self._watch = watch
+        # A ping that waited for a slow client must not come out after the end.
+        self._last = asyncio.Lock()
+        self._ended = False
+
+    async def tell(self, send: Send) -> None:
+        """Send all pieces; the end of the body is sent afterwards."""
+        raise NotImplementedError
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
+        """Serve one response."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        work = asyncio.create_task(self._work(send))
+        tasks = {work, asyncio.create_task(gone(receive))} if self._watch else {work}
+        try:
+            while not await self._settled(tasks):
+                if not await self._pinged(send):
+                    return
+            if work.done():
+                work.result()
+        finally:
+            await end(*tasks)
+
+    async def _work(self, send: Send) -> None:
+        """All pieces and the end."""
+        await self.tell(send)
+        async with self._last:
+            self._ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _settled(self, tasks: set[asyncio.Task[None]]) -> bool:
+        """Whether something ended before the next ping is due."""
+        done, _ = await asyncio.wait(tasks, timeout=self._every, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+
+    async def _pinged(self, send: Send) -> bool:
+        """Send a ping; False: the client does not read."""
+        try:
+            async with asyncio.timeout(STALL_SECONDS), self._last:
+                if not self._ended:
+                    await piece(send, self._ping)
+        except TimeoutError:
+            return False
+        return True
+
+
+async def piece(send: Send, body: bytes) -> None:
+    """One piece of the body."""
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def close(iterator: AsyncIterator[object]) -> None:
+    """End a generator that was left in the middle, now and not when it is collected."""
+    if isinstance(iterator, AsyncGenerator):
+        await iterator.aclose()

@@ -1,0 +1,226 @@
+"""multipart/form-data with one file (RFC 7578), received into a temporary file and hashed on the way.
+
+Bytes go from the socket to disk in blocks, written and hashed in a thread: memory stays at a few MiB whatever
+the file's size, and the loop is never held. The file's name is only a name, never a path. Names come as
+UTF-8; `filename*` (RFC 5987) counts where there is no plain one. Sizes are bytes.
+Raises `WrongType`, `BadInput` for a broken form, `TooLarge`, and `InvalidField` for what is missing or extra.
+"""
+
+import asyncio
+import hashlib
+import re
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from app.domain.errors import BadInput, InvalidField, TooLarge, WrongType
+from app.domain.filename import clean
+
+BLOCK = 1 << 20
+"""Bytes gathered before a thread is asked to write them."""
+FIELD_BYTES = 1_000
+"""Of one field that is not the file; the longest is a session id."""
+PARTS = 16
+"""Parts of one form; four have a meaning."""
+EXTENDED = re.compile(rb"filename\*\s*=\s*\"?([\w-]+)'[^']*'([^\";\s]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A whole form."""
+
+    fields: dict[str, str]
+    path: Path
+    """The file, until the block ends."""
+    filename: str
+    size: int
+    sha256: str
+
+
+@asynccontextmanager
+async def received(request: Request, limit: int) -> AsyncIterator[Received]:
+    """Receive the form; its file is at most `limit` bytes and is gone when the block ends."""
+    form = Form(boundary(request.headers.get("content-type", "")), limit)
+    sink = await asyncio.to_thread(Sink)
+    try:
+        await receive(request, form, sink)
+        await asyncio.to_thread(sink.file.close)
+        name = form.named()
+        yield Received(form.fields, sink.path, name, form.size, sink.hash.hexdigest())
+    finally:
+        await asyncio.to_thread(sink.discard)
+
+
+def boundary(content_type: str) -> bytes:
+    """What separates the parts."""
+    kind, options = parse_options_header(content_type)
+    if kind != b"multipart/form-data":
+        raise WrongType("Send multipart/form-data with a part called file.")
+    found = options.get(b"boundary", b"")
+    if not 1 <= len(found) <= 70:  # RFC 2046 §5.1.1
+        raise BadInput("The form's boundary is missing or too long.")
+    return found
+
+
+async def receive(request: Request, form: "Form", sink: "Sink") -> None:
+    """Everything the client sends, through the form into the sink."""
+    async for piece in request.stream():
+        form.feed(piece)
+        if len(form.pending) >= BLOCK:
+            await asyncio.to_thread(sink.write, form.take())
+    form.finish()
+    await asyncio.to_thread(sink.write, form.take())
+
+
+class Sink:
+    """A temporary file and the hash of what went into it. Blocking: for threads."""
+
+    def __init__(self) -> None:
+        self.file: BinaryIO = tempfile.NamedTemporaryFile("wb", prefix="ibid-", delete=False)  # type: ignore[assignment] # noqa: SIM115 - closed by discard()
+        self.path = Path(self.file.name)
+        self.hash = hashlib.sha256()
+
+    def write(self, block: bytes) -> None:
+        """Append a block."""
+        self.file.write(block)
+        self.hash.update(block)
+
+    def discard(self) -> None:
+        """Close and delete."""
+        self.file.close()
+        self.path.unlink(missing_ok=True)
+
+
+class Form:
+    """The parts as they come in: small fields kept, the file's bytes pending until they are taken."""
+
+    def __init__(self, separator: bytes, limit: int) -> None:
+        self.fields: dict[str, str] = {}
+        self.pending = bytearray()
+        self.size = 0
+        """Bytes of the file so far."""
+        self._limit = limit
+        self._filename: str | None = None
+        self._parts = 0
+        self._whole = False
+        self._header, self._value = b"", b""
+        self._disposition = b""
+        self._field = ""
+        self._in_file = False
+        self._text = bytearray()
+        self._parser = MultipartParser(
+            separator,
+            {
+                "on_part_begin": self._on_part_begin,
+                "on_header_field": self._on_header_field,
+                "on_header_value": self._on_header_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_headers_finished,
+                "on_part_data": self._on_part_data,
+                "on_part_end": self._on_part_end,
+                "on_end": self._on_end,
+            },
+        )
+
+    def feed(self, piece: bytes) -> None:
+        """Parse what has come."""
+        try:
+            self._parser.write(piece)
+        except FormParserError as error:
+            raise BadInput("The form cannot be read.") from error
+
+    def take(self) -> bytes:
+        """The file's bytes since the last time."""
+        block, self.pending = bytes(self.pending), bytearray()
+        return block
+
+    def finish(self) -> None:
+        """The client has sent everything."""
+        if not self._whole:
+            raise BadInput("The form breaks off before its end.")
+
+    def named(self) -> str:
+        """The file's name. An empty file chooser sends a part without name and bytes: no file."""
+        if self._filename is None or (not self._filename and not self.size):
+            raise InvalidField("Send the PDF as a part with a filename.", field="body.file")
+        return clean(self._filename)
+
+    def _on_part_begin(self) -> None:
+        self._parts += 1
+        if self._parts > PARTS:
+            raise BadInput(f"The form has more than {PARTS} parts.")
+        self._disposition, self._text, self._in_file = b"", bytearray(), False
+
+    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header, self._value = b"", b""
+
+    def _on_headers_finished(self) -> None:
+        self._field, filename = disposed(self._disposition)
+        if self._field != "file":
+            return
+        if filename is None or self._filename is not None:
+            raise InvalidField("Send one file, as a part with a filename.", field="body.file")
+        self._filename, self._in_file = filename, True
+
+    def _on_part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self.pending += data[start:end]
+            self.size += end - start
+            if self.size > self._limit:
+                raise TooLarge(f"A file has at most {self._limit // BLOCK} MiB.")
+            return
+        self._text += data[start:end]
+        if len(self._text) > FIELD_BYTES:
+            raise InvalidField(f"At most {FIELD_BYTES} bytes.", field=f"body.{self._field}"[:FIELD_BYTES])
+
+    def _on_part_end(self) -> None:
+        if self._in_file:
+            return
+        if self._field in self.fields:
+            raise InvalidField("Sent twice.", field=f"body.{self._field}")
+        self.fields[self._field] = decoded(self._text)
+
+    def _on_end(self) -> None:
+        self._whole = True
+
+
+def disposed(disposition: bytes) -> tuple[str, str | None]:
+    """(name, filename or None) of a Content-Disposition."""
+    _, options = parse_options_header(disposition)
+    if b"name" not in options:
+        raise BadInput("A part of the form has no name.")
+    plain, extended = options.get(b"filename"), EXTENDED.search(disposition)
+    if plain is None and extended is not None:
+        return decoded(options[b"name"]), unpercented(
+            extended[2].decode("latin-1"), extended[1].decode("latin-1")
+        )
+    return decoded(options[b"name"]), None if plain is None else plain.decode("utf-8", "replace")
+
+
+def unpercented(value: str, charset: str) -> str:
+    """RFC 5987: UTF-8 or ISO-8859-1, percent-encoded."""
+    return unquote(value, "latin-1" if charset.lower() == "iso-8859-1" else "utf-8", "replace")
+
+
+def decoded(text: bytes | bytearray) -> str:
+    """A field's text."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput("A field of the form is not UTF-8.") from error

@@ -1,0 +1,96 @@
+"""`ibid ask`: the answer as it streams, then its sources with file and page.
+
+Without --session only the global documents are searched and nothing earlier counts; with it, the session's
+documents and its earlier turns do too.
+"""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from app.cli.events import events
+from app.cli.session import Answered, connect, taken
+from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
+from app.config import Settings
+from app.domain.errors import Unavailable
+
+DEFAULT_SESSION = "ibid-ask"
+"""Where questions without a session are logged."""
+
+REASONS = {
+    "empty": "nothing is stored in reach; add PDFs with: ibid ingest PATH",
+    "no_match": "nothing stored matches the question",
+    "skipped_short_query": "the question is too short to be searched",
+    "timeout": "the search took too long",
+    "unavailable": "the documents could not be searched",
+}
+
+
+def ask(
+    text: Annotated[str, typer.Argument(help="The question.")],
+    session: Annotated[
+        str | None, typer.Option(help="Search this session's documents too, and go on from its turns.")
+    ] = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Ask a question and read the answer with its sources."""
+    body = {"message": text, "session_id": session or DEFAULT_SESSION, "stream": not json}
+    if session is None:
+        body["history"] = []
+    run(answer(configured(data_dir), body))
+
+
+async def answer(config: Settings, body: Mapping[str, Any]) -> None:
+    """Ask over HTTP and show what comes. `Answered` holds the service's own problem."""
+    async with connect(config) as client:
+        if body["stream"]:
+            await streamed(client, body)
+        else:
+            as_json(taken(await client.post("/api/chat", json=body)))
+
+
+async def streamed(client: httpx.AsyncClient, body: Mapping[str, Any]) -> None:
+    """Tokens as they come, then the sources."""
+    meta: dict[str, Any] = {}
+    ended = False
+    async with client.stream("POST", "/api/chat", json=body) as response:
+        if not response.is_success:
+            await response.aread()
+            taken(response)
+        async with aclosing(events(response.aiter_bytes())) as told:
+            async for event, data in told:
+                if event == "meta":
+                    meta = data
+                elif event == "token":
+                    tell(data["text"], end="")
+                elif event == "citations":
+                    sources(meta, data["cited"])
+                elif event == "error":
+                    tell()
+                    raise Answered(data)
+                ended = ended or event == "done"
+    if not ended:
+        raise Unavailable("the answer broke off: the connection to the service was lost")
+
+
+def sources(meta: Mapping[str, Any], cited: list[str]) -> None:
+    """What was cited, with file and page; or why there is nothing to cite."""
+    tell("\n")
+    for citation in meta["citations"]:
+        if citation["label"] in cited:
+            tell(f"  [{citation['label']}] {place(citation)}")
+    if not meta["rag"]["used"]:
+        remark(f"Answered without sources: {REASONS.get(meta['rag']['reason'], meta['rag']['reason'])}.")
+    for lost in meta["degraded"]:
+        remark(f"Incomplete: {lost['source']} did not answer ({lost['reason']}).")
+
+
+def place(citation: Mapping[str, Any]) -> str:
+    """`Annual report, pages 3–4`."""
+    first, last = citation["page"], citation["page_end"]
+    pages = "" if first is None else f"page {first}" if last in (None, first) else f"pages {first}–{last}"
+    return ", ".join(part for part in (citation["title"], pages) if part)

@@ -1,0 +1,183 @@
+"""What `ibid doctor` looks at, one function a part: it returns what it found or raises `Ailment`.
+
+Each looks for itself, so that one broken part does not hide the next. Sizes are bytes, times seconds.
+"""
+
+import os
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, requires, version
+
+import asyncpg
+from packaging.requirements import Requirement
+
+from app.cli.session import client, holder
+from app.cli.store import open_store
+from app.clients.chroma import open_chroma
+from app.clients.faults import postgres_faults
+from app.clients.folder import hold, read_lock
+from app.config import Settings
+from app.domain.errors import IbidError, RetrievalError
+from app.domain.space import Space
+from app.index.vocabulary import count
+from app.models.chat import chat_name, chat_server
+from app.models.openai import open_peer, told
+from app.models.spaces import open_embedder
+from app.stores.spaces import SpaceStore
+
+PYTHON = (3, 11)
+DISK = 1 << 30
+"""Free bytes below which an ingest of some filings may fill the disk."""
+PATIENCE = 10
+"""What an outside server has to answer."""
+SENTENCE, TOKENS = "Where does a statement come from?", 7
+"""o200k tokens of a sentence: a wrong vocabulary would count others."""
+
+
+class Ailment(IbidError):
+    """A part that is not well, and what to do."""
+
+    slug, title = "ailment", "Not well"
+
+    def __init__(self, said: str, advice: str) -> None:
+        super().__init__(said)
+        self.advice = advice
+
+
+async def python(_settings: Settings) -> str:
+    """The interpreter."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON:
+        raise Ailment(found, "install Python 3.11 or newer, then: make install PYTHON=python3.12")
+    return found
+
+
+async def packages(_settings: Settings) -> str:
+    """What pyproject.toml asks for, against what is installed."""
+    wanted = [Requirement(line) for line in requires("ibid") or []]
+    needed = [want for want in wanted if want.marker is None or want.marker.evaluate({"extra": ""})]
+    if wrong := [told for want in needed if (told := unmet(want))]:
+        raise Ailment(", ".join(wrong), "make install")
+    return f"{len(needed)} as wanted"
+
+
+def unmet(want: Requirement) -> str | None:
+    """`chromadb 1.0.3 is not >=1.5.9`; None: as wanted."""
+    try:
+        found = version(want.name)
+    except PackageNotFoundError:
+        return f"{want.name} is missing"
+    fits = want.specifier.contains(found, prereleases=True)
+    return None if fits else f"{want.name} {found} is not {want.specifier}"
+
+
+async def folder(settings: Settings) -> str:
+    """The data folder: writable, with room, and who holds it."""
+    place = settings.ibid.data_dir.absolute()
+    existing = next(path for path in (place, *place.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise Ailment(f"{existing} cannot be written", "set IBID_DATA_DIR to a folder of yours")
+    free = shutil.disk_usage(existing).free
+    if free < DISK:
+        raise Ailment(f"{free >> 20:,} MiB free at {existing}", "make room, or set IBID_DATA_DIR elsewhere")
+    lock = read_lock(place)
+    held = f", held by process {lock.pid} {lock.url}".rstrip() if lock else ""
+    return f"{place}, {free >> 30:,} GiB free{held}"
+
+
+async def postgres(settings: Settings) -> str:
+    """PostgreSQL and pgvector."""
+    where = "POSTGRES_DSN" if settings.postgres.dsn else "embedded"
+    try:
+        async with open_store(settings) as pool:
+            with postgres_faults():
+                server = await pool.fetchval("SHOW server_version")
+                vector = await pool.fetchval("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Ailment(str(error), "see the server's log") from error
+    return f"{server}, pgvector {vector} ({where})"
+
+
+async def chroma(settings: Settings) -> str:
+    """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.chroma.url:
+        async with open_chroma(settings) as opened:
+            await opened.beat()
+        return f"answers at {settings.chroma.url}"
+    if lock := await holder(settings.ibid.data_dir):
+        async with client(lock.url, lock.token) as service:
+            checks = (await service.get("/readyz")).json().get("checks", [])
+        if not any(check["ok"] for check in checks if check["name"] == "chroma"):
+            raise Ailment("the running service cannot use it", "see the service's log; restart it")
+        return "embedded, open in the running service"
+    async with hold(settings.ibid.data_dir), open_chroma(settings) as opened:
+        await opened.beat()
+    return "embedded"
+
+
+async def embedder(settings: Settings) -> str:
+    """The embedding model: its space, its floor, and one text embedded."""
+    recorded, stored = await recorded_space(settings)
+    async with open_embedder(settings, recorded, stored=stored) as (model, space):
+        try:
+            vector = await model.query(SENTENCE)
+        except RetrievalError as error:
+            advice = "check EMBED_BASE_URL, EMBED_MODEL and the key"
+            raise Ailment(f"{space.name} does not answer ({error.reason})", advice) from error
+    return f"{space.name}, {len(vector) // 4} dimensions, floor {space.floor:.2f}"
+
+
+async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
+    """The stores' space, and whether they hold vectors of it; nothing where they cannot be asked."""
+    try:
+        async with open_store(settings) as pool:
+            store = SpaceStore(pool)
+            space = await store.current()
+            return space, bool(space and await store.vectors_in(space.name))
+    except IbidError:
+        return None, False  # told by the check of Postgres
+
+
+async def tokenizer(_settings: Settings) -> str:
+    """The vocabulary that budgets are counted with."""
+    found = count(SENTENCE)
+    if found != TOKENS:
+        raise Ailment(f"counts {found} tokens where o200k has {TOKENS}", "make install")
+    return "o200k"
+
+
+async def chat(settings: Settings) -> str:
+    """The chat model: whether its server answers. No answer is asked for: it may cost money."""
+    at = chat_server(settings)
+    if at is None:
+        return "none configured: answers quote the sentences that fit best"
+    name = chat_name(settings)
+    async with open_peer(at, timeout=PATIENCE, retries=0) as peer:
+        try:
+            listed = [model.id for model in (await peer.client.models.list()).data]
+        except peer.faults as error:
+            if getattr(error, "status_code", None) == 404:
+                return f"{name} at {at.url}, which does not list its models"
+            advice = "check CHAT_BASE_URL (with /v1), CHAT_API_KEY or OPENAI_API_KEY"
+            raise Ailment(f"{at.url}: {told(error, peer).detail}", advice) from error
+    shown = "" if name in listed else f"; its list has only {', '.join(listed[:5]) or 'none'}: see CHAT_MODEL"
+    return f"{name} at {at.url}{shown}"
+
+
+async def qdrant(settings: Settings) -> str:
+    """Qdrant, where it is configured."""
+    url = settings.qdrant.url
+    if url is None:
+        return "not configured, and not used yet"
+    # The vendor takes half a second to import and serves few.
+    from qdrant_client import AsyncQdrantClient  # noqa: PLC0415 - heavy vendor, opened late
+    from qdrant_client.http.exceptions import ApiException  # noqa: PLC0415 - heavy vendor, opened late
+
+    opened = AsyncQdrantClient(url=url, timeout=PATIENCE, check_compatibility=False)
+    try:
+        found = await opened.get_collections()
+    except (ApiException, OSError, ValueError) as error:
+        raise Ailment(f"{url} does not answer ({type(error).__name__})", "check QDRANT_URL") from error
+    finally:
+        await opened.close()
+    return f"{len(found.collections)} collections at {url}"

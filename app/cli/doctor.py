@@ -1,0 +1,87 @@
+"""`ibid doctor`: every part looked at, each with what was found and, where it is not well, what to do.
+
+Exit 0 when all is well, 1 when one part is not. Nothing is changed but that a missing data folder is made.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import typer
+
+from app.cli import checks
+from app.cli.checks import Ailment
+from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
+from app.config import Settings
+from app.domain.errors import IbidError, StartError
+
+PATIENCE_SECONDS = 60.0
+"""For one part: a first start measures an outside model's floor with some thirty texts."""
+
+Check = Callable[[Settings], Awaitable[str]]
+
+PARTS: Mapping[str, Check] = {
+    "python": checks.python,
+    "packages": checks.packages,
+    "data folder": checks.folder,
+    "postgres": checks.postgres,
+    "chroma": checks.chroma,
+    "embeddings": checks.embedder,
+    "tokens": checks.tokenizer,
+    "chat model": checks.chat,
+    "qdrant": checks.qdrant,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How a part is."""
+
+    part: str
+    ok: bool
+    found: str
+    advice: str = ""
+    """What to do; "" where nothing is."""
+
+    def line(self) -> str:
+        """`ok      postgres     18.6, pgvector 0.8.6 (embedded)`."""
+        told = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<13}{self.found}"
+        return f"{told}\n{'':<21}-> {self.advice}" if self.advice else told
+
+
+def doctor(json: Json = False, data_dir: DataDir = None) -> None:
+    """Look at every part, and say what to do where one is not well."""
+    findings = run(examined(data_dir))
+    for finding in findings:
+        if json:
+            as_json(asdict(finding))
+        else:
+            tell(finding.line())
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+async def examined(data_dir: Path | None) -> list[Finding]:
+    """A finding for the settings and, if they can be read, for each part."""
+    try:
+        config, warnings = settings(data_dir)
+    except StartError as error:
+        return [Finding("settings", ok=False, found=error.detail, advice="see .env.example")]
+    odd = f"; perhaps misspelt: {', '.join(warnings)}" if warnings else ""
+    read = Finding("settings", ok=True, found=f"read{odd}")
+    # One after another: they open the same folder.
+    return [read, *[await finding(part, check, config) for part, check in PARTS.items()]]
+
+
+async def finding(part: str, check: Check, config: Settings) -> Finding:
+    """One part, with a deadline."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return Finding(part, ok=True, found=await check(config))
+    except TimeoutError:
+        return Finding(part, ok=False, found=f"no answer in {PATIENCE_SECONDS:.0f} seconds")
+    except Ailment as error:
+        return Finding(part, ok=False, found=error.detail, advice=error.advice)
+    except IbidError as error:
+        return Finding(part, ok=False, found=error.detail)

@@ -1,0 +1,108 @@
+"""`ibid keys`: API keys made, listed and revoked. A key is shown once, here, and kept hashed.
+
+They are written to the record directly, so that the first key can be made before anybody may call the
+service from elsewhere; a running one sees a new or revoked key within two seconds.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.cli.store import open_store
+from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
+from app.config import Settings
+from app.domain.errors import Missing
+from app.domain.key import ApiKey
+from app.stores.keys import KeyStore
+
+keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
+
+
+def name(value: str | None) -> str | None:
+    """A name as the API takes it: it stands on one line."""
+    if value is not None and not (0 < len(value) <= 200 and value.isprintable()):
+        raise typer.BadParameter("1 to 200 printable characters")
+    return value
+
+
+@keys.command()
+def create(
+    tenant: Annotated[str, typer.Option(callback=name, help="Whose documents the key reaches.")],
+    user: Annotated[
+        str | None, typer.Option(callback=name, help="Act for this user alone. [default: any of the tenant]")
+    ] = None,
+    label: Annotated[
+        str, typer.Option("--name", help="A remark for the list, such as where it is used.")
+    ] = "",
+    json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key and show it, this once. The first key closes the open service."""
+    run(created(configured(data_dir), tenant, user, label, json=json))
+
+
+@keys.command("list")
+def listing(json: Json = False, data_dir: DataDir = None) -> None:
+    """Show all keys, revoked ones too, without the keys themselves."""
+    run(listed(configured(data_dir), json=json))
+
+
+@keys.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `ibid keys list` shows.")],
+    data_dir: DataDir = None,
+) -> None:
+    """End a key for good."""
+    run(revoked(configured(data_dir), key_id))
+
+
+async def created(config: Settings, tenant: str, user: str | None, label: str, *, json: bool) -> None:
+    """Make one. Only the key goes to stdout, so that a script can take it."""
+    async with open_store(config) as pool:
+        made, key = await KeyStore(pool).create(tenant, user=user, name=label)
+    if json:
+        as_json({**row(made), "key": key})
+        return
+    tell(key)
+    remark(f"Key {made.id} of tenant {tenant}, for {user or 'any user'}. It is not shown again.")
+
+
+async def listed(config: Settings, *, json: bool) -> None:
+    """A table, or a line each."""
+    async with open_store(config) as pool:
+        found = await KeyStore(pool).list()
+    if json:
+        for key in found:
+            as_json(row(key))
+        return
+    if not found:
+        tell("No keys: the service is open and serves this machine only.")
+        return
+    table = Table("ID", "Tenant", "User", "Name", "Begins", "Made", "Revoked", box=None)
+    for key in found:
+        dates = [date.date().isoformat() if date else "" for date in (key.created_at, key.revoked_at)]
+        table.add_row(key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates)
+    Console(soft_wrap=True, markup=False).print(table)
+
+
+async def revoked(config: Settings, key_id: str) -> None:
+    """End one."""
+    async with open_store(config) as pool:
+        if not await KeyStore(pool).revoke(key_id):
+            raise Missing(f"there is no live key {key_id}; see: ibid keys list")
+    tell(f"Revoked {key_id}.")
+
+
+def row(key: ApiKey) -> dict[str, Any]:
+    """For machines."""
+    return {
+        "id": key.id,
+        "tenant": key.tenant,
+        "user": key.user,
+        "name": key.name,
+        "prefix": key.prefix,
+        "created_at": key.created_at.isoformat(),
+        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
+    }

@@ -1,0 +1,76 @@
+"""`ibid serve`: everything opened, the address printed when it is ready, everything closed on a signal.
+
+SIGINT and SIGTERM end it with exit code 0 within `STOP_SECONDS`, open streams or not; what has not closed
+by then is left to the kernel, which ends our children with us, and to the next start, which recovers.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from contextlib import closing, suppress
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.server import bind, is_loopback, serving, url
+from app.cli.terminal import DataDir, configured, remark, run, tell
+from app.clients.folder import read_lock, refusal
+from app.config import Settings
+from app.domain.errors import StartError
+from app.domain.ports import Keys
+from app.main import create_app
+from app.wiring import open_services
+
+STOP_SECONDS = 5.0
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on. [default: IBID_HOST or 127.0.0.1]")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="0 for a free one. [default: IBID_PORT or 8000]")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Start the service. Ctrl-C stops it."""
+    config = configured(data_dir, log_level=None, host=host, port=port)
+    run(served(config))
+
+
+async def served(config: Settings) -> None:
+    """Serve until a signal comes. `StartError` says what stands in the way."""
+    loop, work = asyncio.get_running_loop(), asyncio.current_task()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, work)
+    # Asked before the port, which the same service would hold too: this answer is the better one.
+    if read_lock(config.ibid.data_dir):
+        raise refusal(config.ibid.data_dir)
+    with suppress(asyncio.CancelledError), closing(bind(config.ibid.host, config.ibid.port)) as bound:
+        remark(f"Starting, with data in {config.ibid.data_dir.absolute()} ...")
+        async with open_services(config) as services:
+            await guarded(services.keys, loopback=is_loopback(bound))
+            async with serving(create_app(config, services), bound):
+                address = url(bound, config.ibid.host)
+                services.publish(address)
+                tell(f"Ibid is ready: {address} (endpoints: {address}/docs). Ctrl-C stops it.")
+                await asyncio.Event().wait()
+
+
+async def guarded(keys: Keys, *, loopback: bool) -> None:
+    """Without a key the service is open, and then only for this machine (CONTRACT §6)."""
+    if not loopback and not await keys.any():
+        raise StartError(
+            "without an API key Ibid serves this machine only: make one first (ibid keys create --tenant "
+            "default), set IBID_BOOTSTRAP_KEY, or leave IBID_HOST at 127.0.0.1"
+        )
+
+
+def stop(work: asyncio.Task[Any] | None) -> None:
+    """Begin to close; a daemon thread sees to the deadline, whatever hangs."""
+    deadline = threading.Timer(STOP_SECONDS, os._exit, (1,))
+    deadline.daemon = True
+    deadline.start()
+    if work:
+        work.cancel()

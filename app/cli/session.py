@@ -1,0 +1,102 @@
+"""Where a command's requests go: to the service that holds the data folder, else to one of its own.
+
+One code path: without a service the same app is served on a free port of 127.0.0.1 while the command
+lasts. Raises `StartError` (it cannot be opened), `Unavailable` (it does not answer), `Answered` (a problem).
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.cli.server import bind, serving, url
+from app.clients.folder import Lock, read_lock
+from app.config import Settings
+from app.domain.errors import IbidError, Unavailable
+from app.main import create_app
+from app.wiring import open_services
+
+TIMEOUT = httpx.Timeout(90, connect=5)
+"""Seconds of silence; the service pings a stream every 15 s and bounds all else itself."""
+PATIENCE_SECONDS = 15.0
+"""How long a service that is starting is waited for."""
+LOCAL = "127.0.0.1"
+
+
+class Answered(IbidError):
+    """The service answered with a problem document."""
+
+    def __init__(self, problem: Mapping[str, Any]) -> None:
+        title, detail = str(problem.get("title", "")), str(problem.get("detail", ""))
+        super().__init__(title if detail in ("", title) else f"{title}: {detail}")
+        self.problem = problem
+
+    @property
+    def code(self) -> int:
+        """The HTTP status."""
+        return int(self.problem.get("status", 500))
+
+
+def taken(response: httpx.Response) -> dict[str, Any]:
+    """A response's JSON object; `Answered` if it is a problem."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = {"title": f"The service answered {response.status_code}", "status": response.status_code}
+    if not response.is_success:
+        raise Answered(body)
+    return dict(body)
+
+
+@asynccontextmanager
+async def connect(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service that holds the folder, or of our own for as long as the block lasts."""
+    lock = await holder(settings.ibid.data_dir)
+    if lock is None:
+        async with own(settings) as opened:
+            yield opened
+    else:
+        async with client(lock.url, lock.token) as opened:
+            yield opened
+
+
+async def holder(data_dir: Path) -> Lock | None:
+    """The service that holds the folder; one that is starting is waited for. None: the folder is free."""
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        lock = read_lock(data_dir)
+        if lock is None or lock.url:
+            return lock
+        if time.monotonic() > patience:
+            raise Unavailable(
+                f"{data_dir} is in use by process {lock.pid}, which is no service; wait until it is done, "
+                "or start one (ibid serve): commands then work side by side"
+            )
+        await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def own(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """The stores opened here, behind the same HTTP as ever."""
+    async with open_services(settings) as services:
+        bound = bind(LOCAL, 0)
+        async with (
+            serving(create_app(settings, services), bound),
+            client(url(bound, LOCAL), services.token) as opened,
+        ):
+            yield opened
+
+
+@asynccontextmanager
+async def client(address: str, token: str) -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP with the folder's local token; no proxy of the environment comes between."""
+    head = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(base_url=address, headers=head, timeout=TIMEOUT, trust_env=False) as opened:
+        try:
+            yield opened
+        except httpx.TransportError as error:
+            raise Unavailable(f"the service at {address} does not answer ({type(error).__name__})") from error

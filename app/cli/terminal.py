@@ -1,0 +1,66 @@
+"""How commands speak: results to stdout, remarks to stderr, errors as one plain sentence.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Expected failures are `IbidError`s, told by
+`main` without a traceback.
+"""
+
+import asyncio
+import json
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import uvloop
+
+from app.config import Settings, load
+from app.logs import configure
+
+T = TypeVar("T")
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="Folder of everything embedded. [default: IBID_DATA_DIR or .ibid]")
+]
+Json = Annotated[bool, typer.Option("--json", help="For machines: JSON on stdout.")]
+
+
+def tell(text: str = "", *, end: str = "\n") -> None:
+    """A result, on stdout."""
+    typer.echo(text + end, nl=False)
+
+
+def remark(text: str) -> None:
+    """What is not a result, on stderr."""
+    typer.echo(text, err=True)
+
+
+def as_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on one line of stdout."""
+    tell(json.dumps(value, ensure_ascii=False))
+
+
+def settings(
+    data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
+) -> tuple[Settings, list[str]]:
+    """Settings of this command, and what looks misspelt; options win over the environment. `StartError`.
+
+    Commands log errors only, people read their output; `serve` passes None: as IBID_LOG_LEVEL says.
+    """
+    given = {"data_dir": data_dir, **ibid}
+    loaded, warnings = load(ibid={name: value for name, value in given.items() if value is not None})
+    configure(log_level or loaded.ibid.log_level)
+    return loaded, warnings
+
+
+def configured(data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object) -> Settings:
+    """The settings, with the warnings told on stderr."""
+    loaded, warnings = settings(data_dir, log_level=log_level, **ibid)
+    for warning in warnings:
+        remark(f"Warning: perhaps a misspelt setting: {warning}")
+    return loaded
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's work on its loop; Ctrl-C cancels it and everything it opened closes."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)

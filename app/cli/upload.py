@@ -1,0 +1,135 @@
+"""Files up to the service, a few at once, each followed until it is searchable or refused.
+
+An outcome is told by what the service says of the file: taken, known (the same bytes were there), refused
+(the file must change: 4xx), failed (the service must: 5xx, unreadable file). Raises `Unavailable`.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.cli.session import Answered, taken
+
+AT_ONCE = 2
+"""The service reads one file while the next is on its way."""
+WAIT_SECONDS = 10
+"""How long an upload waits for its document before it is polled instead."""
+POLL_SECONDS = 0.5
+
+
+class Status(StrEnum):
+    """What became of a file."""
+
+    TAKEN = "taken"
+    KNOWN = "known"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+    @property
+    def is_in(self) -> bool:
+        """Whether its text can be found now."""
+        return self in (Status.TAKEN, Status.KNOWN)
+
+    @property
+    def words(self) -> str:
+        """As people say it."""
+        return "already there" if self is Status.KNOWN else str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Where the files go."""
+
+    session: str | None
+    """None: global."""
+    replace: bool
+
+    def fields(self) -> dict[str, str]:
+        """As the form of `POST /api/documents`."""
+        where = {"scope": "global"} if self.session is None else {"session_id": self.session}
+        return {**where, "replace": str(self.replace).lower(), "wait": str(WAIT_SECONDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One file's end."""
+
+    path: Path
+    status: Status
+    document: dict[str, Any] | None = None
+    problem: dict[str, Any] | None = None
+
+    @property
+    def pages(self) -> int:
+        """Pages read; 0 if refused."""
+        return int(self.document["pages"]) if self.document and self.status.is_in else 0
+
+    def line(self) -> str:
+        """`taken    report.pdf: 120 pages, 310 passages`."""
+        if self.problem is not None:
+            title, detail = self.problem.get("title", ""), self.problem.get("detail", "")
+            why = title if detail in ("", title) else f"{title}: {detail}"
+        else:
+            why = f"{self.pages:,} pages, {(self.document or {}).get('chunks', 0):,} passages"
+        return f"{self.status.words:<14} {self.path}: {why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines; the keys are always there."""
+        told = {"path": str(self.path), "status": str(self.status)}
+        return {**told, "document": self.document, "problem": self.problem}
+
+
+async def upload_all(
+    client: httpx.AsyncClient, paths: Iterable[Path], form: Form, begun: Callable[[str], None]
+) -> AsyncGenerator[Outcome, None]:
+    """Outcomes as they come, `AT_ONCE` uploads under way; `begun` hears the name of each."""
+    waiting = iter(paths)
+    running: set[asyncio.Task[Outcome]] = set()
+    try:
+        while True:
+            for path in islice(waiting, AT_ONCE - len(running)):
+                begun(path.name)
+                running.add(asyncio.create_task(upload(client, path, form)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
+    """One file, from its bytes to its end."""
+    try:
+        file = await asyncio.to_thread(path.open, "rb")
+    except OSError as error:
+        problem = {"title": "The file cannot be read", "detail": error.strerror or str(error)}
+        return Outcome(path, Status.FAILED, problem=problem)
+    with file:
+        sent = {"file": (path.name, file, "application/pdf")}
+        response = await client.post("/api/documents", data=form.fields(), files=sent)
+    try:
+        document = await settled(client, taken(response))
+    except Answered as answered:
+        status = Status.REFUSED if answered.code < 500 else Status.FAILED
+        return Outcome(path, status, problem=dict(answered.problem))
+    if document["state"] == "failed":
+        return Outcome(path, Status.REFUSED, document, document.get("problem") or {})
+    return Outcome(path, Status.KNOWN if response.status_code == 200 else Status.TAKEN, document)
+
+
+async def settled(client: httpx.AsyncClient, document: dict[str, Any]) -> dict[str, Any]:
+    """The document once it is ready or failed; the service bounds how long reading may take."""
+    while document["state"] == "processing":
+        await asyncio.sleep(POLL_SECONDS)
+        document = taken(await client.get(f"/api/documents/{document['id']}"))
+    return document

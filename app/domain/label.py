@@ -1,0 +1,115 @@
+"""The names of citations: `[report.pdf#3]`, at most 160 characters, unique in what the asker can reach.
+
+A name holds no brackets, no `#`, no line break (CONTRACT §0, Labels) and nothing invisible that could make
+two names look alike; lengths are in characters (code points). Nothing here raises.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+LABEL_MAX = 160
+"""Characters of `[name#id]`, brackets included."""
+NAME_MAX = 140
+"""Characters of a name: leaves 17 for the id, as in `#L100000-100042`."""
+FALLBACK = "document"
+
+# Full-width and lenticular forms too: models write them for the plain ones, and the filter reads them so.
+# A backtick would open inline code in the middle of a marker.
+PLAIN = str.maketrans("[]【】［］〔〕﹇﹈#＃﹟`", "()()()()()---'")
+JOINERS = "\u200c\u200d\ufe0f"
+"""Invisible, but emoji and Persian are misspelt without them: kept inside a name, never at its ends."""
+SELECTORS = range(0xFE00, 0xFE10)
+SMUGGLERS = range(0xE0100, 0xE01F0)
+EXTENSION = re.compile(r"\.[0-9A-Za-z]{1,10}$")
+
+
+def label(name: str, suffix: str) -> str:
+    """A citation without its brackets: `report.pdf#3`."""
+    return f"{name}#{suffix}"
+
+
+def label_name(filename: str) -> str:
+    """A file's name as citations can hold it: never empty, NFC, the extension kept. Idempotent."""
+    parts = [part for part in re.split(r"[/\\]", filename) if part.strip()]
+    plain = unicodedata.normalize("NFC", parts[-1] if parts else "").translate(PLAIN)
+    shown = " ".join("".join(map(_visible, plain)).split())
+    stem, extension = _split(unicodedata.normalize("NFC", shown))
+    stem = stem.strip(JOINERS + " ")
+    if not stem.strip("."):
+        stem = FALLBACK
+    return _fitted(stem, extension)
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """`name`, or `name-2.pdf`, `name-3.pdf`, …: the first that none of `taken` looks like."""
+    return _free(name, {key(other) for other in taken})
+
+
+def distinct(own: Sequence[str], shared: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names as the asker sees them: (own, shared), each in the order given (creation order).
+
+    The session's documents keep their names and a shared one of the same name shows as `name-2.pdf`. A
+    shared one that stands in nobody's way keeps its name whatever else is numbered.
+    """
+    names, taken = [*own, *shared], set[str]()
+    first = [_claim(name, taken) for name in names]
+    seen = [name if free else _number(name, taken) for name, free in zip(names, first, strict=True)]
+    return seen[: len(own)], seen[len(own) :]
+
+
+def key(name: str) -> str:
+    """What two names that look alike have in common: case, width and invisible characters do not count."""
+    if name.isascii():
+        return name.lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(
+        sign for sign in folded if unicodedata.category(sign) != "Cf" and ord(sign) not in SELECTORS
+    )
+
+
+def _claim(name: str, taken: set[str]) -> bool:
+    """Whether `name` is the first of its look; its look is taken from now on."""
+    look = key(name)
+    free = look not in taken
+    taken.add(look)
+    return free
+
+
+def _number(name: str, taken: set[str]) -> str:
+    """A free name for `name`, taken from now on."""
+    found = _free(name, taken)
+    taken.add(key(found))
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The first of `name`, `name-2`, … whose look is not taken."""
+    stem, extension = _split(name)
+    number, tried = 1, name
+    while key(tried) in taken:
+        number += 1
+        tried = _fitted(stem, f"-{number}{extension}")
+    return tried
+
+
+def _split(name: str) -> tuple[str, str]:
+    """(stem, extension with its dot or "")."""
+    found = EXTENSION.search(name)
+    return (name[: found.start()], found.group()) if found else (name, "")
+
+
+def _fitted(stem: str, ending: str) -> str:
+    """The two joined, the stem cut so that the whole has at most NAME_MAX characters."""
+    return stem[: NAME_MAX - len(ending)].rstrip(JOINERS + " ") + ending
+
+
+def _visible(sign: str) -> str:
+    """A character as a name may hold it: a space for separators and controls, "" for the invisible."""
+    category = unicodedata.category(sign)
+    if category in {"Cc", "Zs", "Zl", "Zp"}:
+        return " "
+    if category == "Cs":
+        return "_"  # a lone surrogate has no UTF-8 form
+    hidden = (category == "Cf" and sign not in JOINERS) or ord(sign) in SMUGGLERS
+    return "" if hidden else sign

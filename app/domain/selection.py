@@ -1,0 +1,78 @@
+"""From what was found to what the model sees: matches only, best first, while they fit; and why the rest did not.
+
+Source: CONTRACT §1 (rag.reason, skip rule, top_k, budget), seed 004 (when to skip, dynamic selection).
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.domain.budget import Budget, fit
+from app.domain.passage import Candidate, Passage
+from app.domain.prompt import HEAD, context_line
+from app.domain.relevance import is_match, skipped
+from app.domain.trace import Entry, Reason, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The passages in prompt order, and the ledger of all candidates."""
+
+    passages: tuple[Passage, ...]
+    entries: tuple[Entry, ...]
+    short: bool
+    """The skip rule held: a short message, and nothing similar enough."""
+
+
+def select(
+    message: str,
+    candidates: Sequence[Candidate],
+    duplicates: Sequence[Candidate],
+    *,
+    threshold: float,
+    budget: Budget,
+    cost: Callable[[str], int],
+) -> Selection:
+    """Pick what is packed. `cost` gives a text's tokens; a passage costs its line in the context block."""
+    short = skipped(message, candidates, threshold)
+    matches = [item for item in candidates if is_match(item, threshold)]
+    verdicts = {id(item): Verdict.BELOW_THRESHOLD for item in candidates}
+    verdicts |= {id(item): Verdict.DUPLICATE for item in duplicates}
+    packed, over = ([], []) if short else _fit(matches, cost, budget)
+    verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
+    verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
+    verdicts |= {id(item): Verdict.PACKED for item in packed}
+    entries = tuple(_entry(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
+    return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def _fit(
+    matches: Sequence[Candidate], cost: Callable[[str], int], budget: Budget
+) -> tuple[list[Candidate], list[Candidate]]:
+    """As many as fit, each as the line it will be, newline included, below the block's head."""
+    return fit(matches, lambda passage: cost(context_line(passage) + "\n"), budget, cost(HEAD + "\n"))
+
+
+def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
+    """`rag.reason` in its precedence. `asked` and `answered` count sources."""
+    if answered and not stored:
+        return Reason.EMPTY
+    if asked and not answered:
+        return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
+    if selection.short:
+        return Reason.SKIPPED
+    return Reason.OK if selection.passages else Reason.NO_MATCH
+
+
+def _entry(item: Candidate, verdict: Verdict) -> Entry:
+    """A candidate's line in the ledger."""
+    passage = item.passage
+    return Entry(
+        source=passage.source,
+        id=passage.id,
+        label=passage.label,
+        similarity=passage.similarity,
+        score=passage.score,
+        verdict=verdict,
+        sha256=hashlib.sha256(passage.text.encode()).hexdigest(),
+    )

@@ -1,0 +1,106 @@
+"""Text to terms, the same way for passages and for queries.
+
+NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
+`getUserName`, `FY2022`) written together and in parts; decimals and years kept; scripts that write no
+spaces as character bigrams. No list of stop words: BM25's IDF knows them. A term is 64 bits of its
+BLAKE2b hash, so that postings are plain numbers.
+"""
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from hashlib import blake2b
+
+from Stemmer import Stemmer
+
+VERSION = 1
+"""Kept with the postings: after a change here, documents are analysed anew from their chunks."""
+
+LONGEST = 64
+"""Characters of a word that count; what is longer is not a word but data."""
+
+# Python's \w leaves out combining marks; without them Hindi and pointed Arabic fall to pieces.
+MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u200c\u200d"
+SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+)
+JOINTS = "-‐‑–'’&_/+"
+
+RUN = re.compile(f"[{SPACELESS}]+")
+WORD = re.compile(f"[\\w{MARKS}]+(?:[{JOINTS}.][\\w{MARKS}]+)*")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+JOINT = re.compile(rf"[{JOINTS}]|(?<!\d)\.|\.(?!\d)")
+INNER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+ACCENTS = re.compile("[\u0300-\u036f]")
+
+STEMMERS = (
+    (0x0000, 0x024F, "english"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0530, 0x058F, "armenian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+    (0x0B80, 0x0BFF, "tamil"),
+    (0x1E00, 0x1EFF, "english"),
+)
+"""First and last code point of a script, and the stemmer its words get; other scripts get none."""
+
+
+class Stemmers(threading.local):
+    """One set a thread: Snowball's objects have inner state."""
+
+    def __init__(self) -> None:
+        self.by_name = {name: Stemmer(name) for _, _, name in STEMMERS}
+
+
+stemmers = Stemmers()
+
+
+def terms(text: str) -> list[int]:
+    """Hashes of the terms of a text in order, repeats included."""
+    found: list[int] = []
+    for word in words(unicodedata.normalize("NFKC", text)):
+        found += word_terms(word[:LONGEST])
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Words as written, compounds whole; a run of a script without spaces is one word."""
+    spaced = text if text.isascii() else RUN.sub(r" \g<0> ", text)
+    return WORD.findall(THOUSANDS.sub("", spaced))
+
+
+@lru_cache(maxsize=1 << 16)
+def word_terms(word: str) -> tuple[int, ...]:
+    """A word's terms, each once."""
+    return tuple(dict.fromkeys(hashed(stem(form)) for form in forms(word)))
+
+
+def forms(word: str) -> list[str]:
+    """The word itself; a compound written together, its parts, and their parts."""
+    if RUN.match(word):
+        return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+    parts = [part for part in JOINT.split(word) if part]
+    if not parts:
+        return []
+    inner = [piece for part in parts for piece in INNER.split(part)]
+    # A single letter beside a joint ("l'eau", "10-K") says little alone; a single digit says much.
+    kept = [piece for piece in (*parts, *inner) if len(piece) > 1 or piece.isdigit()]
+    return ["".join(parts), *kept]
+
+
+def stem(form: str) -> str:
+    """Casefolded, Latin accents off, stemmed by its script. Words with digits stay as they are."""
+    folded = form.casefold()
+    if folded.isascii() and not folded.isalpha():
+        return folded
+    name = next((name for first, last, name in STEMMERS if first <= ord(folded[0]) <= last), "")
+    if name == "english" and not folded.isascii():
+        folded = ACCENTS.sub("", unicodedata.normalize("NFKD", folded))
+    return stemmers.by_name[name].stemWord(folded) if name else folded
+
+
+def hashed(term: str) -> int:
+    """64 bits that are the same on every machine and run."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

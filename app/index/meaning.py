@@ -1,0 +1,85 @@
+"""The meaning leg over a whole reach: exact where vectors are in memory, Chroma's index where they are not.
+
+Every candidate, also of the word leg, gets its exact raw cosine. Raises `RetrievalError`.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
+
+import structlog
+
+from app.domain.space import Space
+from app.index.block import Matrix
+from app.index.record import Record
+from app.index.search import Search, cosine
+from app.index.shelf import Shelf, Spot
+from app.index.vectors import VectorIndex
+
+INLINE = 1_000
+"""Passages that are searched on the loop, in well under a millisecond; more go to a thread."""
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What meaning has to say: its leg, and the cosines of all candidates."""
+
+    spots: Sequence[Spot] = ()
+    cosines: Mapping[Spot, float] = field(default_factory=dict)
+
+
+class Meaning:
+    """Finds near passages of one space."""
+
+    def __init__(self, record: Record, vectors: VectorIndex, space: Space) -> None:
+        self._record = record
+        self._vectors = vectors
+        self._space = space
+
+    async def near(self, search: Search, vector: Matrix, words: Sequence[Spot], limit: int) -> Near:
+        """The `limit` nearest passages, and cosines for those that the word leg chose too."""
+        found = dict(await computed(search.size, search.meaning, vector, limit))
+        cosines = found | search.cosines(vector, words)
+        for shelf in search.shelves:
+            if not shelf.exact:
+                near = await self._approximate(search, shelf, vector, limit)
+                found |= near
+                cosines |= near | await self._fetched(search, shelf, vector, set(words) - near.keys())
+        return Near([spot for spot, _ in search.ranked(found.items())[:limit]], cosines)
+
+    async def _approximate(
+        self, search: Search, shelf: Shelf, vector: Matrix, limit: int
+    ) -> dict[Spot, float]:
+        """About the nearest passages of a large part."""
+        rows = await self._vectors.nearest(shelf.part, vector, limit, shelf.located)
+        spots = search.spots(shelf, rows)
+        return {spot: cosine(rows[place], vector) for place, spot in spots.items()}
+
+    async def _fetched(
+        self, search: Search, shelf: Shelf, vector: Matrix, spots: set[Spot]
+    ) -> dict[Spot, float]:
+        """Cosines of some passages of a large part; vectors that Chroma has lost come from the record."""
+        places = {search.place(spot): spot for spot in spots if search.holds(shelf, spot)}
+        if not places:
+            return {}
+        rows = await self._vectors.get(shelf.part, list(places))
+        lost = [place for place in places if place not in rows]
+        if lost:
+            log.warning("chroma has lost vectors; they come from postgres", passages=len(lost))
+            rows |= await self._record.some_vectors(lost, self._space.name)
+        return {places[place]: cosine(row, vector) for place, row in rows.items()}
+
+
+async def computed(
+    size: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
+) -> Result:
+    """On the loop where `size` passages are few, else in a thread."""
+    if size <= INLINE:
+        return work(*given, **named)
+    return await asyncio.to_thread(work, *given, **named)

@@ -1,0 +1,76 @@
+"""A shelf: all that can be found in one part (a session, or what a tenant shares), at one version of it.
+
+A value: it knows its documents and their blocks, and makes its successor when the part has changed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from app.domain.document import Part
+from app.index.block import Block, Place, joined, settled
+
+Spot: TypeAlias = tuple[int, int]
+"""Block and row: where a passage stands while a search lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document that is ready, as the record lists it."""
+
+    id: str
+    name: str
+    """For labels, before `-2`."""
+    filename: str
+    title: str
+    chunks: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shelf:
+    """A part's documents, ascending by id (so by time), and their blocks."""
+
+    part: Part
+    version: int
+    documents: Mapping[str, Listed]
+    blocks: tuple[Block, ...] = ()
+    exact: bool = True
+    """Whether the vectors are here; else Chroma is asked for the near ones."""
+
+    @property
+    def size(self) -> int:
+        """Passages."""
+        return sum(block.size for block in self.blocks)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, bytes; half a kilobyte a document beside its blocks."""
+        return sum(block.nbytes for block in self.blocks) + 512 * len(self.documents)
+
+    def located(self, places: Iterable[Place]) -> dict[Place, Spot]:
+        """Where passages stand; those that are not, or no more, in this part are left out."""
+        at = {
+            document: (number, block.firsts[position], block.firsts[position + 1])
+            for number, block in enumerate(self.blocks)
+            for position, document in enumerate(block.documents)
+            if block.live is None or block.live[block.firsts[position]]
+        }
+        found: dict[Place, Spot] = {}
+        for document, ordinal in places:
+            number, first, end = at.get(document, (0, 0, 0))
+            if first < first + ordinal <= end:
+                found[document, ordinal] = (number, first + ordinal - 1)
+        return found
+
+    def missing(self, listed: Mapping[str, Listed]) -> list[Listed]:
+        """Documents that a newer list has and this shelf has not."""
+        return [document for key, document in listed.items() if key not in self.documents]
+
+    def followed(self, version: int, listed: Mapping[str, Listed], fresh: Sequence[Block]) -> "Shelf":
+        """The shelf at a newer version: what the list does not name is gone, `fresh` is new."""
+        gone = self.documents.keys() - listed.keys()
+        blocks = [block.without(gone) for block in self.blocks]
+        added = [joined(fresh)] if len(fresh) > 1 else list(fresh)
+        return Shelf(self.part, version, listed, settled([*blocks, *added]), self.exact)

@@ -1,0 +1,134 @@
+"""Which lines are headings, and how deep each stands.
+
+The outline of the PDF is believed where there is one. Beside it, a heading is a short line that is set
+larger than the text, in bold, or in capitals, or that begins like one (`Item 7.`, `2.1 Methods`); lines set
+alike stand equally deep, larger ones higher. Levels count from 0; those of the outline come before.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from app.intake.emphasis import LARGER, body_size
+from app.intake.line import Bookmark, Line
+from app.intake.table import FIGURE
+
+MAX_WORDS, MAX_CHARS = 45, 300
+"""Of a heading: one that is set apart may be a whole sentence."""
+MAX_TITLE_WORDS = 16
+"""Of one that can stand above others."""
+MAX_PLAIN_WORDS = 8
+"""Of a heading that is set like the text."""
+BELOW_OUTLINE = 100
+"""Added to the level of a heading that is not in the outline."""
+MAX_MARKS = 200
+"""Bookmarks of one page that are looked at."""
+
+NUMBER = re.compile(r"^[\d.]+\s+")
+NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVXLC]+\.|[A-Z]\.)\s+\w")
+NAMED = re.compile(
+    r"(part|book|chapter|title|item|section|article|appendix|annex|schedule|note)\s+[\divxlc]+\b",
+    re.IGNORECASE,
+)
+RANKS = {"part": 0, "book": 0, "chapter": 1, "title": 1, "item": 1, "section": 2, "article": 2}
+YEAR = re.compile(r"(?:19|20)\d\d")
+"""The one figure a heading may end with: others are those of tables, and of tables of contents."""
+UNFINISHED = re.compile(r"[,;:\-–—]$")
+
+Key: TypeAlias = tuple[bool, float, int, int, bool, bool, bool]
+"""Headings with the same key stand equally deep; a smaller key stands higher."""
+
+
+def plain(text: str) -> str:
+    """A title as it is compared: letters and digits alone, without a number in front."""
+    unnumbered = NUMBER.sub("", text, count=1) or text
+    return "".join(char for char in unnumbered.casefold() if char.isalnum())
+
+
+def begins(text: str) -> bool:
+    """Whether a text begins as headings do: `Item 7.`, `2.1 Methods`."""
+    return bool(NAMED.match(text) or NUMBERED.match(text))
+
+
+def is_titled(text: str) -> bool:
+    """Whether its words allow it to be a heading, however it is set."""
+    letters, marks = sum(char.isalpha() for char in text), len(text) - text.count(" ")
+    if len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS or letters < 2 or 2 * letters < marks:
+        return False
+    if text[0].islower() or text[0] in "(•*–—-[" or UNFINISHED.search(text):
+        return False
+    last = text.rsplit(maxsplit=1)[-1]
+    return (
+        bool(NAMED.fullmatch(text)) or bool(YEAR.fullmatch(last)) or not FIGURE.fullmatch(last.lstrip("._…"))
+    )
+
+
+def stands_out(line: Line, body: float) -> bool:
+    """Whether a line is a heading by its type or its words. `body` is the size of the text."""
+    text, style = line.text, line.style
+    if style.size < 0.9 * body or not is_titled(text):
+        return False
+    if style.bold or style.size >= LARGER * body:
+        return True
+    capitals = text.isupper() and len(text) > 6
+    return len(text.split()) <= MAX_PLAIN_WORDS and text[-1] != "." and (capitals or bool(NAMED.match(text)))
+
+
+def key(line: Line) -> Key:
+    """How deep a heading stands, relative to the others of its document. A sentence heads no titles."""
+    named, number, style = NAMED.match(line.text), NUMBERED.match(line.text), line.style
+    long = len(line.text.split()) > MAX_TITLE_WORDS
+    if named:
+        return long, -style.size, RANKS.get(named[1].lower(), 3), 0, False, False, False
+    depth = number[0].split()[0].strip(".").count(".") if number else 0
+    return long, -style.size, 4, depth, not line.text.isupper(), not style.bold, style.italic
+
+
+class Headings:
+    """The headings of one document, asked line by line in order."""
+
+    def __init__(self, lines: Sequence[Line], outline: Sequence[Bookmark]) -> None:
+        self.body = body_size(lines)
+        self.first = lines[0].page if lines else 1
+        found = {(line.page, key(line)) for line in lines if stands_out(line, self.body)}
+        self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted({each for _, each in found}))}
+        self.lasting = {self.levels[each] for page, each in found if page != self.first}
+        """Levels that stand on more than the first page. What is set like nothing after the first page
+        is the title's, and heads nothing beyond it."""
+        # An outline with a single root says with it what the document is called: it heads nothing.
+        root = sum(mark.level == 0 for mark in outline) == 1
+        self.marks: defaultdict[int, list[tuple[str, Bookmark]]] = defaultdict(list)
+        for mark in outline:
+            if not (root and mark.level == 0):
+                self.marks[mark.page].append((plain(mark.title), mark))
+        self.path: list[tuple[int, str]] = []
+        """(level, text) of the headings above the current line, outermost first."""
+
+    def turn(self, page: int, lines: Sequence[Line]) -> None:
+        """Begin a page: bookmarks that name none of its lines hold from its top."""
+        if page != self.first:
+            self.path = [each for each in self.path if each[0] < BELOW_OUTLINE or each[0] in self.lasting]
+        said = [plain(line.text) for line in lines]
+        for wanted, mark in self.marks[page][:MAX_MARKS]:
+            if not any(names(wanted, text) for text in said):
+                self.enter(mark.level, mark.title)
+
+    def level(self, line: Line) -> int | None:
+        """How deep a line stands as a heading; None: it is none."""
+        said = plain(line.text)
+        for wanted, mark in self.marks[line.page][:MAX_MARKS]:
+            if names(wanted, said):
+                return mark.level
+        return self.levels[key(line)] if stands_out(line, self.body) else None
+
+    def enter(self, level: int, text: str) -> None:
+        """Stand under a heading: it ends those as deep as itself and deeper."""
+        while self.path and self.path[-1][0] >= level:
+            self.path.pop()
+        self.path.append((level, text))
+
+
+def names(wanted: str, said: str) -> bool:
+    """Whether a bookmark names a line: it says the same, or (a long one) begins with it."""
+    return bool(wanted) and (said == wanted or (len(said) >= 20 and wanted.startswith(said)))

@@ -1,0 +1,95 @@
+"""Lines cleaned: no characters that nobody can read, words whole again, no running heads.
+
+Kept on purpose: superscripts and other compatibility characters that carry meaning (m² is not m2).
+Only letter forms are folded (ligatures, Arabic presentation forms, CJK radicals), then NFC.
+"""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from app.intake.line import BREAK, Line
+
+UNREADABLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\uf8ff\ufeff\uffff"
+    "\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
+)
+"""Controls, soft hyphens, tags and marks of direction (they hide or turn a text), lone surrogates, and
+the private use area: what a font without a character map shows is known to nobody."""
+
+FORMS = re.compile("[\u2e80-\u2fdf\ufb00-\ufdff\ufe70-\ufefe]+")
+BULLETS = str.maketrans({"\uf0b7": "•", "\uf0a7": "•", "\uf0d8": "•", "\uf076": "•"})
+"""Bullets of Symbol and Wingdings, which stand in the private use area."""
+
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+BROKEN = re.compile(rf"([\w-]*){BREAK}([\w-]*)")
+SPLIT = re.compile(r"[^\W\d_][-\u2010]$")
+
+EDGE = 3
+"""Lines at the top and at the bottom of a page among which running heads are looked for."""
+
+
+def clean(lines: Iterable[Line]) -> list[Line]:
+    """All of it, in order."""
+    readable = [replace(line, text=legible(line.text)) for line in lines]
+    return without_heads(whole([line for line in readable if line.text]))
+
+
+def legible(text: str) -> str:
+    """Characters that can be read, single spaces."""
+    if not text.isascii():
+        text = text.translate(BULLETS)
+        text = FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(UNREADABLE.sub("", text).split())
+
+
+def whole(lines: list[Line]) -> list[Line]:
+    """Words broken at a line's end joined, where PDFium marked it and where it did not."""
+    known = {word for line in lines for word in WORD.findall(line.text.lower())}
+    texts = [line.text for line in lines]
+    for n, (line, after) in enumerate(pairwise(lines)):
+        if line.page == after.page and SPLIT.search(texts[n]) and texts[n + 1][:1].islower():
+            begun, _, rest = texts[n + 1].partition(" ")
+            texts[n], texts[n + 1] = texts[n][:-1] + BREAK + begun, rest
+    joined = [BROKEN.sub(lambda found: mended(found[1], found[2], known), text) for text in texts]
+    return [replace(line, text=text) for line, text in zip(lines, joined, strict=True) if text]
+
+
+def mended(left: str, right: str, known: set[str]) -> str:
+    """A word from its halves: as the document writes it elsewhere, else joined if it looks like one word."""
+    joined, compound = left + right, f"{left}-{right}"
+    if joined.lower() in known or not (left and right):
+        return joined
+    plain = left.isalpha() and right.isalpha() and right.islower()
+    return joined if plain and compound.lower() not in known else compound
+
+
+def without_heads(lines: list[Line]) -> list[Line]:
+    """Lines that stand at the edge of many pages, but for their numbers, dropped. A page whose lines
+    would all go keeps them: a text that repeats is still a text."""
+    pages: defaultdict[int, list[Line]] = defaultdict(list)
+    for line in lines:
+        pages[line.page].append(line)
+    seen = Counter(key for page in pages.values() for key in {key for _, key in edges(page)})
+    often = max(3, 0.4 * len(pages))
+    running = {key for key, count in seen.items() if count >= often}
+    return [line for page in pages.values() for line in kept(page, running)]
+
+
+def kept(page: list[Line], running: set[str]) -> list[Line]:
+    """A page without its running heads."""
+    dropped = {n for n, key in edges(page) if key in running}
+    rest = [line for n, line in enumerate(page) if n not in dropped]
+    return rest if any(WORD.search(line.text) for line in rest) else page
+
+
+def edges(page: list[Line]) -> Iterator[tuple[int, str]]:
+    """(index, key) of the lines at the edges; the key is the same for lines that differ in numbers."""
+    order = sorted(range(len(page)), key=lambda n: -page[n].top)
+    for side, part in (("top", order[:EDGE]), ("bottom", order[-EDGE:])):
+        for n in part:
+            yield n, side + re.sub(r"\d+", "#", page[n].text.lower())

@@ -1,0 +1,153 @@
+"""A PDF's lines, outline and title, by PDFium. Runs in the worker process only: PDFium is native code
+and not thread-safe, and its files come from anyone.
+
+Raises `PdfEncrypted`, `PdfDamaged`, and `PdfTooComplex` for more pages or text than is taken.
+"""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as native
+
+from app.domain.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex
+from app.intake.line import Bookmark, Line, Style
+
+MAX_CHARS = 20_000_000
+"""Characters of one document: some 6,000 full pages."""
+MAX_BOOKMARKS = 10_000
+
+BOLD = re.compile(r"bold|black|heavy|demi|medium|medi$|(?:cm|sf|ec)bx", re.IGNORECASE)
+"""Names of bold faces, TeX's included. The weight in the file is derived from stems and says little."""
+ITALIC_FLAG, BOLD_FLAG = 1 << 6, 1 << 18
+"""PDF 32000-1, table 123."""
+
+
+@contextmanager
+def opened(path: Path, max_pages: int) -> Iterator[pdfium.PdfDocument]:
+    """The document, closed at the end."""
+    try:
+        pdf = pdfium.PdfDocument(path)
+    except pdfium.PdfiumError as error:
+        raise refusal(error.err_code) from None
+    try:
+        if len(pdf) > max_pages:
+            raise PdfTooComplex(f"{len(pdf):,} pages; at most {max_pages:,} are taken")
+        yield pdf
+    finally:
+        pdf.close()
+
+
+def refusal(code: int | None) -> IbidError:
+    """Our problem for PDFium's error code."""
+    if code == native.FPDF_ERR_PASSWORD:
+        return PdfEncrypted("It opens only with a password")
+    if code == native.FPDF_ERR_SECURITY:
+        return PdfEncrypted("It is protected by a scheme that cannot be opened here")
+    if code == native.FPDF_ERR_SUCCESS:
+        return PdfDamaged("It has no pages")
+    return PdfDamaged("Its structure cannot be read")
+
+
+def lines(pdf: pdfium.PdfDocument) -> list[Line]:
+    """The lines of all pages. A page that cannot be read is passed over, unless that is so of all."""
+    found: list[Line] = []
+    unread = chars = 0
+    for number in range(1, len(pdf) + 1):
+        try:
+            page = page_lines(pdf, number)
+        except pdfium.PdfiumError:
+            unread += 1
+            continue
+        found += page
+        chars += sum(len(line.text) for line in page)
+        if chars > MAX_CHARS:
+            raise PdfTooComplex(f"More than {MAX_CHARS:,} characters of text by page {number:,}")
+    if unread == len(pdf):
+        raise PdfDamaged(f"{unread:,} pages, none of which can be read")
+    return found
+
+
+def page_lines(pdf: pdfium.PdfDocument, number: int) -> list[Line]:
+    """The lines of one page that are not blank."""
+    page = pdf[number - 1]
+    text_page = page.get_textpage()
+    found, start = [], 0
+    # An index of PDFium's counts UTF-16 units, which Python's length does not.
+    for text in text_page.get_text_range().split("\r\n"):
+        units = len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+        if text.strip():
+            lead = len(text) - len(text.lstrip())
+            tail = len(text) - len(text.rstrip())
+            found.append(placed(text_page, text, number, start + lead, start + units - tail - 1))
+        start += units + 2
+    text_page.close()
+    page.close()
+    return found
+
+
+def placed(text_page: pdfium.PdfTextPage, text: str, page: int, first: int, last: int) -> Line:
+    """The line from text index `first` to `last`, its place read off its outer characters."""
+    start = native.FPDFText_GetCharIndexFromTextIndex(text_page, first)
+    end = native.FPDFText_GetCharIndexFromTextIndex(text_page, last)
+    begins, ends = box(text_page, start), box(text_page, end)
+    bold, italic = face(text_page, start)
+    size = max(begins.top - begins.bottom, ends.top - ends.bottom)
+    return Line(
+        text=text,
+        page=page,
+        left=min(begins.left, ends.left),
+        right=max(begins.right, ends.right),
+        top=max(begins.top, ends.top),
+        bottom=min(begins.bottom, ends.bottom),
+        style=Style(round(size * 2) / 2, bold and face(text_page, end)[0], italic),
+    )
+
+
+def box(text_page: pdfium.PdfTextPage, index: int) -> native.FS_RECTF:
+    """A character's box, as high as its type; all zero for one that is not on the page."""
+    found = native.FS_RECTF()
+    native.FPDFText_GetLooseCharBox(text_page, index, found)
+    return found
+
+
+def face(text_page: pdfium.PdfTextPage, index: int) -> tuple[bool, bool]:
+    """(bold, italic) of a character."""
+    flags, name = ctypes.c_int(), ctypes.create_string_buffer(128)
+    native.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    return weighed(name.value, flags.value)
+
+
+@cache
+def weighed(name: bytes, flags: int) -> tuple[bool, bool]:
+    """(bold, italic) of a font."""
+    bold = bool(flags & BOLD_FLAG) or bool(BOLD.search(name.decode("latin-1")))
+    return bold, bool(flags & ITALIC_FLAG)
+
+
+def outline(pdf: pdfium.PdfDocument) -> list[Bookmark]:
+    """The bookmarks that point to a page, in their order."""
+    found = []
+    for entry in islice(pdf.get_toc(max_depth=6), MAX_BOOKMARKS):
+        target = entry.get_dest()
+        page = target.get_index() if target else None
+        title = " ".join(entry.get_title().split())
+        if target and page is not None and title:
+            found.append(Bookmark(title, entry.level, page + 1, top(*target.get_view())))
+    return found
+
+
+def top(mode: int, place: list[float]) -> float | None:
+    """The height on the page that a destination names (PDF 32000-1, 12.3.2.2)."""
+    at = {native.PDFDEST_VIEW_XYZ: 1, native.PDFDEST_VIEW_FITH: 0, native.PDFDEST_VIEW_FITR: 3}.get(mode)
+    return place[at] if at is not None and at < len(place) and place[at] else None
+
+
+def title(pdf: pdfium.PdfDocument) -> str:
+    """The title that the file gives itself; "" where there is none."""
+    return " ".join(str(pdf.get_metadata_value("Title")).replace("\x00", " ").split())

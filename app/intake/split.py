@@ -1,0 +1,175 @@
+"""Blocks into chunks: cut at headings, then paragraphs, then sentences, sized in o200k tokens.
+
+Every character of the blocks is in exactly one chunk, in order; only the heads of a table's columns are
+said again where a long table goes on. Chunks do not overlap. Figures: docs/decisions/0008-chunks.md.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import ceil
+from typing import TypeAlias
+
+from app.domain.document import Chunk
+from app.intake.block import Block, Kind
+from app.intake.sentence import fitting
+from app.intake.table import is_row
+
+TARGET = 300
+"""Tokens a chunk is filled to: one thought with its surroundings; forty of them are 12,000 tokens."""
+LIMIT = 400
+"""Tokens of the largest chunk; a table up to it is kept whole. The bundled embedder reads 512 of its own,
+title and heading included."""
+ENOUGH = 120
+"""Tokens from which a chunk may end before a heading, or before a block that does not fit; shorter sections
+are joined with the next."""
+UNIT = 200
+"""Tokens of the longest sentence that is not divided."""
+LEAD = 40
+"""Tokens of the longest paragraph that is moved to the table it introduces."""
+COLUMN_HEADS = 60
+"""Most tokens of the heads of columns that are said again."""
+SEGMENT_CHARS, PATH_CHARS = 120, 300
+"""Of one heading in a path, and of a path; the outermost are left out."""
+JOINT = " › "
+
+Count: TypeAlias = Callable[[str], int]
+"""o200k tokens of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is never divided: a sentence, a row, a heading."""
+
+    text: str
+    """With the white space before it."""
+    tokens: int
+    page: int
+    page_end: int
+    block: Block
+
+    @property
+    def heads(self) -> bool:
+        """Whether it is (of) a heading."""
+        return self.block.kind is Kind.HEADING
+
+
+def split(blocks: Iterable[Block], count: Count) -> list[Chunk]:
+    """The chunks of a document."""
+    packer = Packer(count)
+    for block in blocks:
+        packer.take(block)
+    packer.close()
+    return packer.done
+
+
+def pieces(block: Block, count: Count) -> list[Piece]:
+    """A block's pieces, in order."""
+    rows = block.text.split("\n") if block.kind is Kind.TABLE else [block.text]
+    found, at, turn = [], -1, 0
+    for row in rows:
+        for text, tokens in fitting("\n" + row, UNIT, count):
+            turn, page = page_at(block, turn, at + len(text) - len(text.lstrip()))
+            at += len(text)
+            turn, page_end = page_at(block, turn, at - 1)
+            found.append(Piece(text, tokens, page, page_end, block))
+    return found
+
+
+def page_at(block: Block, turn: int, offset: int) -> tuple[int, int]:
+    """(index into `block.pages`, page) of an offset, looked for from an index on."""
+    while turn + 1 < len(block.pages) and block.pages[turn + 1][0] <= offset:
+        turn += 1
+    return turn, block.pages[turn][1]
+
+
+class Packer:
+    """Fills one chunk after the other."""
+
+    def __init__(self, count: Count) -> None:
+        self.count = count
+        self.done: list[Chunk] = []
+        self.held: list[Piece] = []
+        """The chunk under way."""
+
+    @property
+    def tokens(self) -> int:
+        """Of the chunk under way."""
+        return sum(piece.tokens for piece in self.held)
+
+    def take(self, block: Block) -> None:
+        """One block: whole if it fits here or in a chunk of its own, else divided."""
+        group = pieces(block, self.count)
+        total = sum(piece.tokens for piece in group)
+        room = LIMIT if block.kind is Kind.TABLE else TARGET
+        full = self.tokens + total > room or block.kind is Kind.HEADING
+        if full and sum(piece.tokens for piece in self.held if not piece.heads) >= ENOUGH:
+            self.close(before=block)
+        if self.tokens + total <= room:
+            self.held += group
+        else:
+            self.fill(group, column_heads(group) if block.kind is Kind.TABLE else [])
+
+    def fill(self, group: Sequence[Piece], again: Sequence[Piece]) -> None:
+        """Spread a long block evenly; `again` stands at the head of each further chunk."""
+        repeated = sum(piece.tokens for piece in again)
+        total = self.tokens + sum(piece.tokens for piece in group)
+        share = total / ceil(total / (TARGET - repeated)) + repeated
+        for n, piece in enumerate(group):
+            held = self.tokens
+            if held + piece.tokens / 2 > share or held + piece.tokens > LIMIT:
+                self.close()
+                self.held += again if n >= len(again) else ()
+            self.held.append(piece)
+
+    def close(self, before: Block | None = None) -> None:
+        """End the chunk under way. What introduces the block that follows goes with it."""
+        end = len(self.held) if before is None else introduced(self.held, before)
+        ended, self.held = self.held[:end], self.held[end:]
+        self.add(ended)
+
+    def add(self, ended: list[Piece]) -> None:
+        """Keep a chunk. Tokens of pieces do not always add up: what is over the limit is halved."""
+        text = "".join(piece.text for piece in ended).strip()
+        tokens = self.count(text)
+        if tokens > LIMIT and len(ended) > 1:
+            self.add(ended[: len(ended) // 2])
+            self.add(ended[len(ended) // 2 :])
+        elif text:
+            page, page_end = min(piece.page for piece in ended), max(piece.page_end for piece in ended)
+            self.done.append(Chunk(len(self.done) + 1, text, page, page_end, heading(ended), tokens))
+
+
+def introduced(held: Sequence[Piece], block: Block) -> int:
+    """Where in a chunk begins what belongs to the next block: headings, and a short lead to a table. A
+    chunk of headings alone ends behind them."""
+    end = before_headings(held, len(held))
+    if end and block.kind is Kind.TABLE:
+        lead = held[end - 1].block
+        tokens = sum(piece.tokens for piece in held if piece.block is lead)
+        if lead.kind is Kind.PROSE and tokens <= LEAD:
+            end = before_headings(held, next(n for n, piece in enumerate(held) if piece.block is lead))
+    return end or len(held)
+
+
+def before_headings(held: Sequence[Piece], end: int) -> int:
+    """`end`, or where the headings right before it begin."""
+    while end and held[end - 1].heads:
+        end -= 1
+    return end
+
+
+def column_heads(group: Sequence[Piece]) -> list[Piece]:
+    """What stands above the first row of a table, if that is little."""
+    above = list(takewhile(lambda piece: not is_row(piece.text), group))
+    return above if sum(piece.tokens for piece in above) <= COLUMN_HEADS else []
+
+
+def heading(ended: Sequence[Piece]) -> str:
+    """The path that all of a chunk's text stands under, outermost first."""
+    paths = [piece.block.path for piece in ended if not piece.heads] or [ended[0].block.path]
+    shared = [here[0] for here in takewhile(lambda here: len(set(here)) == 1, zip(*paths, strict=False))]
+    path = [segment[:SEGMENT_CHARS] for segment in shared]
+    while len(JOINT.join(path)) > PATH_CHARS:
+        path = path[1:]
+    return JOINT.join(path)

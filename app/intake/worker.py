@@ -1,0 +1,104 @@
+"""The worker process: `python -m app.intake.worker` reads one PDF, says what it found, and ends.
+
+The request comes as a line on stdin, the result goes to stdout (`wire.py`). Before it opens the file it
+gives up what it does not need: memory, processor time, files, and its life after the service's. It
+reads no environment and writes no text of the document to stderr.
+"""
+
+import ctypes
+import math
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from app.domain.document import Parsed
+from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
+from app.index.vocabulary import count
+from app.intake import reader
+from app.intake.block import blocks
+from app.intake.emphasis import gathered
+from app.intake.pages import clean
+from app.intake.split import split
+from app.intake.title import title_of
+from app.intake.wire import Request, asked, fault, told
+
+PR_SET_PDEATHSIG = 1
+GRACE = 5.0
+"""Seconds after the service's deadline at which the worker ends itself, should nobody have ended it."""
+
+
+def main() -> None:
+    """Read one request, answer it."""
+    sys.excepthook = discreet
+    request = asked(sys.stdin.buffer.readline())
+    confine(request)
+    for line in answer(request):
+        sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def answer(request: Request) -> list[bytes]:
+    """The lines of the result or of the refusal."""
+    try:
+        return list(told(parse(Path(request.path), request.filename, request.max_pages)))
+    except MemoryError:
+        return [fault(PdfTooComplex(f"Reading it takes more than {request.memory_mb:,} MiB of memory"))]
+    except IbidError as problem:
+        return [fault(problem)]
+
+
+def parse(path: Path, filename: str, max_pages: int) -> Parsed:
+    """A PDF's chunks. Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`."""
+    with reader.opened(path, max_pages) as pdf:
+        pages, given, outline, lines = len(pdf), reader.title(pdf), reader.outline(pdf), reader.lines(pdf)
+    lines = gathered(clean(lines))
+    if not any(char.isalnum() for line in lines for char in line.text):
+        raise PdfTextless(f"{pages:,} {'page' if pages == 1 else 'pages'}, none with text; is it a scan?")
+    chunks = split(blocks(lines, outline), count)
+    return Parsed(pages, title_of(given, lines, filename), tuple(chunks))
+
+
+def confine(request: Request) -> None:
+    """Limits on this process, for good."""
+    end_with_parent(request.parent)
+    seconds, memory = math.ceil(request.seconds) + 1, request.memory_mb << 20
+    limits = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: 64,
+    }
+    for name, value in limits.items():
+        hard = resource.getrlimit(name)[1]
+        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (least, least))
+    signal.setitimer(signal.ITIMER_REAL, request.seconds + GRACE)
+    os.nice(10)
+
+
+def end_with_parent(parent: int) -> None:
+    """Die when the service does, however it does. Elsewhere than on Linux the timer has to do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        with suppress(OSError):
+            # Should the machine run out of memory, the kernel is to take this process first.
+            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def discreet(kind: type[BaseException], _error: BaseException, trace: TracebackType | None) -> None:
+    """An error's kind and place. Its message may hold text of the document."""
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "?"
+    sys.stderr.write(f"{kind.__name__} at {place}\n")
+
+
+if __name__ == "__main__":
+    main()

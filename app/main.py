@@ -1,0 +1,66 @@
+"""create_app(): middleware, handlers, routers; and the lifetime of the services.
+
+Order, outermost first: the request's id and its log line, the last resort, the size of bodies. The routes'
+own problems are told inside of them. Raises `StartError` when the services cannot be opened.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
+from starlette.middleware import Middleware
+
+from app import problems
+from app.api import chat, documents, health, pages, schema
+from app.api.limits import FORM_BYTES, MIB, BodyLimit
+from app.config import Settings
+from app.logs import RequestLog
+from app.services.services import Services
+from app.wiring import open_services
+
+ROUTERS = (chat.router, documents.router, health.router, pages.router)
+SILENT = TelemetryConfig(
+    tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
+)
+"""FastAPI's own telemetry would hold whole bodies, and read the environment."""
+
+
+def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
+    """The service. Given services stay their owner's; else they are opened and closed with the app."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if services is not None:
+            yield
+            return
+        async with open_services(settings) as opened:
+            app.state.services = opened
+            yield
+
+    app = FastAPI(
+        title="Ibid",
+        version=health.VERSION,
+        lifespan=lifespan,
+        middleware=middleware(settings),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=SILENT,
+    )
+    app.state.settings, app.state.services = settings, services
+    for router in ROUTERS:
+        app.include_router(router)
+    problems.install(app)
+    schema.install(app, top_k_max=settings.rag.top_k_max)
+    return app
+
+
+def middleware(settings: Settings) -> list[Middleware]:
+    """Outermost first."""
+    upload = settings.document.max_mb * MIB + FORM_BYTES
+    return [
+        Middleware(RequestLog),
+        Middleware(problems.LastResort),
+        Middleware(BodyLimit, paths={"/api/documents": upload}),
+    ]

@@ -1,0 +1,158 @@
+"""Embeddings behind the OpenAI protocol. Keeps `ports.Embedder`.
+
+Vectors come back as float or base64 and leave as little-endian float32 of unit length. Raises
+`RetrievalError`: timeout, or embedding for any other fault, a wrong count or a wrong dimension among them.
+"""
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import structlog
+
+from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding
+from app.domain.space import space_name
+from app.index.vocabulary import o200k
+from app.models.openai import Peer, Server, error_code, open_peer
+from app.models.recent import Recent
+
+log = structlog.get_logger(__name__)
+
+INPUTS = 128
+"""Texts a request at most; and bytes, so that a request stays under the vendor's 300,000 tokens."""
+BYTES = 200_000
+TOKENS = 6_000
+"""o200k tokens read of one text: the vendor refuses more than 8,192 of its own, older vocabulary."""
+SECONDS = 60.0
+"""Of silence that end a request; whoever waits for a query has a shorter deadline of their own."""
+RETRIES = 4
+QUERY_RETRIES = 1
+"""An ingest can wait out a busy server, an answer cannot."""
+OPTIONAL = ("encoding_format", "dimensions")
+KEY_ONLY: Any = {"security": {"bearer_auth": True}}
+"""Else the client would add an admin key that it found in the environment."""
+
+
+class OpenAIEmbedder:
+    """See the module. `dim` None: whatever the model gives, fixed by the first answer."""
+
+    def __init__(self, peer: Peer, model: str, dim: int | None) -> None:
+        self.peer = peer
+        self.model = model
+        self.dim = dim
+        self.recent = Recent()
+
+    @property
+    def space(self) -> str:
+        """Model and dimensions, as recorded with every vector."""
+        return space_name(self.model, self.dim or 0)
+
+    async def query(self, text: str) -> Embedding:
+        """One query; the newest ones are remembered."""
+        known = self.recent.get(text)
+        if known is not None:
+            return known
+        [vector] = await self.request([text], QUERY_RETRIES)
+        return self.recent.keep(text, vector)
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Texts to store, in order."""
+        return [vector for batch in batches(texts) for vector in await self.request(batch, RETRIES)]
+
+    async def request(self, texts: Sequence[str], retries: int) -> list[Embedding]:
+        """One request; its vectors in the order of the texts."""
+        inputs = await asyncio.to_thread(lambda: [readable(text) for text in texts])
+        raw = await self.post(inputs, retries)
+        try:
+            vectors = await asyncio.to_thread(unpack, raw, len(inputs), self.dim)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            log.warning("embedding unusable", fault=type(error).__name__, model=self.model)
+            raise RetrievalError("embedding") from error
+        self.dim = len(vectors[0]) // 4
+        return vectors
+
+    async def post(self, inputs: list[str], retries: int) -> bytes:
+        """The answer's body; asked again without a field that the server refuses by name."""
+        client = self.peer.client.with_options(max_retries=retries)
+        body = {"model": self.model, "input": inputs, **self.options()}
+        try:
+            answer = await client.post("/embeddings", cast_to=self.peer.whole, body=body, options=KEY_ONLY)
+        except self.peer.timeouts as error:
+            raise RetrievalError("timeout") from error
+        except self.peer.faults as error:
+            if self.peer.learn(error, OPTIONAL):
+                return await self.post(inputs, retries)
+            status = getattr(error, "status_code", None)
+            log.warning("embedding failed", fault=type(error).__name__, status=status, code=error_code(error))
+            raise RetrievalError("embedding") from error
+        return answer.content
+
+    def options(self) -> dict[str, object]:
+        """base64 is a third of the bytes; only the vendor's third generation can be shortened."""
+        options: dict[str, object] = {"encoding_format": "base64"}
+        if self.model.rpartition("/")[2].startswith("text-embedding-3") and self.dim:
+            options["dimensions"] = self.dim
+        return {name: value for name, value in options.items() if name not in self.peer.unknown}
+
+
+def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts in order, in requests of a size that servers take."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        bytes_ = min(4 * TOKENS, len(text.encode("utf-8", "replace")))
+        if batch and (len(batch) == INPUTS or size + bytes_ > BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += bytes_
+    if batch:
+        yield batch
+
+
+def readable(text: str) -> str:
+    """The text as a server takes it: not blank, no lone surrogates, not over the model's length."""
+    clean = text.encode("utf-8", "replace").decode()
+    if len(clean.encode()) <= TOKENS:  # a token is a byte at least
+        return clean if clean.strip() else "-"
+    tokens = o200k().encode_ordinary(clean[: 16 * TOKENS])
+    return o200k().decode(tokens[:TOKENS]) if len(tokens) > TOKENS else clean
+
+
+def unpack(raw: bytes, count: int, dim: int | None) -> list[Embedding]:
+    """The vectors of an answer's body, by their `index`. Raises `ValueError`, `TypeError`, `KeyError`."""
+    data = json.loads(raw)["data"]
+    placed = sorted(data, key=lambda item: item.get("index", 0))
+    vectors = [unit(item["embedding"]) for item in placed]
+    sizes = {len(vector) // 4 for vector in vectors}
+    if len(vectors) != count or len(sizes) != 1 or (dim and sizes != {dim}):
+        raise ValueError(f"{len(vectors)} vectors of {sizes} for {count} of {dim}")
+    return vectors
+
+
+def unit(value: Any) -> Embedding:  # noqa: ANN401 - JSON enters here
+    """One vector, base64 or numbers, at unit length."""
+    try:
+        raw = (
+            np.frombuffer(base64.b64decode(value, validate=True), "<f4") if isinstance(value, str) else value
+        )
+        vector = np.asarray(raw, np.float64)
+    except binascii.Error as error:
+        raise ValueError("not base64") from error
+    norm = float(np.linalg.norm(vector))
+    if vector.ndim != 1 or not np.isfinite(norm) or norm == 0:
+        raise ValueError("not a vector with a direction")
+    return (vector / norm).astype("<f4").tobytes()
+
+
+@asynccontextmanager
+async def open_embeddings(at: Server, model: str, dim: int | None) -> AsyncIterator[OpenAIEmbedder]:
+    """An embedding model at a server; nothing is asked yet."""
+    async with open_peer(at, timeout=SECONDS, retries=RETRIES) as peer:
+        yield OpenAIEmbedder(peer, model, dim)

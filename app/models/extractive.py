@@ -1,0 +1,141 @@
+"""The extractive answerer: no model, only the sentences that answer, quoted, each with its citation.
+
+Keeps `ports.ChatModel`. It never says anything of its own about the documents, so every statement is in
+the place it names. Ranking runs in a thread; meaning joins in if an embedder answers within `SECONDS`.
+Raises nothing: without passages, or without a sentence that answers, it says so.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from app.domain.answer import Finish
+from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding
+from app.domain.ports import Delta, Embedder, ModelStream
+from app.domain.prompt import Prompt, Role
+from app.domain.space import similarity
+from app.models.evidence import (
+    LEAST,
+    LEAST_BY_WORDS,
+    Sentence,
+    by_words,
+    quoted,
+    sentences,
+    subject,
+    with_meaning,
+)
+
+NAME = "extractive"
+SECONDS = 0.15
+"""The embedder has this long; what is embedded by then counts."""
+FLOOR = 0.38
+"""Raw cosine of unrelated texts in the bundled space (docs/decisions/0004-bundled-embedder.md)."""
+SHORTLIST, AT_ONCE = 16, 4
+"""Sentences whose meaning is looked at, best by words first, and how many at a time."""
+PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
+"""A delta: four words."""
+
+NOTHING = (
+    "Nothing that is stored matches this, and no chat model is configured, so I can only quote documents. "
+    "Add some with `ibid ingest FILE.pdf --global` or POST /api/documents, or set OPENAI_API_KEY or "
+    "CHAT_BASE_URL to have a model answer."
+)
+CLOSEST = "The documents do not answer this directly. What comes closest: "
+NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
+
+LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】]*#[^\[\]【】]*)[\]】]")
+
+
+@runtime_checkable
+class Sentences(Embedder, Protocol):
+    """An embedder that is quick enough to be asked on the way: the bundled one."""
+
+    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
+        """The vectors of texts that an answer waits for."""
+
+
+class Spoken:
+    """An answer that is all there. Keeps `ports.ModelStream`."""
+
+    model = NAME
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """A few words at a time."""
+        for piece in PIECE.findall(self.text):
+            yield Delta(piece)
+        yield Delta(finish=Finish.STOP)
+
+
+class Extractive:
+    """See the module."""
+
+    name = NAME
+
+    def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
+        self.embedder = embedder if isinstance(embedder, Sentences) else None
+        """None: ranked by words alone, as with an embedder behind a network."""
+        self.floor = floor
+
+    @asynccontextmanager
+    async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:  # noqa: ARG002 - there is but one
+        """Entered when the answer is found."""
+        yield Spoken(await self.answer(prompt) if prompt.passages else NOTHING)
+
+    async def answer(self, prompt: Prompt) -> str:
+        """The whole text."""
+        question = asked(prompt)
+        ranked = await asyncio.to_thread(lambda: by_words(question, sentences(prompt.passages)))
+        alike = await self.similarities(question, ranked[:SHORTLIST])
+        if not alike:
+            return told(ranked, LEAST_BY_WORDS)
+        return told(with_meaning(ranked, alike), LEAST)
+
+    async def similarities(self, question: str, ranked: Sequence[Sentence]) -> list[float]:
+        """Of the first sentences to the question, as many as there is time for."""
+        found: list[float] = []
+        if self.embedder is None:
+            return found
+        try:
+            async with asyncio.timeout(SECONDS):
+                vector = np.frombuffer(await self.embedder.query(question), "<f4")
+                for start in range(0, len(ranked), AT_ONCE):
+                    texts = [sentence.text for sentence in ranked[start : start + AT_ONCE]]
+                    for other in await self.embedder.sentences(texts):
+                        cosine = float(vector @ np.frombuffer(other, "<f4"))
+                        found.append(similarity(cosine, self.floor))
+        except (TimeoutError, RetrievalError):
+            return found
+        return found
+
+
+def asked(prompt: Prompt) -> str:
+    """The question; a follow-up without a subject of its own takes along the one before."""
+    before = [turn.content for turn in prompt.turns if turn.role is Role.USER]
+    if before and len(subject(prompt.message)) < 2:
+        return f"{before[-1]} {prompt.message}"
+    return prompt.message
+
+
+def told(ranked: Sequence[Sentence], least: float) -> str:
+    """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph."""
+    chosen = quoted(ranked)
+    if not chosen:
+        return NO_SENTENCE
+    if chosen[0].score < least:
+        return CLOSEST + quotation(chosen[0])
+    return "\n\n".join(quotation(sentence) for sentence in chosen)
+
+
+def quotation(sentence: Sentence) -> str:
+    """A sentence between marks and its citation. What would read as markup of the answer is defused:
+    backticks, and brackets that look like a citation."""
+    plain = LABEL_LIKE.sub(r"(\1)", sentence.text).replace("`", "'")
+    return f"“{plain}” [{sentence.label}]"

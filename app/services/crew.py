@@ -1,0 +1,47 @@
+"""The long-lived tasks of a service and their one owner: started together, ended together.
+
+A task that dies of itself is a bug: it is logged, and started again after PAUSE seconds, so that a service
+never goes on silently without its worker.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import structlog
+
+PAUSE = 1.0
+
+Work = Callable[[], Awaitable[None]]
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def crew(works: Mapping[str, Work], *, stop_seconds: float = 5.0) -> AsyncIterator[None]:
+    """Run each of `works` until the end of the block; then cancel, and wait `stop_seconds` at most."""
+    tasks = [asyncio.create_task(kept_going(name, work), name=name) for name, work in works.items()]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        _, hung = await asyncio.wait(tasks, timeout=stop_seconds) if tasks else (set(), set())
+        for task in hung:
+            log.error("task did not stop", task=task.get_name())
+
+
+async def kept_going(name: str, work: Work) -> None:
+    """Run `work`; if it ends or dies, say so and run it again."""
+    while True:
+        task = asyncio.ensure_future(work())
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        log.error(
+            "task ended", task=name, error=repr(task.exception()) if not task.cancelled() else "cancelled"
+        )
+        await asyncio.sleep(PAUSE)

@@ -1,0 +1,119 @@
+"""The write side of documents: an upload from its first bytes to the answer its sender gets, and the rest
+that a document's owner may do.
+
+Times are seconds. Raises the problem of a bad file (`NotPdf`, `PdfEncrypted`, …), `Conflict`, `Forbidden`,
+`Missing`, and `Unavailable` when the record does not answer.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+
+from app.domain.document import Chunk, Document, State, Upload
+from app.domain.errors import Conflict, EmptyFile, Forbidden, Missing, NotPdf, TooLarge, problem
+from app.domain.passage import Scope
+from app.domain.ports import Documents
+
+HEAD = 1024
+"""Bytes within which a PDF says that it is one (PDF 1.7, Adobe's implementation note 13)."""
+MIB = 1 << 20
+
+
+class Outcome(StrEnum):
+    """What became of an upload by the time it is answered."""
+
+    CREATED = "created"
+    """201: searchable."""
+    ACCEPTED = "accepted"
+    """202: bytes and job are durable, the reading goes on."""
+    EXISTING = "existing"
+    """200: the same bytes were there already."""
+
+
+class DocumentService:
+    """Documents, as their owners see them."""
+
+    def __init__(self, documents: Documents, *, max_bytes: int) -> None:
+        self._documents = documents
+        self._max_bytes = max_bytes
+
+    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, Outcome]:
+        """Take a file in and wait up to `wait` for it to be searchable. Cancelled, the work goes on."""
+        permit(scope, upload.session_id)
+        await self._inspect(upload)
+        document, created = await self._documents.admit(scope, upload)
+        settled = await self._documents.finished(document.id, seconds=wait)
+        if settled is None:
+            raise Conflict("the document was removed, or replaced by a later upload, while it was read")
+        if settled.fault is not None:
+            if created:
+                await self._documents.forget_failed(document.id)
+            raise problem(settled.fault.slug, settled.fault.detail)
+        asker = replace(scope, session_id=upload.session_id)
+        shown = await self._documents.get(asker, document.id) or settled
+        return shown, outcome(shown, created=created)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """Documents in reach, newest first, and the cursor of the next page."""
+        return await self._documents.list(scope, cursor=cursor, limit=limit)
+
+    async def get(self, scope: Scope, document_id: str) -> Document:
+        """A document in reach."""
+        document = await self._documents.get(scope, document_id)
+        if document is None:
+            raise Missing("there is no such document")
+        return document
+
+    async def remove(self, scope: Scope, document_id: str) -> None:
+        """Gone from the next answer on."""
+        document = await self.get(scope, document_id)
+        permit(scope, document.session_id)
+        if not await self._documents.remove(scope, document_id):
+            raise Missing("there is no such document")
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> tuple[Document, Chunk]:
+        """A piece of a document in reach, as a citation names it."""
+        document = await self.get(scope, document_id)
+        chunk = await self._documents.chunk(scope, document_id, ordinal)
+        if chunk is None:
+            raise Missing("there is no such chunk")
+        return document, chunk
+
+    async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
+        """The file of a document in reach."""
+        document = await self.get(scope, document_id)
+        if document.state is State.FAILED:
+            raise Missing("the file of a failed upload is not kept")
+        return document, self._documents.content(document_id)
+
+    async def _inspect(self, upload: Upload) -> None:
+        """What can be told of a file before anything is stored."""
+        if upload.size == 0:
+            raise EmptyFile
+        if upload.size > self._max_bytes:
+            raise TooLarge(f"a file may have {self._max_bytes // MIB} MiB")
+        if b"%PDF-" not in await asyncio.to_thread(head, upload.path):
+            raise NotPdf
+
+
+def permit(scope: Scope, session_id: str | None) -> None:
+    """Global documents are the tenant's: a user key may read them, not write them (CONTRACT §6)."""
+    if session_id is None and scope.owner:
+        raise Forbidden("global documents need a tenant key")
+
+
+def outcome(document: Document, *, created: bool) -> Outcome:
+    """How an upload that did not fail is answered."""
+    if not created:
+        return Outcome.EXISTING
+    return Outcome.ACCEPTED if document.state is State.PROCESSING else Outcome.CREATED
+
+
+def head(path: Path) -> bytes:
+    """A file's first bytes."""
+    with path.open("rb") as file:
+        return file.read(HEAD)

@@ -1,0 +1,121 @@
+"""From a file's bytes to a searchable document: the `ingest` job, and `purge`, its undoing.
+
+The order of writes is the promise (docs/decisions/0013-write-side.md): chunks with vectors into the record,
+then the index, then one transaction that makes the document visible. Each step can be repeated, so a job
+that was killed anywhere is just run again. A fault of the file ends in `failed`; a store or model that does
+not answer is raised (`Unavailable`, `RetrievalError`), and the worker tries again later.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import structlog
+
+from app.domain.document import Document, Fault, Parsed, Part, State, embedded_text
+from app.domain.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
+from app.domain.passage import Embedding
+from app.domain.ports import DocumentIndex, DocumentRecord, Embedder, Job, Parser
+
+BATCH = 64
+"""Texts embedded at once: fills a model's batch; a remote one takes it in one request."""
+TRIES = 64
+"""About an hour of a minute each: what is accepted is not given up for an outage shorter than that."""
+KILLS = 3
+"""Leases that ran out before the file is held to be what kills the worker."""
+
+log = structlog.get_logger(__name__)
+
+
+class Ingest:
+    """Reads documents in."""
+
+    def __init__(
+        self, record: DocumentRecord, index: DocumentIndex, parser: Parser, embedder: Embedder
+    ) -> None:
+        self._record = record
+        self._index = index
+        self._parser = parser
+        self._embedder = embedder
+
+    async def ingest(self, job: Job) -> None:
+        """Make a document searchable, or failed. Quiet about one that is gone or done."""
+        placed = await self._record.placed(job.document_id)
+        if placed is None or placed[0].state is not State.PROCESSING:
+            return
+        if job.lost >= KILLS:
+            await self._fail(job, PdfTooComplex("reading it broke off several times"))
+            return
+        try:
+            await self._read(*placed)
+        except Missing:
+            return  # removed under our hands; its purge comes after us
+        except BadInput as error:
+            await self._fail(job, error)
+        except (Unavailable, RetrievalError) as error:
+            if job.attempts < TRIES:
+                raise
+            await self._fail(job, Unavailable(f"gave up after {TRIES} tries: {error.detail}"))
+
+    async def purge(self, job: Job) -> None:
+        """Remove what a removed document left: its index entries, then its bytes, chunks and row."""
+        await self._index.remove(job.part, job.document_id)
+        await self._record.purge(job.document_id)
+
+    async def _read(self, document: Document, part: Part) -> None:
+        """The recipe."""
+        async with self._file(document) as path:
+            parsed = await self._parser.parse(path, document.filename)
+        if not parsed.chunks:
+            raise PdfTextless
+        embeddings = await self._embed(parsed)
+        await self._record.keep_chunks(document.id, parsed, embeddings, self._embedder.space)
+        await self._index.put(part, document.id, parsed.chunks, embeddings)
+        await self._record.make_ready(document.id)
+        log.info("document read", document=document.id, pages=parsed.pages, chunks=len(parsed.chunks))
+
+    @asynccontextmanager
+    async def _file(self, document: Document) -> AsyncIterator[Path]:
+        """The bytes as a file that lives as long as the reading. Disk work is done in threads."""
+        with disk_faults():
+            folder = await asyncio.to_thread(TemporaryDirectory, prefix="ibid-", ignore_cleanup_errors=True)
+        try:
+            path = Path(folder.name) / "document.pdf"
+            with disk_faults():
+                async for piece in self._record.content(document.id):
+                    await asyncio.to_thread(append, path, piece)
+            yield path
+        finally:
+            folder.cleanup()  # one file: an unlink, not worth a thread that a cancellation would abandon
+
+    async def _embed(self, parsed: Parsed) -> list[Embedding]:
+        """One vector a chunk, with title and heading in front of its text."""
+        texts = [embedded_text(parsed.title, chunk.heading, chunk.text) for chunk in parsed.chunks]
+        embeddings: list[Embedding] = []
+        for start in range(0, len(texts), BATCH):
+            embeddings += await self._embedder.passages(texts[start : start + BATCH])
+        if len(embeddings) != len(texts):
+            raise RetrievalError("embedding")
+        return embeddings
+
+    async def _fail(self, job: Job, error: BadInput | Unavailable) -> None:
+        """End it. What the index may hold of it stays unseen, and goes with the row."""
+        await self._record.fail(job.document_id, Fault(error.slug, error.detail))
+        log.info("document failed", document=job.document_id, slug=error.slug)
+
+
+@contextmanager
+def disk_faults() -> Iterator[None]:
+    """A disk that takes no file is a store that is away: the job can be tried again."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable("no room for a temporary file") from error
+
+
+def append(path: Path, piece: bytes) -> None:
+    """Add a piece to a file."""
+    with path.open("ab") as file:
+        file.write(piece)

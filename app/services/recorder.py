@@ -1,0 +1,110 @@
+"""Keeps what was said: the turns in the chat log, the answer with its trace. Never fails an answer.
+
+The write is tried before the last event leaves, so that the next question finds its history; if the store
+does not answer in time it waits in a bounded backlog, which one task drains. What overflows is counted.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from app.domain.answer import Answer
+from app.domain.errors import IbidError
+from app.domain.passage import Scope
+from app.domain.ports import Answers, ChatLog
+from app.domain.prompt import Turn
+
+BACKLOG = 1_000
+"""Answers that wait at most; some kilobytes each."""
+PATIENCE = 2.0
+"""Seconds an answer's end waits for the store."""
+FINISH_SECONDS = 5.0
+"""Seconds the backlog has when the service stops."""
+PAUSE = 1.0
+"""Seconds between two tries at the backlog."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one request leaves behind."""
+
+    scope: Scope
+    answer: Answer
+    turns: Sequence[Turn]
+
+
+class Recorder:
+    """Writes to both stores, with a backlog for when they are away."""
+
+    def __init__(self, chatlog: ChatLog, answers: Answers) -> None:
+        self._chatlog = chatlog
+        self._answers = answers
+        self._backlog: deque[Kept] = deque()
+        self._more = asyncio.Event()
+        self.lost = 0
+        """Answers dropped because the backlog was full."""
+
+    @property
+    def waiting(self) -> int:
+        """Answers in the backlog."""
+        return len(self._backlog)
+
+    async def keep(self, kept: Kept) -> None:
+        """Write now, or have it written later."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._write(kept)
+        except (IbidError, TimeoutError):
+            self.later(kept)
+        except asyncio.CancelledError:
+            self.later(kept)
+            raise
+
+    def later(self, kept: Kept) -> None:
+        """Put it into the backlog; the oldest makes room."""
+        if len(self._backlog) >= BACKLOG:
+            self._backlog.popleft()
+            self.lost += 1
+            log.error("answer not kept", lost=self.lost)
+        self._backlog.append(kept)
+        self._more.set()
+
+    async def run(self) -> None:
+        """Drain the backlog for as long as the service lives."""
+        while True:
+            await self._more.wait()
+            if not await self.drain():
+                await asyncio.sleep(PAUSE)
+
+    async def finish(self) -> None:
+        """At the end of the service: what waits is written now, or lost and counted."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_SECONDS):
+                await self.drain()
+        if self._backlog:
+            log.error("answers not kept", lost=self.lost + len(self._backlog))
+
+    async def drain(self) -> bool:
+        """Write what waits, oldest first; False: the store does not answer."""
+        while self._backlog:
+            kept = self._backlog[0]
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._write(kept)
+            except (IbidError, TimeoutError):
+                return False
+            if self._backlog and self._backlog[0] is kept:
+                self._backlog.popleft()
+        self._more.clear()
+        return True
+
+    async def _write(self, kept: Kept) -> None:
+        """Both stores; each write is safe to repeat (keyed by the answer's id)."""
+        await self._answers.keep(kept.scope, kept.answer)
+        await self._chatlog.add(kept.scope, kept.turns, answer_id=kept.answer.id)

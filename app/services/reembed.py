@@ -1,0 +1,57 @@
+"""`ibid reembed`: every stored chunk embedded anew in the configured space, beside the old one, then swapped.
+
+Safe to interrupt: vectors already made are kept and the next run goes on from there. Until the swap, which is
+one transaction, the old space is what is searched. Raises `RetrievalError` if the embedder fails.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from app.domain.document import Unembedded, embedded_text
+from app.domain.ports import Embedder, Vectors
+from app.domain.space import Space
+
+BATCH = 64
+"""Chunks embedded and kept at a time: what an interruption can lose."""
+
+
+class Index(Protocol):
+    """The part of a source that a move needs."""
+
+    async def rebuild(self) -> int:
+        """Fill the index of the current space from the record."""
+
+
+class Reembed:
+    """One move from space to space."""
+
+    def __init__(self, vectors: Vectors, embedder: Embedder, index: Index, space: Space) -> None:
+        self._vectors = vectors
+        self._embedder = embedder
+        self._index = index
+        self._space = space
+
+    @property
+    def space(self) -> str:
+        """The name of the space moved to."""
+        return self._space.name
+
+    async def total(self) -> int:
+        """Chunks still to embed."""
+        return await self._vectors.count(self._space.name)
+
+    async def run(self) -> AsyncIterator[int]:
+        """Embed and swap; yields how many chunks each step took."""
+        while True:
+            texts = await self._vectors.missing(self._space.name, BATCH)
+            if not texts and await self._vectors.swap(self._space):
+                await self._index.rebuild()
+                return
+            if texts:
+                await self._batch(texts)
+            yield len(texts)
+
+    async def _batch(self, texts: Sequence[Unembedded]) -> None:
+        """One batch: embedded with title and heading in front, as on the way in."""
+        inputs = [embedded_text(item.title, item.heading, item.text) for item in texts]
+        await self._vectors.keep(self._space.name, texts, await self._embedder.passages(inputs))

@@ -1,0 +1,251 @@
+"""A reply under way: the model's deltas checked for citations, then how it ended, then kept.
+
+The owner (the API) iterates `events()` and always calls `aclose()`, which ends the model's stream at once.
+Nothing here holds a timeout across a yield: the model's own deadlines are the model's.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+
+from app.domain.answer import Answer, Citation, Finish, Usage
+from app.domain.citation import CitationFilter, appended
+from app.domain.errors import ModelError
+from app.domain.passage import Scope
+from app.domain.ports import Clock, Delta, ModelStream, Tokens
+from app.domain.prompt import Prompt, Role, Turn
+from app.domain.trace import Trace
+from app.services.recorder import Kept, Recorder
+
+HEAD_SECONDS = 2.0
+"""After this the 200 goes out, whether the model's head is there or not (CONTRACT §0)."""
+
+Event = tuple[str, dict[str, object]]
+
+
+class Opening:
+    """The model's stream, being opened by a task of its own; closed exactly once."""
+
+    def __init__(self, manager: AbstractAsyncContextManager[ModelStream], model: str) -> None:
+        self._manager = manager
+        self._task = asyncio.create_task(manager.__aenter__())
+        self._closed = False
+        self.model = model
+
+    async def head(self, seconds: float) -> None:
+        """Wait for the response head, at most `seconds`. Raises what the model raised by then."""
+        try:
+            await asyncio.wait({self._task}, timeout=seconds)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if self._task.done():
+            self.model = self._task.result().model
+
+    async def stream(self) -> ModelStream:
+        """The opened stream."""
+        opened = await asyncio.shield(self._task)
+        self.model = opened.model
+        return opened
+
+    async def close(self) -> None:
+        """Let the model go: its connection closes."""
+        if self._closed:
+            return
+        self._closed = True
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        if not self._task.cancelled() and self._task.exception() is None:
+            await self._manager.__aexit__(None, None, None)
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """One answer, from its head to its record."""
+
+    answer_id: str
+    ask_scope: Scope
+    endpoint: str
+    prompt: Prompt
+    trace: Trace
+    citations: tuple[Citation, ...]
+    opening: Opening
+    recorder: Recorder
+    tokens: Tokens
+    clock: Clock
+    started: datetime
+    debug: bool
+    _text: list[str] = field(default_factory=list)
+    _usage: Usage | None = None
+    _finish: Finish | None = None
+    _filter: CitationFilter = field(init=False)
+    _appended: bool = False
+    _settled: bool = False
+
+    def __post_init__(self) -> None:
+        self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
+
+    async def head(self) -> None:
+        """Until the status can be decided. Raises `ModelError`; the model is let go then."""
+        try:
+            await self.opening.head(HEAD_SECONDS)
+        except BaseException:
+            await self.opening.close()
+            raise
+
+    @property
+    def meta(self) -> dict[str, object]:
+        """The `meta` event."""
+        told: dict[str, object] = {
+            "answer_id": self.answer_id,
+            "session_id": self.ask_scope.session_id,
+            "model": self.opening.model,
+            "rag": self._rag(),
+            "citations": [asdict(citation) for citation in self.citations],
+            "notes": self.trace.notes(),
+            "degraded": [asdict(item) for item in self.trace.degraded],
+        }
+        return told | ({"debug": self._seen()} if self.debug else {})
+
+    async def events(self) -> AsyncIterator[Event]:
+        """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way."""
+        try:
+            async for delta in await self.opening.stream():
+                if text := self._take(delta):
+                    yield "token", {"text": text}
+        except ModelError:
+            self._fail()
+            raise
+        for text in self._ending():
+            yield "token", {"text": text}
+        yield "citations", self._marks()
+        await self._settle(self._finish or Finish.STOP)
+        yield "done", self._done()
+
+    async def whole(self) -> dict[str, object]:
+        """The same facts as one object."""
+        try:
+            async for _ in self.events():
+                pass
+        finally:
+            await self.aclose()
+        told = {key: value for key, value in self.meta.items() if key not in ("session_id", "model")}
+        return told | self._marks() | self._done() | {"answer": self.text, "model": self.opening.model}
+
+    @property
+    def text(self) -> str:
+        """What has left so far."""
+        return "".join(self._text)
+
+    async def aclose(self) -> None:
+        """Close the model's stream; an answer that did not end is kept as cancelled."""
+        try:
+            await self.opening.close()
+        finally:
+            if not self._settled:
+                self._settled = True
+                self.recorder.later(self._kept(Finish.CANCELLED))
+
+    def _fail(self) -> None:
+        """Keep what was said before the model failed, without a finish."""
+        if not self._settled:
+            self._settled = True
+            self.recorder.later(self._kept(None))
+
+    def _take(self, delta: Delta) -> str:
+        """What of a delta may leave; its end and usage noted."""
+        self._finish = delta.finish or self._finish
+        self._usage = delta.usage or self._usage
+        text = self._filter.feed(delta.text) if delta.text else ""
+        if text:
+            self._text.append(text)
+        return text
+
+    def _ending(self) -> list[str]:
+        """What the filter still holds, and the sources when context was used but nothing cited."""
+        rest = [text] if (text := self._filter.end()) else []
+        if self.prompt.passages and not self._filter.cited:
+            sources, labels = appended(self.prompt.passages)
+            self._appended = bool(labels)
+            self._filter.cited.extend(labels)
+            rest += [sources] if sources else []
+        self._text += rest
+        return rest
+
+    def _marks(self) -> dict[str, object]:
+        """The `citations` event."""
+        return {
+            "cited": list(self._filter.cited),
+            "unknown": list(self._filter.unknown),
+            "appended": self._appended,
+        }
+
+    def _done(self) -> dict[str, object]:
+        """The `done` event."""
+        return {
+            "answer_id": self.answer_id,
+            "finish_reason": str(self._finish or Finish.STOP),
+            "usage": asdict(self._counted()),
+            "took_ms": self._elapsed(),
+        }
+
+    def _rag(self) -> dict[str, object]:
+        """How retrieval went, as figures."""
+        trace = self.trace
+        return {
+            "used": trace.used,
+            "reason": str(trace.reason),
+            "cached": trace.cached,
+            "passages": len(self.prompt.passages),
+            "tokens": trace.tokens,
+            "budget": trace.budget,
+            "took_ms": trace.took_ms,
+        }
+
+    def _seen(self) -> Mapping[str, object]:
+        """The `debug` field: every candidate, and the prompt."""
+        keys = ("id", "label", "similarity", "score", "verdict")
+        chunks = [{key: getattr(entry, key) for key in keys} for entry in self.trace.entries]
+        return {"chunks": chunks, "prompt_sha256": self.prompt.sha256(), "prompt": self.prompt.text()}
+
+    def _counted(self) -> Usage:
+        """The server's figures, or ours."""
+        if self._usage is None:
+            prompt = sum(self.tokens.count(message["content"]) for message in self.prompt.messages())
+            self._usage = Usage(prompt, self.tokens.count(self.text))
+        return self._usage
+
+    def _elapsed(self) -> int:
+        """Milliseconds since the request began."""
+        return round((self.clock() - self.started).total_seconds() * 1000)
+
+    async def _settle(self, finish: Finish) -> None:
+        """Keep the finished answer, once."""
+        if not self._settled:
+            self._settled = True
+            await self.recorder.keep(self._kept(finish))
+
+    def _kept(self, finish: Finish | None) -> Kept:
+        """The record of this answer."""
+        now, text = self.clock(), self.text
+        answer = Answer(
+            id=self.answer_id,
+            endpoint=self.endpoint,
+            question=self.prompt.message,
+            text=text,
+            model=self.opening.model,
+            finish=finish,
+            citations=self.citations,
+            cited=tuple(self._filter.cited),
+            unknown=tuple(self._filter.unknown),
+            prompt_sha256=self.prompt.sha256(),
+            trace=self.trace,
+            usage=self._usage or Usage(),
+            created_at=self.started,
+            timings={"retrieval": self.trace.took_ms, "total": self._elapsed()},
+        )
+        asked = Turn(Role.USER, self.prompt.message, self.started)
+        said = [Turn(Role.ASSISTANT, text, now)] if text else []
+        return Kept(self.ask_scope, answer, [asked, *said])

@@ -1,0 +1,187 @@
+"""Documents: the chunks of PDFs, searched by words (BM25) and meaning (exact, or Chroma for large parts).
+
+Postgres is the record (`ibid.chunk`, its vectors too), Chroma an index of it, shelves in memory (`index/`)
+what a query looks at; they follow `ibid.part.version`, so a write shows in the next search of every replica.
+Similarities are cosine above the space's floor. Searches raise `RetrievalError`, writes `Unavailable`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import asyncpg
+import numpy as np
+import structlog
+
+from app.clients.chroma import Chroma
+from app.clients.pool import Pool
+from app.domain.document import Chunk, Part
+from app.domain.errors import RetrievalError
+from app.domain.label import label
+from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.domain.ports import Probe
+from app.domain.space import Space, similarity
+from app.index.block import Place
+from app.index.loader import Loader, spoken
+from app.index.meaning import Meaning, Near, computed
+from app.index.naming import Naming
+from app.index.record import Record
+from app.index.search import Search
+from app.index.segment import build
+from app.index.shelf import Listed, Shelf, Spot
+from app.index.stacks import EXACT_MOST, MEMORY_BYTES, Stacks
+from app.index.vectors import VectorIndex, key
+
+NAME = "documents"
+
+log = structlog.get_logger(__name__)
+
+
+class DocumentSource:
+    """Keeps ports.Source and ports.DocumentIndex; `probe` keeps ports.Probe."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        pool: Pool,
+        chroma: Chroma,
+        space: Space,
+        *,
+        memory_bytes: int = MEMORY_BYTES,
+        exact_most: int = EXACT_MOST,
+    ) -> None:
+        self._space = space
+        self._record = Record(pool)
+        self._vectors = VectorIndex(chroma, space)
+        self._meaning = Meaning(self._record, self._vectors, space)
+        self._loader = Loader(self._record, self._vectors, space)
+        self._stacks = Stacks(
+            self._record, self._vectors, self._loader, memory_bytes=memory_bytes, exact_most=exact_most
+        )
+        self._naming = Naming()
+
+    @property
+    def probe(self) -> Probe:
+        """Chroma, as `/readyz` asks it."""
+        return self._vectors
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs over the session's documents and the global ones, in two statements to Postgres."""
+        search = Search(await self._shelves(query.scope))
+        words = await computed(search.size, search.words, query.text, query.limit)
+        vector = await embedding
+        near = Near() if vector is None else await self._near(search, vector, words, query.limit)
+        return await self._legs(search, words, near)
+
+    async def _shelves(self, scope: Scope) -> list[Shelf]:
+        """What the scope reaches, as it stands now."""
+        parts = reach(scope)
+        versions = await self._record.versions(parts)
+        return [await self._stacks.at(part, version) for part, version in zip(parts, versions, strict=True)]
+
+    async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
+        """The meaning leg; a vector of another space is no vector."""
+        if len(vector) != 4 * self._space.dim:
+            log.error("the query's vector is of another space", space=self._space.name)
+            raise RetrievalError("embedding")
+        return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
+
+    async def _legs(self, search: Search, words: Sequence[Spot], near: Near) -> Legs:
+        """What was found, with its texts. Passages purged since the search began are left out."""
+        places = {spot: search.place(spot) for spot in {*words, *near.spots}}
+        rows = await self._record.passages(list(places.values())) if places else {}
+        there = {spot: place for spot, place in places.items() if place in rows}
+        hits = search.hits(there)
+        found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
+        chosen = set(words)
+        return Legs(
+            source=NAME,
+            words=tuple(hits[spot] for spot in words if spot in there),
+            meaning=tuple(Hit(key(there[spot]), found[spot]) for spot in near.spots if spot in there),
+            passages=self._passages(search, rows, {place: found.get(spot) for spot, place in there.items()}),
+            stored=search.size,
+            beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
+        )
+
+    def _passages(
+        self, search: Search, rows: Mapping[Place, asyncpg.Record], found: Mapping[Place, float | None]
+    ) -> dict[str, Passage]:
+        """Passages by id, in the order of documents and ordinals: what fusion finds equal stays so."""
+        names = self._naming.names(search.shelves)
+        listed = {key: item for shelf in search.shelves for key, item in shelf.documents.items()}
+        return {
+            key(place): passage(rows[place], listed[place[0]], names[place[0]], found[place])
+            for place in sorted(found)
+        }
+
+    async def put(
+        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
+    ) -> None:
+        """Index all chunks of one document; again replaces. Invisible until the record says ready."""
+        if [chunk.ordinal for chunk in chunks] != list(range(1, len(chunks) + 1)):
+            raise ValueError("ordinals must count from 1")
+        names = await self._record.names(document_id)
+        words = await asyncio.to_thread(build, spoken(names.filename, names.title, chunks))
+        matrix = np.frombuffer(b"".join(embeddings), dtype="<f4").reshape(len(chunks), self._space.dim)
+        await self._vectors.put(part, document_id, matrix)
+        await self._record.keep_words(document_id, words.to_bytes())
+
+    async def remove(self, part: Part, document_id: str) -> None:
+        """Drop a document's index entries; nothing there is no error."""
+        await self._vectors.remove(part, document_id)
+        await self._record.forget_words(document_id)
+
+    async def rebuild(self) -> int:
+        """Give Chroma the vectors of every ready document that it lacks; how many documents there were."""
+        mended, after = 0, ""
+        while page := await self._record.ready(after):
+            after = page[-1][1].id
+            for part, document in page:
+                if await self._vectors.held(part, document.id) != document.chunks:
+                    await self._vectors.put(part, document.id, await self._loader.recorded(document))
+                    mended += 1
+        return mended
+
+    async def aclose(self) -> None:
+        """End loads and repairs under way."""
+        await self._stacks.aclose()
+
+
+@asynccontextmanager
+async def open_documents(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[DocumentSource]:
+    """The source, and an end to what it does in the background."""
+    source = DocumentSource(pool, chroma, space)
+    try:
+        yield source
+    finally:
+        await source.aclose()
+
+
+def reach(scope: Scope) -> list[Part]:
+    """The parts that a scope may see: its session's own, and what the tenant shares."""
+    shared = Part(scope.tenant)
+    return [Part(scope.tenant, scope.owner, scope.session_id), shared] if scope.session_id else [shared]
+
+
+def passage(row: asyncpg.Record, item: Listed, name: str, similar: float | None) -> Passage:
+    """A chunk as a passage."""
+    ordinal = row["ordinal"]
+    return Passage(
+        source=NAME,
+        id=key((item.id, ordinal)),
+        text=row["text"],
+        tokens=row["tokens"],
+        label=label(name, str(ordinal)),
+        similarity=similar,
+        title=item.title or item.filename,
+        fields={
+            "document": item.id,
+            "filename": item.filename,
+            "page": row["page"],
+            "page_end": row["page_end"],
+            "heading": row["heading"],
+            "url": f"/api/documents/{item.id}/chunks/{ordinal}",
+        },
+        created_at=item.created_at,
+    )

@@ -1,0 +1,116 @@
+"""The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
+
+What is searched or listed by is in columns, the rest in `body` (jsonb): citations, cited, unknown, the
+prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+import asyncpg
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.answer import Answer, Citation, Finish, Usage
+from app.domain.passage import Scope
+from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.stores.reach import is_id
+from app.stores.text import storable
+
+# The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's.
+KEEP = """
+    INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint, question,
+        text, model, finish, body, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
+        body = excluded.body
+    WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
+"""
+GET = """
+    SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
+    WHERE tenant = $1 AND owner = $2 AND id = $3
+"""
+BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings")
+
+Kind = TypeVar("Kind")
+
+
+class AnswerStore:
+    """The answers."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def keep(self, scope: Scope, answer: Answer) -> None:
+        """Write one answer with its trace; again replaces."""
+        body = json.dumps(plain({name: getattr(answer, name) for name in BODY}), ensure_ascii=False)
+        asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
+        said = (
+            answer.endpoint,
+            storable(answer.question),
+            storable(answer.text),
+            answer.model,
+            answer.finish,
+        )
+        with postgres_faults():
+            await self._pool.execute(KEEP, answer.id, *asked, *said, body, answer.created_at)
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
+        """The answer if it is the asker's."""
+        if not is_id(answer_id):
+            return None
+        with postgres_faults():
+            row = await self._pool.fetchrow(GET, scope.tenant, scope.owner, answer_id)
+        return restored(row) if row else None
+
+
+def plain(value: object) -> object:
+    """A value of the domain as JSON can say it and jsonb can hold it."""
+    if is_dataclass(value):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {storable(str(name)): plain(item) for name, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0.0  # JSON has no NaN
+    return value
+
+
+def picked(kind: type[Kind], data: Mapping[str, Any], **read: object) -> Kind:
+    """A dataclass from what was kept: what a newer version added is passed over."""
+    names = [item.name for item in fields(kind)]  # type: ignore[arg-type] # a dataclass, as all callers give
+    return kind(**{name: data[name] for name in names if name in data} | read)
+
+
+def restored(row: asyncpg.Record) -> Answer:
+    """A row as the answer it is."""
+    body: dict[str, Any] = json.loads(row["body"])
+    return Answer(
+        id=row["id"],
+        endpoint=row["endpoint"],
+        question=row["question"],
+        text=row["text"],
+        model=row["model"],
+        finish=Finish(row["finish"]) if row["finish"] else None,
+        citations=tuple(picked(Citation, item) for item in body["citations"]),
+        cited=tuple(body["cited"]),
+        unknown=tuple(body["unknown"]),
+        prompt_sha256=body["prompt_sha256"],
+        trace=trace(body["trace"]),
+        usage=picked(Usage, body["usage"]),
+        created_at=row["created_at"],
+        timings=body["timings"],
+    )
+
+
+def trace(data: Mapping[str, Any]) -> Trace:
+    """The ledger as it was."""
+    entries = tuple(picked(Entry, item, verdict=Verdict(item["verdict"])) for item in data["entries"])
+    degraded = tuple(picked(Degraded, item) for item in data["degraded"])
+    return picked(Trace, data, reason=Reason(data["reason"]), entries=entries, degraded=degraded)

@@ -1,0 +1,60 @@
+"""A part (session or global) of the record: its lock, its version, and the jobs of its documents.
+
+The order of locks is the same everywhere, so that no two writers wait for each other: the part's lock, then
+rows of `document`, then the row of `part`. Statements run in the caller's transaction.
+"""
+
+from app.domain.document import Part
+from app.domain.passage import Scope
+from app.stores.transaction import Connection
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+TENANT = "INSERT INTO ibid.tenant (id) VALUES ($1) ON CONFLICT DO NOTHING"
+PART = "INSERT INTO ibid.part (tenant, owner, session_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+BUMP = """
+    INSERT INTO ibid.part AS part (tenant, owner, session_id, version) VALUES ($1, $2, $3, 1)
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE SET version = part.version + 1
+"""
+JOB = """
+    INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id, run_after)
+    VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
+"""
+CHANNEL = "ibid_jobs"
+"""Notified when a job is committed, so that an idle worker need not poll for it."""
+
+
+def home(scope: Scope, session_id: str | None) -> Part:
+    """Where a document of `scope` lives; None: among what the tenant shares, which has no owner."""
+    return Part(scope.tenant) if session_id is None else Part(scope.tenant, scope.owner, session_id)
+
+
+def place(part: Part) -> tuple[str, str, str]:
+    """The part's key, as statements take it."""
+    return part.tenant, part.owner, part.session_id
+
+
+async def hold(connection: Connection, part: Part) -> None:
+    """Take the part's lock until the transaction ends: writers of one part take turns.
+
+    An advisory lock, because there may be no row to lock yet, and readers never wait for it.
+    """
+    await connection.execute(LOCK, "\x1f".join(("ibid.part", *place(part))))
+
+
+async def found(connection: Connection, part: Part) -> None:
+    """Make the tenant's and the part's rows if they are missing."""
+    await connection.execute(TENANT, part.tenant)
+    await connection.execute(PART, *place(part))
+
+
+async def bump(connection: Connection, part: Part) -> None:
+    """A search in this part would see a change: shelves and caches compare the version."""
+    await connection.execute(BUMP, *place(part))
+
+
+async def enqueue(
+    connection: Connection, kind: str, document_id: str, part: Part, *, delay_seconds: float = 0
+) -> None:
+    """A job that exists if and only if the transaction commits."""
+    await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
+    await connection.execute("SELECT pg_notify($1, '')", CHANNEL)

@@ -1,0 +1,31 @@
+"""One transaction of a store, all or none: the one door for writes of more than one statement.
+
+Raises `Unavailable` when Postgres is down, slow or full; what the body raises rolls back and passes on.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
+else:
+    Connection = PoolConnectionProxy  # generic in the stubs alone
+
+
+@asynccontextmanager
+async def transaction(pool: Pool) -> AsyncIterator[Connection]:
+    """A connection in a transaction: committed at the end, rolled back on any error or cancellation."""
+    with postgres_faults():
+        try:
+            async with pool.acquire() as connection, connection.transaction():
+                yield connection
+        except asyncpg.DiskFullError as error:
+            raise Unavailable("Postgres has no room left on its disk") from error

@@ -1,0 +1,1 @@
+"""Speed and quality harnesses, runnable by anyone: `make bench`, `make eval DATA=folder`."""

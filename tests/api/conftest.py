@@ -1,0 +1,52 @@
+"""The whole app over hand-written services, and a client that speaks HTTP to it."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.config import DocumentLimits, Settings
+from app.main import create_app
+from tests.fakes.lines import Lines, captured
+from tests.fakes.server import browsing, running
+from tests.fakes.services import Fakes
+
+
+@pytest.fixture(autouse=True)
+def lines() -> Iterator[Lines]:
+    """What is logged meanwhile."""
+    with captured() as found:
+        yield found
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    """What stands behind the API."""
+    return Fakes()
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """The defaults, but a file may have 1 MiB only."""
+    return Settings(_env_file=None, document=DocumentLimits(max_mb=1))
+
+
+@pytest.fixture
+def app(fakes: Fakes, settings: Settings) -> FastAPI:
+    """The app."""
+    return create_app(settings, fakes.services())
+
+
+@pytest.fixture
+async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client on this machine, without a key."""
+    async with browsing(app) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def address(app: FastAPI) -> AsyncIterator[str]:
+    """The app behind a real socket."""
+    async with running(app) as found:
+        yield found

@@ -1,0 +1,358 @@
+"""POST /api/chat as a client sees it: bodies, statuses, both forms of the answer, and leaving early."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.domain import errors
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from app.domain.prompt import Role, Turn
+from tests.fakes.checks import told
+from tests.fakes.server import connected, events, post
+from tests.fakes.services import FakeKeys, FakeReply, Fakes
+
+ASK: dict[str, Any] = {"message": "What was revenue in 2023?", "session_id": "thesis"}
+SOON = 0.5
+"""Seconds within which a model's stream must be closed (CONTRACT §1)."""
+
+
+async def streamed(client: httpx.AsyncClient, body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The events of one answer."""
+    response = await client.post("/api/chat", json=body)
+    assert response.status_code == 200, response.text
+    return [(event.name, event.data) for event in events(response.text)]
+
+
+async def test_an_answer_comes_as_events_in_their_order(client: httpx.AsyncClient) -> None:
+    """meta, tokens, citations, done."""
+    found = await streamed(client, ASK)
+
+    assert [name for name, _ in found] == ["meta", "token", "token", "citations", "done"]
+    assert "".join(data["text"] for name, data in found if name == "token") == "Revenue rose [report.pdf#3]."
+
+
+async def test_an_answer_comes_whole_when_asked_for(client: httpx.AsyncClient) -> None:
+    """One JSON object."""
+    response = await client.post("/api/chat", json=ASK | {"stream": False})
+
+    assert response.headers["content-type"] == "application/json"
+    assert response.json()["answer"] == "Revenue rose [report.pdf#3]."
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_reply_is_always_closed(client: httpx.AsyncClient, fakes: Fakes, stream: bool) -> None:
+    """Its model's stream must not stay open."""
+    await client.post("/api/chat", json=ASK | {"stream": stream})
+
+    assert fakes.chat.reply.closings == 1
+
+
+async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Every field, in the service's words."""
+    body = ASK | {
+        "user_id": "ada",
+        "thread_id": "t-1",
+        "project": "THN",
+        "sources": ["documents", "code", "documents"],
+        "history": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
+        "notes": ["n"],
+        "top_k": 40,
+        "model": "other",
+        "remember": True,
+        "on_disconnect": "continue",
+    }
+
+    await client.post("/api/chat", json=body)
+
+    (ask,) = fakes.chat.asks
+    assert ask.scope == Scope("default", "", "ada", "thesis", "t-1", "THN")
+    assert ask.sources == ("documents", "code")
+    assert ask.history == (Turn(Role.USER, "hi"), Turn(Role.ASSISTANT, "hello"))
+    assert (ask.notes, ask.top_k, ask.model) == (("n",), 40, "other")
+    assert (ask.remember, ask.on_disconnect, ask.debug) == (True, "continue", True)
+
+
+async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """The session is the thread, documents are searched, the thread's own turns are the history."""
+    await client.post("/api/chat", json=ASK)
+
+    (ask,) = fakes.chat.asks
+    assert (ask.scope.thread_id, ask.sources, ask.history) == ("thesis", ("documents",), None)
+    assert (ask.top_k, ask.model, ask.notes) == (None, None, ())
+
+
+async def test_an_empty_history_is_not_the_stored_one(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """`[]` says: no turns before this."""
+    await client.post("/api/chat", json=ASK | {"history": []})
+
+    assert fakes.chat.asks[0].history == ()
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "message-empty": ({"message": ""}, "body.message"),
+    "message-long": ({"message": "x" * 32_001}, "body.message"),
+    "message-nul": ({"message": "a\x00b"}, "body.message"),
+    "message-number": ({"message": 7}, "body.message"),
+    "message-null": ({"message": None}, "body.message"),
+    "unknown-field": ({"temperature": 1}, "body.temperature"),
+    "top-k-0": ({"top_k": 0}, "body.top_k"),
+    "top-k-41": ({"top_k": 41}, "body.top_k"),
+    "top-k-text": ({"top_k": "5"}, "body.top_k"),
+    "top-k-half": ({"top_k": 1.5}, "body.top_k"),
+    "top-k-true": ({"top_k": True}, "body.top_k"),
+    "session-spaces": ({"session_id": "my session"}, "body.session_id"),
+    "session-empty": ({"session_id": ""}, "body.session_id"),
+    "session-long": ({"session_id": "s" * 201}, "body.session_id"),
+    "session-path": ({"session_id": "a/b"}, "body.session_id"),
+    "session-accent": ({"session_id": "café"}, "body.session_id"),
+    "session-line": ({"session_id": "s\n"}, "body.session_id"),
+    "user-line": ({"user_id": "a\nb"}, "body.user_id"),
+    "thread-empty": ({"thread_id": ""}, "body.thread_id"),
+    "source-unknown": ({"sources": ["web"]}, "body.sources.0"),
+    "history-role": ({"history": [{"role": "system", "content": "x"}]}, "body.history.0.role"),
+    "history-extra": ({"history": [{"role": "user", "content": "x", "id": 1}]}, "body.history.0.id"),
+    "history-nul": ({"history": [{"role": "user", "content": "\x00"}]}, "body.history.0.content"),
+    "notes-text": ({"notes": "one"}, "body.notes"),
+    "disconnect": ({"on_disconnect": "explode"}, "body.on_disconnect"),
+    "stream-text": ({"stream": "yes"}, "body.stream"),
+    "remember-number": ({"remember": 1}, "body.remember"),
+}
+
+
+@pytest.mark.parametrize(("change", "field"), BAD.values(), ids=BAD.keys())
+async def test_a_field_that_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, change: dict[str, Any], field: str
+) -> None:
+    """422, before anything is searched."""
+    response = await client.post("/api/chat", json=ASK | change)
+
+    problem = told(response, 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == [field]
+    assert len(response.content) < 1_000
+    assert fakes.chat.asks == []
+
+
+@pytest.mark.parametrize("field", ["message", "session_id"])
+async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient, field: str) -> None:
+    """Two fields, no more."""
+    body = {name: value for name, value in ASK.items() if name != field}
+
+    told(await client.post("/api/chat", json=body), 422, "validation")
+
+
+GOOD: dict[str, dict[str, Any]] = {
+    "message-one": {"message": "x"},
+    "message-longest": {"message": "😀" * 32_000},
+    "message-lines": {"message": "a\r\n\tb\u2028c"},
+    "session-signs": {"session_id": "A.b_c:d-9"},
+    "session-longest": {"session_id": "s" * 200},
+    "top-k-1": {"top_k": 1},
+    "nulls": dict.fromkeys(["user_id", "thread_id", "project", "sources", "history", "top_k", "model"]),
+    "name": {"user_id": "Zoë O'Brien <z@example.org>"},
+}
+
+
+@pytest.mark.parametrize("change", GOOD.values(), ids=GOOD.keys())
+async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change: dict[str, Any]) -> None:
+    """Limits are inclusive; null is the same as left out."""
+    assert (await client.post("/api/chat", json=ASK | change)).status_code == 200
+
+
+RAW = {
+    "not-json": (b"hello", "application/json", 400, "bad-request"),
+    "open": (b'{"message": "', "application/json", 400, "bad-request"),
+    "not-utf8": (b'{"message": "caf\xe9", "session_id": "s"}', "application/json", 400, "bad-request"),
+    "utf-16": (json.dumps(ASK).encode("utf-16"), "application/json", 400, "bad-request"),
+    "bom": (b"\xef\xbb\xbf" + json.dumps(ASK).encode(), "application/json", 400, "bad-request"),
+    "deep": (b"[" * 100_000, "application/json", 400, "bad-request"),
+    "digits": (b'{"top_k": ' + b"9" * 5_000 + b"}", "application/json", 400, "bad-request"),
+    "surrogate": (b'{"message": "\\ud800", "session_id": "s"}', "application/json", 422, "validation"),
+    "surrogate-name": (b'{"\\ud800": 1}', "application/json", 422, "validation"),
+    "list": (b"[]", "application/json", 422, "validation"),
+    "text": (b'"hi"', "application/json", 422, "validation"),
+    "empty": (b"", "application/json", 422, "validation"),
+    "form": (b"message=hi&session_id=s", "application/x-www-form-urlencoded", 415, "wrong-content-type"),
+    "plain": (json.dumps(ASK).encode(), "text/plain", 415, "wrong-content-type"),
+    "untyped": (json.dumps(ASK).encode(), "", 415, "wrong-content-type"),
+    "10-mb": (b'{"message": "' + b"x" * 10_000_000 + b'"}', "application/json", 413, "too-large"),
+    "long-name": (b'{"' + b"n" * 1_000_000 + b'": 1}', "application/json", 422, "validation"),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type", "status", "slug"), RAW.values(), ids=RAW.keys())
+async def test_a_body_that_cannot_be_read_is_refused(
+    client: httpx.AsyncClient, body: bytes, content_type: str, status: int, slug: str
+) -> None:
+    """Each fault its own problem; nothing of the body comes back."""
+    headers = {"content-type": content_type} if content_type else {}
+
+    response = await client.post("/api/chat", content=body, headers=headers)
+
+    told(response, status, slug)
+    assert len(response.content) < 2_000
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON"])
+async def test_json_is_known_by_its_type_alone(client: httpx.AsyncClient, kind: str) -> None:
+    """Parameters and case do not matter."""
+    response = await client.post("/api/chat", content=json.dumps(ASK), headers={"content-type": kind})
+
+    assert response.status_code == 200
+
+
+async def test_top_k_follows_its_setting(client: httpx.AsyncClient, app: FastAPI) -> None:
+    """RAG_TOP_K_MAX is the bound, not a number here."""
+    rag = app.state.settings.rag.model_copy(update={"top_k_max": 5})
+    app.state.settings = app.state.settings.model_copy(update={"rag": rag})
+
+    problem = told(await client.post("/api/chat", json=ASK | {"top_k": 6}), 422, "validation")
+
+    assert problem["errors"][0]["message"] == "Input should be less than or equal to 5"
+
+
+EARLY = {
+    "refused": (errors.ModelRefused(), 502),
+    "busy": (errors.ModelBusy(retry_after=3), 503),
+    "broken": (errors.ModelError(), 502),
+    "slow": (errors.ModelTimeout(), 504),
+    "overloaded": (errors.Overloaded(), 503),
+}
+
+
+@pytest.mark.parametrize(("error", "status"), EARLY.values(), ids=EARLY.keys())
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_fault_before_the_answer_is_a_status(
+    client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
+) -> None:
+    """CONTRACT §0, When the status is decided."""
+    fakes.chat.error = error
+
+    response = await client.post("/api/chat", json=ASK | {"stream": stream})
+
+    told(response, status, error.slug)
+    assert response.headers.get("retry-after") == ("3" if error.retry_after else None)
+
+
+async def test_a_fault_in_the_answer_is_an_event_and_ends_it(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """What was said stays said; nothing follows the error."""
+    fakes.chat.reply.error = errors.ModelTimeout("It said nothing for 60 s.")
+
+    found = await streamed(client, ASK)
+
+    assert [name for name, _ in found] == ["meta", "token", "token", "error"]
+    assert found[-1][1]["type"] == "urn:ibid:problem:model-timeout"
+    assert found[-1][1]["detail"] == "It said nothing for 60 s."
+
+
+async def test_a_fault_in_a_whole_answer_is_a_status(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Nothing has left yet."""
+    fakes.chat.reply.error = errors.ModelTimeout()
+
+    told(await client.post("/api/chat", json=ASK | {"stream": False}), 504, "model-timeout")
+    assert fakes.chat.reply.closings == 1
+
+
+@pytest.mark.parametrize(("user", "status"), [("ada", 200), (None, 200), ("bob", 403)])
+async def test_a_user_key_asks_for_its_own_user(
+    client: httpx.AsyncClient, app: FastAPI, user: str | None, status: int
+) -> None:
+    """CONTRACT §6."""
+    app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
+
+    body = ASK | ({"user_id": user} if user else {})
+    response = await client.post("/api/chat", json=body, headers={"authorization": "Bearer k"})
+
+    assert response.status_code == status
+    if status == 403:
+        told(response, 403, "forbidden")
+
+
+def asked(**changes: Any) -> bytes:
+    """The request on the wire."""
+    return post("/api/chat", json.dumps(ASK | changes).encode())
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_leaves_ends_the_answer_at_once(address: str, fakes: Fakes, stream: bool) -> None:
+    """The model's stream is closed within 500 ms, whichever form was asked for."""
+    fakes.chat.reply = FakeReply(tokens=["word "], pause=0.02, endless=True)
+
+    async with connected(address) as wire:
+        await wire.send(asked(stream=stream))
+        await said(fakes.chat.reply, 3)
+        await wire.leave()
+
+        async with asyncio.timeout(SOON):
+            await fakes.chat.reply.closed.wait()
+
+
+async def test_a_client_that_leaves_during_the_search_ends_it(address: str, fakes: Fakes) -> None:
+    """Nothing was said yet, and nothing will be."""
+    fakes.chat.delay = 30
+
+    async with connected(address) as wire:
+        await wire.send(asked())
+        await until(lambda: bool(fakes.chat.asks))
+        await wire.leave()
+
+        async with asyncio.timeout(SOON):
+            await fakes.chat.cancelled.wait()
+
+
+async def test_a_silent_model_is_let_go_as_soon_as_the_client_leaves(address: str, fakes: Fakes) -> None:
+    """Leaving is noticed while no token comes."""
+    fakes.chat.reply = FakeReply(pause=30)
+
+    async with connected(address) as wire:
+        await wire.send(asked())
+        await wire.head()
+        await wire.leave()
+
+        async with asyncio.timeout(SOON):
+            await fakes.chat.reply.closed.wait()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_that_should_continue_is_finished_without_its_client(
+    address: str, fakes: Fakes, stream: bool
+) -> None:
+    """`on_disconnect: continue`."""
+    fakes.chat.reply = FakeReply(tokens=["word "] * 10, pause=0.02)
+
+    async with connected(address) as wire:
+        await wire.send(asked(stream=stream, on_disconnect="continue"))
+        await said(fakes.chat.reply, 2)
+        await wire.leave()
+
+        async with asyncio.timeout(5):
+            await fakes.chat.reply.closed.wait()
+
+    assert fakes.chat.reply.finished
+
+
+async def test_tokens_leave_one_by_one_as_they_come(address: str, fakes: Fakes) -> None:
+    """The first is at the client before the second is made."""
+    fakes.chat.reply = FakeReply(tokens=["first", "second"], pause=0.2)
+
+    async with connected(address) as wire:
+        await wire.send(asked())
+        await wire.reader.readuntil(b"first")
+
+        assert fakes.chat.reply.said == 1
+
+
+async def until(met: Any, seconds: float = 5) -> None:
+    """Wait for something to become true."""
+    async with asyncio.timeout(seconds):
+        while not met():  # noqa: ASYNC110 - fakes are looked at from outside, they signal nothing
+            await asyncio.sleep(0.005)
+
+
+async def said(reply: FakeReply, tokens: int) -> None:
+    """Wait until so many have left."""
+    await until(lambda: reply.said >= tokens)

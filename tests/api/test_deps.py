@@ -1,0 +1,170 @@
+"""Who calls: keys, the local token, the open service (CONTRACT §6)."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from app.api import chat, documents
+from app.api.deps import caller, scope_of, shows_debug
+from app.domain.errors import Forbidden, Unavailable
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from tests.fakes.checks import told
+from tests.fakes.services import FakeKeys, Fakes
+
+TENANT, USER = Caller("acme", None), Caller("acme", "ada")
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    """A service with two keys."""
+    return Fakes(keys=FakeKeys({"tenant-key": TENANT, "user-key": USER}))
+
+
+def bearing(key: str) -> dict[str, str]:
+    """The header."""
+    return {"authorization": f"Bearer {key}"}
+
+
+@pytest.mark.parametrize(
+    ("key", "scope"),
+    [
+        ("tenant-key", Scope("acme")),
+        ("user-key", Scope("acme", owner="ada", user_id="ada")),
+        ("local-token", Scope("default")),
+    ],
+    ids=["tenant", "user", "local"],
+)
+async def test_a_key_decides_whose_documents_are_seen(
+    client: httpx.AsyncClient, fakes: Fakes, key: str, scope: Scope
+) -> None:
+    """Tenant and owner come from the key alone."""
+    response = await client.get("/api/documents", headers=bearing(key))
+
+    assert response.status_code == 200
+    assert fakes.documents.scopes == [scope]
+
+
+async def test_without_a_key_a_service_with_keys_is_closed(client: httpx.AsyncClient) -> None:
+    """401, and how to do better."""
+    response = await client.get("/api/documents")
+
+    told(response, 401, "unauthorized")
+    assert response.headers["www-authenticate"] == 'Bearer realm="ibid"'
+
+
+BAD = {
+    "unknown": "Bearer nobody",
+    "empty": "Bearer ",
+    "scheme": "Basic dXNlcjpwYXNz",
+    "bare": "tenant-key",
+    "nothing": "",
+    "control": "Bearer tenant-key\x01",
+}
+
+
+@pytest.mark.parametrize("given", BAD.values(), ids=BAD.keys())
+async def test_a_bad_key_is_a_401(client: httpx.AsyncClient, given: str) -> None:
+    """Whatever is wrong with it; the key is not repeated."""
+    response = await client.get("/api/documents", headers={"authorization": given})
+
+    told(response, 401, "unauthorized")
+    assert "nobody" not in response.text
+
+
+async def test_a_bad_key_is_refused_by_the_open_service_too(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Who sends a key means to be somebody: to be taken for nobody would mix up whose data it is."""
+    fakes.keys.known = {}
+
+    told(await client.get("/api/documents", headers=bearing("nobody")), 401, "unauthorized")
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+async def test_the_scheme_is_read_in_any_case(client: httpx.AsyncClient, scheme: str) -> None:
+    """RFC 9110 §11.1."""
+    headers = {"authorization": f"{scheme}  tenant-key "}
+
+    assert (await client.get("/api/documents", headers=headers)).status_code == 200
+
+
+async def test_the_key_is_asked_for_before_the_body_is_judged(client: httpx.AsyncClient) -> None:
+    """A stranger learns nothing of what a body should be."""
+    told(await client.post("/api/chat", json={"what": "ever"}), 401, "unauthorized")
+
+
+async def test_keys_that_cannot_be_looked_up_are_a_503(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Not a 401: the caller has done nothing wrong."""
+    fakes.keys.error = Unavailable("keys cannot be looked up", retry_after=2)
+
+    response = await client.get("/api/documents", headers=bearing("tenant-key"))
+
+    told(response, 503, "unavailable")
+    assert response.headers["retry-after"] == "2"
+
+
+async def test_an_empty_local_token_opens_nothing(
+    client: httpx.AsyncClient, fakes: Fakes, app: FastAPI
+) -> None:
+    """A service without a folder has none."""
+    fakes.token = ""
+    app.state.services = fakes.services()
+
+    told(await client.get("/api/documents", headers=bearing("")), 401, "unauthorized")
+
+
+def test_every_route_of_the_api_asks_who_calls() -> None:
+    """None may be forgotten."""
+    for router in (chat.router, documents.router):
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            assert caller in calls(route.dependant), route.path
+
+
+def calls(dependant: object) -> set[object]:
+    """Every dependency below one, itself included."""
+    found = {dependant.call}  # type: ignore[attr-defined]
+    for child in dependant.dependencies:  # type: ignore[attr-defined]
+        found |= calls(child)
+    return found
+
+
+@pytest.mark.parametrize("user", [None, "ada"])
+def test_a_user_key_acts_for_its_user(user: str | None) -> None:
+    """Named or not."""
+    assert scope_of(USER, user_id=user) == Scope("acme", owner="ada", user_id="ada")
+
+
+def test_a_user_key_acts_for_no_other() -> None:
+    """Even in its own tenant."""
+    with pytest.raises(Forbidden):
+        scope_of(USER, user_id="bob")
+
+
+def test_a_tenant_key_acts_for_any_user_and_owns_what_is_shared() -> None:
+    """The owner of a session is the key's user, not the one that is asked for."""
+    assert scope_of(TENANT, user_id="bob", session_id="s") == Scope("acme", user_id="bob", session_id="s")
+
+
+@pytest.mark.parametrize(
+    ("setting", "keys", "shown"),
+    [(True, {"k": TENANT}, True), (False, {}, False), (None, {}, True), (None, {"k": TENANT}, False)],
+    ids=["on", "off", "unset-open", "unset-closed"],
+)
+async def test_debug_is_shown_as_set_or_while_the_service_is_open(
+    setting: bool | None, keys: dict[str, Caller], shown: bool
+) -> None:
+    """CONTRACT, Settings: RAG_DEBUG_MODE."""
+    services = Fakes(keys=FakeKeys(keys), debug=setting).services()
+
+    assert await shows_debug(services) is shown
+
+
+async def test_debug_is_not_shown_while_nobody_can_tell() -> None:
+    """An outage must not open it, nor fail the answer."""
+
+    class Down(FakeKeys):
+        async def any(self) -> bool:
+            raise Unavailable
+
+    assert await shows_debug(Fakes(keys=Down(), debug=None).services()) is False

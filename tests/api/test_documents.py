@@ -1,0 +1,424 @@
+"""/api/documents as a client sees it."""
+
+import asyncio
+import hashlib
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from app.api.documents import disposition
+from app.api.replies import ChunkReply, DocumentList, DocumentReply
+from app.domain import errors
+from app.domain.document import Fault, State
+from app.domain.filename import clean
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from app.services.documents import Outcome
+from tests.fakes.checks import told
+from tests.fakes.server import connected
+from tests.fakes.services import DOCUMENT_ID, OTHER_ID, PDF, FakeKeys, Fakes, stored
+
+IN_SESSION = {"session_id": "thesis"}
+
+
+def form(name: str = "report.pdf", content: bytes = PDF) -> dict[str, Any]:
+    """The file of a form."""
+    return {"file": (name, content, "application/pdf")}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"), [(Outcome.CREATED, 201), (Outcome.ACCEPTED, 202), (Outcome.EXISTING, 200)]
+)
+async def test_an_upload_is_answered_by_what_became_of_it(
+    client: httpx.AsyncClient, fakes: Fakes, outcome: Outcome, status: int
+) -> None:
+    """With the document, and where it is."""
+    fakes.documents.outcome = outcome
+
+    response = await client.post("/api/documents", data=IN_SESSION, files=form())
+
+    assert response.status_code == status
+    assert response.headers["location"] == f"/api/documents/{DOCUMENT_ID}"
+    assert response.json()["id"] == DOCUMENT_ID
+
+
+async def test_the_file_reaches_the_service_whole_and_hashed(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Size and SHA-256 are those of the bytes on disk; nothing stays there afterwards."""
+    await client.post("/api/documents", data=IN_SESSION, files=form())
+
+    ((scope, upload, wait),) = fakes.documents.uploads
+    assert (upload.filename, upload.size) == ("report.pdf", len(PDF))
+    assert upload.sha256 == hashlib.sha256(PDF).hexdigest() == fakes.documents.hashes[0]
+    assert (scope, upload.session_id, upload.replace, wait) == (
+        Scope("default", session_id="thesis"),
+        "thesis",
+        False,
+        30,
+    )
+    assert not upload.path.exists()
+
+
+async def test_a_global_document_has_no_session(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """`scope=global`; the other fields as sent."""
+    fields = {"scope": "global", "replace": "true", "wait": "0.5"}
+    await client.post("/api/documents", data=fields, files=form())
+
+    ((scope, upload, wait),) = fakes.documents.uploads
+    assert (scope.session_id, upload.session_id, upload.replace, wait) == (None, None, True, 0.5)
+
+
+BAD_FIELDS: dict[str, tuple[dict[str, str], str]] = {
+    "no-place": ({}, "body"),
+    "two-places": ({"session_id": "s", "scope": "global"}, "body"),
+    "session-spaces": ({"session_id": "my session"}, "body.session_id"),
+    "session-empty": ({"session_id": ""}, "body.session_id"),
+    "scope-other": ({"scope": "session"}, "body.scope"),
+    "replace-yes": (IN_SESSION | {"replace": "yes"}, "body.replace"),
+    "wait-long": (IN_SESSION | {"wait": "301"}, "body.wait"),
+    "wait-negative": (IN_SESSION | {"wait": "-1"}, "body.wait"),
+    "wait-nan": (IN_SESSION | {"wait": "nan"}, "body.wait"),
+    "wait-word": (IN_SESSION | {"wait": "soon"}, "body.wait"),
+    "unknown": (IN_SESSION | {"label": "x"}, "body.label"),
+    "long": (IN_SESSION | {"note": "x" * 1_001}, "body.note"),
+}
+
+
+@pytest.mark.parametrize(("fields", "at"), BAD_FIELDS.values(), ids=BAD_FIELDS.keys())
+async def test_a_field_that_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, fields: dict[str, str], at: str
+) -> None:
+    """As for JSON bodies; nothing is stored."""
+    problem = told(await client.post("/api/documents", data=fields, files=form()), 422, "validation")
+
+    assert [fault["field"] for fault in problem["errors"]] == [at]
+    assert fakes.documents.uploads == []
+
+
+async def test_an_upload_without_a_file_is_refused(client: httpx.AsyncClient) -> None:
+    """The form is right, but for the file."""
+    response = await client.post("/api/documents", data=IN_SESSION, files={"note": (None, b"x")})
+
+    assert told(response, 422, "validation")["errors"][0]["field"] == "body.file"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/pdf", "application/x-www-form-urlencoded"])
+async def test_another_content_type_is_refused(client: httpx.AsyncClient, kind: str) -> None:
+    """Also the bare file."""
+    response = await client.post("/api/documents", content=PDF, headers={"content-type": kind})
+
+    told(response, 415, "wrong-content-type")
+
+
+@pytest.mark.parametrize("size", [(1 << 20) + 1, 5 << 20], ids=["a-byte", "much"])
+async def test_a_file_over_the_limit_is_refused(client: httpx.AsyncClient, fakes: Fakes, size: int) -> None:
+    """DOCUMENT_MAX_MB is 1 here; by its declared length or on the way in."""
+    response = await client.post("/api/documents", data=IN_SESSION, files=form(content=b"x" * size))
+
+    told(response, 413, "too-large")
+    assert fakes.documents.uploads == []
+
+
+async def test_a_file_of_exactly_the_limit_is_taken(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """1 MiB."""
+    response = await client.post("/api/documents", data=IN_SESSION, files=form(content=b"x" * (1 << 20)))
+
+    assert response.status_code == 201
+    assert fakes.documents.uploads[0][1].size == 1 << 20
+
+
+REFUSALS = {
+    "not-a-pdf": (errors.NotPdf(), 415),
+    "empty": (errors.EmptyFile(), 415),
+    "encrypted": (errors.PdfEncrypted(), 422),
+    "damaged": (errors.PdfDamaged(), 422),
+    "scanned": (errors.PdfTextless(), 422),
+    "bomb": (errors.PdfTooComplex(), 422),
+    "name-taken": (errors.Conflict(), 409),
+    "global": (errors.Forbidden(), 403),
+    "down": (errors.Unavailable(), 503),
+}
+
+
+@pytest.mark.parametrize(("error", "status"), REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_file_that_cannot_be_taken_has_its_problem(
+    client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int
+) -> None:
+    """Each its own; the temporary file is gone here too."""
+    fakes.documents.error = error
+
+    response = await client.post("/api/documents", data=IN_SESSION, files=form())
+
+    told(response, status, error.slug)
+    assert not fakes.documents.uploads[0][1].path.exists()
+
+
+NAMES = {
+    "path": ("../../etc/passwd.pdf", "passwd.pdf"),
+    "windows": ("C:\\Users\\ada\\report.pdf", "report.pdf"),
+    "brackets": ("a[1]#2.pdf", "a[1]#2.pdf"),
+    "emoji": ("📈 report 👩‍🔬.pdf", "📈 report 👩‍🔬.pdf"),
+    "accents": ("Übersicht – näher.pdf", "Übersicht – näher.pdf"),
+    "arabic": ("تقرير.pdf", "تقرير.pdf"),
+    "long": ("n" * 496 + ".pdf", "n" * 496 + ".pdf"),
+    "dots": ("..", "document.pdf"),
+    "percent": ("100%25.pdf", "100%25.pdf"),
+    "semicolon": ("a;b=c.pdf", "a;b=c.pdf"),
+}
+
+
+@pytest.mark.parametrize(("sent", "kept"), NAMES.values(), ids=NAMES.keys())
+async def test_a_name_is_kept_without_what_makes_it_a_path(
+    client: httpx.AsyncClient, fakes: Fakes, sent: str, kept: str
+) -> None:
+    """Any script, any sign, up to 500 characters and more."""
+    response = await client.post("/api/documents", data=IN_SESSION, files=form(sent))
+
+    assert response.status_code == 201
+    assert fakes.documents.uploads[0][1].filename == kept
+
+
+async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncClient) -> None:
+    """CONTRACT §1, Documents; times are UTC."""
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}")
+
+    assert response.json() == {
+        "id": DOCUMENT_ID,
+        "label": "report.pdf",
+        "filename": "report.pdf",
+        "scope": "session",
+        "session_id": "thesis",
+        "state": "ready",
+        "pages": 3,
+        "chunks": 7,
+        "tokens": 900,
+        "sha256": "0" * 64,
+        "created_at": "2026-11-21T09:30:00Z",
+    }
+    DocumentReply.model_validate(response.json())
+
+
+async def test_a_failed_document_says_why(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """The problem that a waiting uploader would have got."""
+    fault = Fault("pdf-damaged", "The cross-reference table is missing.")
+    fakes.documents.document = stored(state=State.FAILED, fault=fault)
+
+    shown = (await client.get(f"/api/documents/{DOCUMENT_ID}")).json()
+
+    assert shown["state"] == "failed"
+    assert shown["problem"]["type"] == "urn:ibid:problem:pdf-damaged"
+    assert shown["problem"]["detail"] == fault.detail
+
+
+async def test_a_global_document_says_so(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """No session, scope global."""
+    fakes.documents.document = stored(session_id=None)
+
+    shown = (await client.get(f"/api/documents/{DOCUMENT_ID}")).json()
+
+    assert (shown["scope"], shown["session_id"]) == ("global", None)
+
+
+async def test_a_list_is_a_page_and_a_cursor(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """CONTRACT's opening."""
+    response = await client.get("/api/documents", params=IN_SESSION | {"cursor": "c1", "limit": 10})
+
+    assert response.json()["next"] == "cursor-2"
+    DocumentList.model_validate(response.json())
+    assert fakes.documents.scopes == [Scope("default", session_id="thesis")]
+    assert fakes.documents.pages == [("c1", 10)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["session_id=my+session", "session_id=", "limit=0", "limit=201", "limit=x", "cursor=", "cursor=%00"],
+)
+async def test_a_bad_parameter_is_refused(client: httpx.AsyncClient, query: str) -> None:
+    """422, like a field."""
+    told(await client.get(f"/api/documents?{query}"), 422, "validation")
+
+
+ELSEWHERE = {
+    "other": OTHER_ID,
+    "word": "report.pdf",
+    "nul": "%00",
+    "upper": DOCUMENT_ID.upper(),
+    "surrogate": "%ED%A0%80",
+    "long": "0" * 5_000,
+    "injected": "1'%20OR%201=1",
+}
+
+
+@pytest.mark.parametrize("document_id", ELSEWHERE.values(), ids=ELSEWHERE.keys())
+@pytest.mark.parametrize("path", ["", "/chunks/3", "/file"])
+async def test_what_is_not_there_is_a_404(client: httpx.AsyncClient, document_id: str, path: str) -> None:
+    """And looks like another's."""
+    told(await client.get(f"/api/documents/{document_id}{path}"), 404, "not-found")
+
+
+async def test_a_document_is_removed_once(client: httpx.AsyncClient) -> None:
+    """204 without a body; what is not there is a 404."""
+    response = await client.delete(f"/api/documents/{DOCUMENT_ID}")
+
+    assert (response.status_code, response.content) == (204, b"")
+    told(await client.delete(f"/api/documents/{OTHER_ID}"), 404, "not-found")
+
+
+async def test_a_global_document_is_not_removed_by_a_user(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """The service says so; it is a 403."""
+    fakes.documents.error = errors.Forbidden("global documents need a tenant key")
+
+    told(await client.delete(f"/api/documents/{DOCUMENT_ID}"), 403, "forbidden")
+
+
+async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -> None:
+    """Text, pages, heading, tokens."""
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}/chunks/3")
+
+    assert response.json() == {
+        "label": "report.pdf#3",
+        "text": "Revenue rose.",
+        "page": 12,
+        "page_end": 13,
+        "heading": "Results",
+        "tokens": 4,
+    }
+    ChunkReply.model_validate(response.json())
+
+
+@pytest.mark.parametrize(
+    ("n", "status", "slug"),
+    [
+        ("4", 404, "not-found"),
+        ("0", 422, "validation"),
+        ("x", 422, "validation"),
+        ("9" * 20, 422, "validation"),
+    ],
+)
+async def test_a_chunk_that_is_not_there(client: httpx.AsyncClient, n: str, status: int, slug: str) -> None:
+    """A number beyond the last is missing, what is no ordinal is refused."""
+    told(await client.get(f"/api/documents/{DOCUMENT_ID}/chunks/{n}"), status, slug)
+
+
+async def test_the_file_comes_back_as_it_was_sent(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """A PDF under its name, shown in place, whose type is not guessed."""
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file")
+
+    assert response.content == PDF
+    assert response.headers["content-type"] == "application/pdf"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-disposition"].startswith('inline; filename="report.pdf"')
+    assert fakes.documents.downloads_closed == 1
+
+
+async def test_a_file_of_many_pieces_comes_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """In their order."""
+    fakes.documents.pieces = [b"a" * 70_000, b"b" * 70_000, b"c"]
+
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file")
+
+    assert response.content == b"".join(fakes.documents.pieces)
+
+
+async def test_a_store_that_is_down_is_a_status_and_not_a_broken_file(
+    client: httpx.AsyncClient, fakes: Fakes
+) -> None:
+    """The first piece is fetched before the head is sent."""
+    fakes.documents.pieces, fakes.documents.broken = [], errors.Unavailable()
+
+    told(await client.get(f"/api/documents/{DOCUMENT_ID}/file"), 503, "unavailable")
+
+
+async def test_a_download_that_breaks_is_not_taken_for_a_whole_one(address: str, fakes: Fakes) -> None:
+    """The connection is cut before the last chunk."""
+    fakes.documents.broken = errors.Unavailable()
+
+    async with httpx.AsyncClient(base_url=address) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get(f"/api/documents/{DOCUMENT_ID}/file")
+
+
+async def test_a_reader_that_leaves_lets_the_store_go(address: str, fakes: Fakes) -> None:
+    """Its cursor is closed, though the file was not at its end."""
+    fakes.documents.pieces = [b"x" * 1_000_000] * 50
+
+    async with connected(address) as wire:
+        await wire.send(f"GET /api/documents/{DOCUMENT_ID}/file HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        await wire.head()
+
+    assert await closed(fakes)
+
+
+async def closed(fakes: Fakes) -> bool:
+    """Whether the download's end was seen, within a moment."""
+    for _ in range(200):
+        if fakes.documents.downloads_closed:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+HOSTILE = ['a"b.pdf', "a\\b.pdf", "line\r\nSet-Cookie: x=1.pdf", "é.pdf", "a;filename=b.pdf", "%0d%0a.pdf"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_no_name_breaks_out_of_its_header(client: httpx.AsyncClient, fakes: Fakes, name: str) -> None:
+    """However it got into the store."""
+    fakes.documents.document = replace(stored(), filename=name)
+
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file")
+
+    assert response.status_code == 200
+    assert "set-cookie" not in response.headers
+    assert len(response.headers.get_list("content-disposition")) == 1
+
+
+@given(st.text(max_size=300).map(clean))
+def test_any_kept_name_makes_a_plain_header(name: str) -> None:
+    """ASCII, one line, one pair of quotes."""
+    header = disposition(name)
+
+    assert header.isascii()
+    assert header.isprintable()
+    assert header.count('"') == 2
+
+
+async def test_a_user_key_sees_its_own(client: httpx.AsyncClient, app: FastAPI) -> None:
+    """Its user is the owner of what is listed."""
+    fakes = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")}))
+    app.state.services = fakes.services()
+
+    await client.get("/api/documents", headers={"authorization": "Bearer k"})
+
+    assert fakes.documents.scopes == [Scope("acme", "ada", "ada")]
+
+
+def test_times_are_rfc_3339() -> None:
+    """What is shown can be read back."""
+    assert TypeAdapter(datetime).validate_python("2026-11-21T09:30:00Z") == datetime(
+        2026, 11, 21, 9, 30, tzinfo=UTC
+    )
+
+
+async def test_nothing_is_left_in_the_temporary_folder(
+    client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the form was."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    await client.post("/api/documents", data=IN_SESSION, files=form())
+    await client.post("/api/documents", data={}, files=form())
+    await client.post("/api/documents", data=IN_SESSION, files=form(content=b"x" * (2 << 20)))
+    await client.post(
+        "/api/documents", content=b"--b\r\n", headers={"content-type": "multipart/form-data; boundary=b"}
+    )
+
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,63 @@
+"""Which service a command speaks to, and what its answers become."""
+
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.cli import session
+from app.cli.session import Answered, client, holder, taken
+from app.clients.folder import hold
+from app.domain.errors import Unavailable
+
+
+def test_a_problem_becomes_an_error_with_its_words() -> None:
+    """Title and detail are what the reader sees; the document stays whole for machines."""
+    body = {"title": "Not a PDF", "detail": "It begins with PK.", "status": 415}
+
+    with pytest.raises(Answered, match=r"^Not a PDF: It begins with PK\.$") as raised:
+        taken(httpx.Response(415, json=body))
+
+    assert raised.value.problem == body
+    assert raised.value.code == 415
+
+
+def test_an_answer_that_is_no_json_is_told_by_its_status() -> None:
+    """As when something else listens at the address."""
+    with pytest.raises(Answered, match="The service answered 502"):
+        taken(httpx.Response(502, text="<html>"))
+
+
+async def test_nobody_holds_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """A first command opens the stores itself."""
+    assert await holder(tmp_path / "none") is None
+
+
+async def test_a_service_that_says_where_is_found(tmp_path: Path) -> None:
+    """Its address and token come from the lock file."""
+    async with hold(tmp_path) as held:
+        held.publish("http://127.0.0.1:1")
+
+        lock = await holder(tmp_path)
+
+    assert lock is not None
+    assert (lock.pid, lock.url, lock.token) == (os.getpid(), "http://127.0.0.1:1", held.token)
+
+
+async def test_a_folder_held_by_a_command_is_told_plainly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After waiting for an address that does not come, the message says what to do."""
+    monkeypatch.setattr(session, "PATIENCE_SECONDS", 0.0)
+
+    async with hold(tmp_path):
+        with pytest.raises(Unavailable, match=f"in use by process {os.getpid()}"):
+            await holder(tmp_path)
+
+
+async def test_a_service_that_does_not_answer_is_told_with_its_address() -> None:
+    """No traceback of the HTTP client."""
+    with pytest.raises(Unavailable, match=r"the service at http://127\.0\.0\.1:9 does not answer"):
+        async with client("http://127.0.0.1:9", "t") as opened:
+            await opened.get("/healthz")

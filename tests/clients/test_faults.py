@@ -1,0 +1,85 @@
+"""asyncpg's errors are ours at the edge: the server's fault is told from the caller's."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import asyncpg
+import pytest
+
+from app.clients.faults import postgres_faults, retrieval_faults
+from app.clients.pool import Pool
+from app.domain.errors import RetrievalError, Unavailable
+
+SERVER = [
+    ConnectionRefusedError(),
+    FileNotFoundError("no socket"),
+    TimeoutError(),
+    asyncpg.InterfaceError("pool is closing"),
+    asyncpg.ConnectionDoesNotExistError(),
+    asyncpg.CannotConnectNowError(),
+    asyncpg.AdminShutdownError(),
+    asyncpg.QueryCanceledError(),
+    asyncpg.TooManyConnectionsError(),
+    asyncpg.DiskFullError(),
+    asyncpg.DeadlockDetectedError(),
+    asyncpg.InvalidPasswordError(),
+    asyncpg.ReadOnlySQLTransactionError(),
+    asyncpg.InternalClientError(),
+]
+CALLER = [
+    asyncpg.UniqueViolationError(),
+    asyncpg.UndefinedTableError(),
+    asyncpg.CharacterNotInRepertoireError(),
+    asyncpg.DataError("invalid input for query argument"),
+    KeyError("a bug"),
+]
+
+
+def named(error: Exception) -> str:
+    """A test's id."""
+    return type(error).__name__
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_a_server_that_does_not_answer_is_unavailable(error: Exception) -> None:
+    """What the server could not do becomes a 503 that says when to ask again, its cause kept."""
+    with pytest.raises(Unavailable) as caught, postgres_faults():
+        raise error
+    assert caught.value.__cause__ is error
+    assert caught.value.retry_after == 2
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_a_search_is_lost_with_its_reason(error: Exception) -> None:
+    """The same where an answer can do without: one word for `degraded`."""
+    with pytest.raises(RetrievalError) as caught, retrieval_faults():
+        raise error
+    assert caught.value.reason == ("timeout" if isinstance(error, TimeoutError) else "unavailable")
+
+
+@pytest.mark.parametrize("guard", [postgres_faults, retrieval_faults])
+@pytest.mark.parametrize("error", CALLER, ids=named)
+def test_a_fault_of_the_caller_passes(
+    error: Exception, guard: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """A violated constraint or a bug is not dressed up as an outage."""
+    with pytest.raises(type(error)), guard():
+        raise error
+
+
+async def test_cancellation_passes() -> None:
+    """Neither guard turns a cancelled request into an outage."""
+    for guard in (postgres_faults, retrieval_faults):
+        with pytest.raises(asyncio.CancelledError), guard():
+            raise asyncio.CancelledError
+
+
+async def test_real_faults_are_told_apart(pool: Pool) -> None:
+    """Against a real server: wrong SQL is ours, a statement that takes too long is the server's."""
+    with pytest.raises(asyncpg.UndefinedTableError), postgres_faults():
+        await pool.execute("SELECT * FROM nowhere")
+    with pytest.raises(asyncpg.DataError), postgres_faults():
+        await pool.fetchval("SELECT $1::int", "one")
+    with pytest.raises(Unavailable), postgres_faults():
+        await pool.execute("SELECT pg_sleep(5)", timeout=0.05)

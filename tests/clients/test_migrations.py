@@ -1,0 +1,146 @@
+"""The schema arrives once, however many replicas start, and older tables of others are extended."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.clients import migrations as module
+from app.clients.migrations import migrate
+from app.clients.pool import Pool
+from app.domain.errors import StartError
+
+TABLES = (
+    "SELECT table_name, column_name, data_type FROM information_schema.columns "
+    "WHERE table_schema IN ('ibid', 'public') ORDER BY 1, 2"
+)
+
+
+@pytest.fixture
+async def admin(dsn: str) -> str:
+    """A superuser on this test's database."""
+    return dsn.replace("ibid@", "postgres@")
+
+
+@pytest.fixture
+async def empty(dsn: str) -> str:
+    """This test's database as before any migration."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
+    await connection.close()
+    return dsn
+
+
+async def fetch(dsn: str, sql: str) -> list[tuple[object, ...]]:
+    """All rows."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return [tuple(row) for row in await connection.fetch(sql)]
+    finally:
+        await connection.close()
+
+
+async def test_first_tables(pool: Pool) -> None:
+    """Every table of the first migration is there, and the tenant `default`."""
+    found = await pool.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'ibid'")
+    assert {row["tablename"] for row in found} >= {
+        *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk", "document_words"),
+        *("job", "answer", "activity", "alembic_version"),
+    }
+    assert await pool.fetchval("SELECT id FROM ibid.tenant") == "default"
+
+
+async def test_twice_is_once(dsn: str) -> None:
+    """A second run changes nothing."""
+    before = await fetch(dsn, TABLES)
+    await migrate(dsn)
+    assert await fetch(dsn, TABLES) == before
+    assert await fetch(dsn, "SELECT count(*) FROM ibid.tenant") == [(1,)]
+
+
+async def test_replicas_that_start_at_once(empty: str) -> None:
+    """Four at the same time on an empty database all succeed, and it is done once."""
+    await asyncio.gather(*(migrate(empty) for _ in range(4)))
+    assert await fetch(empty, "SELECT count(*) FROM ibid.alembic_version") == [(1,)]
+    assert await fetch(empty, "SELECT id FROM ibid.tenant") == [("default",)]
+
+
+async def test_older_chat_log_is_extended(empty: str) -> None:
+    """A chat_log of older tools keeps its rows and columns and gains ours, with defaults that fit."""
+    await fetch(
+        empty, "CREATE TABLE public.chat_log (user_id text, role varchar(20), content text, mood int)"
+    )
+    await fetch(empty, "INSERT INTO public.chat_log VALUES ('ann', 'user', 'hello', 3)")
+    await migrate(empty)
+    assert await fetch(
+        empty, "SELECT id, tenant, owner, user_id, thread_id, role, content, mood FROM public.chat_log"
+    ) == [(1, "default", "", "ann", None, "user", "hello", 3)]
+    await fetch(empty, "INSERT INTO public.chat_log (user_id, role, content) VALUES ('bob', 'user', 'hi')")
+    assert await fetch(empty, "SELECT id FROM public.chat_log ORDER BY id") == [(1,), (2,)]
+
+
+async def test_older_chat_log_with_its_own_keys(empty: str) -> None:
+    """An id of another type, and times without a zone, are left as they are."""
+    await fetch(
+        empty,
+        "CREATE TABLE public.chat_log (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), created_at timestamp)",
+    )
+    await migrate(empty)
+    await fetch(empty, "INSERT INTO public.chat_log (role, content) VALUES ('user', 'hi')")
+    assert await fetch(empty, "SELECT pg_typeof(id)::text, tenant FROM public.chat_log") == [
+        ("uuid", "default")
+    ]
+
+
+async def test_failed_migration_leaves_nothing(empty: str) -> None:
+    """All or nothing: something in the way at the end undoes the beginning."""
+    await fetch(empty, "CREATE VIEW public.chat_log AS SELECT 1")
+    with pytest.raises(StartError, match="cannot be migrated"):
+        await migrate(empty)
+    assert await fetch(empty, "SELECT to_regnamespace('ibid')") == [(None,)]
+
+
+async def test_database_of_a_newer_ibid(dsn: str) -> None:
+    """An older program refuses a newer schema, and says so."""
+    await fetch(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
+    with pytest.raises(StartError, match="another version of Ibid"):
+        await migrate(dsn)
+
+
+async def test_server_without_pgvector(admin: str, empty: str) -> None:
+    """Where the extension is missing and we may not create it, the start says who must do what."""
+    await fetch(admin, "DROP EXTENSION vector")
+    with pytest.raises(StartError, match="CREATE EXTENSION vector"):
+        await migrate(empty)
+
+
+async def test_prepared_by_someone_with_more_rights(admin: str, empty: str) -> None:
+    """A role that may not create schemas is enough where schema and extension are there."""
+    (name,) = (await fetch(admin, "SELECT current_database()"))[0]
+    await fetch(admin, "CREATE SCHEMA ibid AUTHORIZATION ibid")
+    await fetch(admin, f"ALTER DATABASE {name} OWNER TO postgres")
+    await fetch(admin, "GRANT CREATE ON SCHEMA public TO ibid")
+    await migrate(empty)
+    assert await fetch(empty, "SELECT id FROM ibid.tenant") == [("default",)]
+
+
+async def test_installed_copy_finds_its_scripts(
+    empty: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a checkout the scripts come from where an installation puts them, even an odd place."""
+    installed = tmp_path / "100% share"
+    shutil.copytree(module.CHECKOUT, installed)
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path / "nowhere")
+    monkeypatch.setattr(module, "INSTALLED", installed)
+    await migrate(empty)
+    assert await fetch(empty, "SELECT id FROM ibid.tenant") == [("default",)]
+
+
+def test_missing_scripts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken installation is told as such."""
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(module, "INSTALLED", tmp_path)
+    with pytest.raises(StartError, match="migration scripts are missing"):
+        module.scripts()

@@ -1,0 +1,107 @@
+"""Budget: never over, and nothing left out that would still fit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.budget import Budget, fit, newest_turns, scaled, window
+from app.domain.passage import Candidate, Passage
+from app.domain.prompt import Role, Turn
+
+COSTS = st.lists(st.integers(0, 60), max_size=30)
+
+
+def candidates(costs: list[int]) -> list[Candidate]:
+    """One candidate a cost, ranked as given."""
+    return [Candidate(Passage("documents", str(n), "", cost, f"{n}.pdf#1")) for n, cost in enumerate(costs)]
+
+
+def cost(passage: Passage) -> int:
+    """What a passage takes of the budget."""
+    return passage.tokens
+
+
+def tokens(found: list[Candidate]) -> list[int]:
+    """Their costs."""
+    return [item.passage.tokens for item in found]
+
+
+@given(COSTS, st.integers(0, 300), st.integers(0, 40), st.integers(0, 20))
+def test_the_budget_is_never_exceeded(costs: list[int], limit: int, passages: int, overhead: int) -> None:
+    """Whatever is found, the packed cost at most the tokens and are at most as many as allowed."""
+    packed, _ = fit(candidates(costs), cost, Budget(limit, passages), overhead)
+    assert len(packed) <= passages
+    assert not packed or sum(tokens(packed)) + overhead <= limit
+
+
+@given(COSTS, st.integers(0, 300), st.integers(0, 40), st.integers(0, 20))
+def test_nothing_is_left_out_that_would_still_fit(
+    costs: list[int], limit: int, passages: int, overhead: int
+) -> None:
+    """After packing, no candidate left out fits in what is left, unless the count is reached."""
+    packed, over = fit(candidates(costs), cost, Budget(limit, passages), overhead)
+    left = limit - overhead - sum(tokens(packed))
+    assert len(packed) == passages or all(price > left for price in tokens(over))
+
+
+@given(COSTS, st.integers(0, 300), st.integers(0, 40))
+def test_every_candidate_is_told_once_in_rank_order(costs: list[int], limit: int, passages: int) -> None:
+    """Packed and over are the candidates, parted, each in the order of the rank."""
+    found = candidates(costs)
+    packed, over = fit(found, cost, Budget(limit, passages))
+    assert sorted([*packed, *over], key=found.index) == found
+    assert packed == sorted(packed, key=found.index)
+    assert over == sorted(over, key=found.index)
+
+
+def test_an_oversized_passage_is_passed_over() -> None:
+    """It is not a stop: what is ranked below it may still fit."""
+    packed, over = fit(candidates([30, 80, 20]), cost, Budget(60, 40))
+    assert (tokens(packed), tokens(over)) == ([30, 20], [80])
+
+
+def test_costs_are_not_asked_once_the_count_is_reached() -> None:
+    """Counting tokens costs time: a full block asks for no more."""
+    asked: list[str] = []
+
+    def counting(passage: Passage) -> int:
+        asked.append(passage.id)
+        return 1
+
+    fit(candidates([1] * 5), counting, Budget(100, 2))
+    assert asked == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "context", "taken", "reserve", "factor", "left"),
+    [
+        pytest.param(50_000, 128_000, 1_000, 4_096, 1.0, 50_000, id="the budget is the smaller"),
+        pytest.param(50_000, 8_192, 1_000, 4_096, 1.0, 3_096, id="the window is the smaller"),
+        pytest.param(50_000, 8_192, 1_000, 4_096, 1.3, 2_796, id="a model with another vocabulary"),
+        pytest.param(50_000, 4_096, 1_000, 4_096, 1.0, 0, id="no room at all"),
+    ],
+)
+def test_the_budget_is_what_the_window_leaves(
+    *, limit: int, context: int, taken: int, reserve: int, factor: float, left: int
+) -> None:
+    """RAG_TOKEN_BUDGET, or what system text, history and the answer leave of the window; never below 0."""
+    assert window(limit, context=context, taken=taken, reserve=reserve, factor=factor) == left
+
+
+@pytest.mark.parametrize(
+    ("count", "factor", "told"), [(10, 1.0, 10), (10, 1.3, 13), (1, 1.3, 2), (0, 1.3, 0)]
+)
+def test_a_scaled_count_rounds_up(count: int, factor: float, told: int) -> None:
+    """Rather a passage less than one too many; a product that is whole stays whole."""
+    assert scaled(count, factor) == told
+
+
+@given(st.lists(st.text(max_size=20), max_size=12), st.integers(0, 100))
+def test_the_newest_whole_turns_are_kept(contents: list[str], limit: int) -> None:
+    """They are a tail of the thread, within the limit, and one more would not fit."""
+    turns = [Turn(Role.USER, content) for content in contents]
+    kept = newest_turns(turns, len, limit)
+    assert tuple(turns[len(turns) - len(kept) :]) == kept
+    used = sum(len(turn.content) for turn in kept)
+    assert used <= limit
+    assert len(kept) == len(turns) or used + len(turns[-len(kept) - 1].content) > limit

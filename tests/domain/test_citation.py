@@ -1,0 +1,275 @@
+"""The citation filter: what was not packed never leaves, however the deltas fall."""
+
+import re
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from app.domain.citation import CitationFilter, appended
+from app.domain.label import LABEL_MAX
+from app.domain.passage import Passage
+
+PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "app/main.py#L10-42", "Smith, Jones.pdf#3")
+FORM = re.compile(
+    r"\[[^\S\n]*([^\[\]【】［］#＃\ufffc\n]*[^\[\]【】［］#＃\s]#\w[^\s\[\]【】［］#＃\ufffc,;†(){}<>|\"=/`]*)[^\S\n]*\](?!\(https?://)"
+)
+PIECES = st.sampled_from(
+    ["[", "]", "[a.pdf#1]", "[bad.pdf#9]", "a.pdf#1", ".pdf#3", "#", "x", "9", " ", "  ", ", ", "; ", "\\",
+     "[issue #12]", "【", "】", "［", "＃", "\u200b", "(http://x)", "(", "é", "\x00", "\ud83d", "y" * 150, "1†s"]
+)  # fmt: skip
+CODE = st.sampled_from(["`", "``", "```", "````", "~~~", "~~~~", "\n", "\n", "\n\n", "\n```\n", "    ", "\\"])
+PROSE = st.lists(PIECES, max_size=24).map("".join)
+MARKUP = st.lists(PIECES | CODE, max_size=30).map("".join)
+
+
+def filtered(deltas: Sequence[str], labels: Sequence[str] = PACKED) -> tuple[str, list[str], list[str]]:
+    """(what left, cited, unknown)."""
+    one = CitationFilter(labels)
+    text = "".join(map(one.feed, deltas)) + one.end()
+    return text, one.cited, one.unknown
+
+
+def split(text: str, places: Sequence[int]) -> list[str]:
+    """The text cut at places, each taken modulo its length."""
+    cuts = sorted({place % (len(text) + 1) for place in places})
+    return [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def shown(tokens: Sequence[Token]) -> str:
+    """The text a CommonMark reader shows outside code; a link's text in brackets, as it was written."""
+    marks = {
+        "link_open": "[",
+        "link_close": "](http://",
+        "softbreak": "\n",
+        "hardbreak": "\n",
+        "code_inline": "\ufffc",
+    }
+    parts: list[str] = []
+    for token in tokens:
+        if token.type in {"text", "text_special"}:
+            parts.append(token.content)
+        parts += [marks.get(token.type, "\n" if token.block else ""), shown(token.children or [])]
+    return "".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "cited", "unknown"),
+    [
+        pytest.param("So [a.pdf#1].", "So [a.pdf#1].", ["a.pdf#1"], [], id="packed"),
+        pytest.param("So [bad.pdf#9].", "So.", [], ["bad.pdf#9"], id="not packed, its space goes"),
+        pytest.param("So [memory#k3v9q2ay].", "So.", [], ["memory#k3v9q2ay"], id="a memory"),
+        pytest.param("[app/main.py#L10-42] [app/main.py#L1]", "[app/main.py#L10-42]",
+                     ["app/main.py#L10-42"], ["app/main.py#L1"], id="code"),
+        pytest.param("[a.pdf#1, a.pdf#2]", "[a.pdf#1] [a.pdf#2]", ["a.pdf#1", "a.pdf#2"], [], id="comma"),
+        pytest.param("[a.pdf#1;a.pdf#2]", "[a.pdf#1] [a.pdf#2]", ["a.pdf#1", "a.pdf#2"], [], id="semicolon"),
+        pytest.param("[a.pdf#2 and a.pdf#1]", "[a.pdf#2] [a.pdf#1]", ["a.pdf#2", "a.pdf#1"], [], id="and"),
+        pytest.param("[a.pdf#1, 2]", "[a.pdf#1] [a.pdf#2]", ["a.pdf#1", "a.pdf#2"], [], id="short second"),
+        pytest.param("[Smith, Jones.pdf#3, a.pdf#1]", "[Smith, Jones.pdf#3] [a.pdf#1]",
+                     ["Smith, Jones.pdf#3", "a.pdf#1"], [], id="a comma in a name"),
+        pytest.param("x [bad.pdf#9, a.pdf#1]", "x [a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="one of two"),
+        pytest.param("x [bad.pdf#9, worse.pdf#1].", "x.", [], ["bad.pdf#9", "worse.pdf#1"], id="none of two"),
+        pytest.param("[a.pdf#1, page 3]", "[a.pdf#1] (page 3)", ["a.pdf#1"], [], id="a remark stays"),
+        pytest.param("x [bad.pdf#9, page 3].", "x.", [], ["bad.pdf#9"], id="a remark on nothing goes"),
+        pytest.param("【a.pdf#1】", "[a.pdf#1]", ["a.pdf#1"], [], id="lenticular"),
+        pytest.param("【a.pdf#1†source】", "[a.pdf#1]", ["a.pdf#1"], [], id="with source"),
+        pytest.param("x【bad.pdf#9†source】.", "x.", [], ["bad.pdf#9"], id="lenticular, not packed"),
+        pytest.param("［a.pdf＃1］ ［bad.pdf＃9］", "[a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="full width"),
+        pytest.param("[ a.pdf#1 ] [ bad.pdf#9 ]", "[a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="inner space"),
+        pytest.param("[A.PDF#1]", "[a.pdf#1]", ["a.pdf#1"], [], id="case"),
+        pytest.param("[a.\u200bpdf#1] [b\u200bad.pdf#9]", "[a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="zero width"),
+        pytest.param("\\[a.pdf#1\\] \\[bad.pdf#9\\]", "[a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="escaped"),
+        pytest.param("[**a.pdf#1**] [`bad.pdf#9`]", "[a.pdf#1]", ["a.pdf#1"], ["bad.pdf#9"], id="emphasis"),
+        pytest.param("[Source: a.pdf#1]", "[a.pdf#1]", ["a.pdf#1"], [], id="a lead-in"),
+        pytest.param("[[a.pdf#1]] [[bad.pdf#9]]", "[[a.pdf#1]]", ["a.pdf#1"], ["bad.pdf#9"], id="doubled"),
+        pytest.param("[x[bad.pdf#9].pdf#3]", "", [], ["bad.pdf#9", "x.pdf#3"], id="made by taking one out"),
+        pytest.param("y [bad.pdf#9](http://x)", "y(http://x)", [], ["bad.pdf#9"], id="a citation as a link"),
+        pytest.param("[a.pdf#1](http://x)", "[a.pdf#1](http://x)", ["a.pdf#1"], [], id="a packed one as a link"),
+        pytest.param("x [PR#12].", "x.", [], ["PR#12"], id="a label's form"),
+        pytest.param("[bad.pdf#9]: http://x", ": http://x", [], ["bad.pdf#9"], id="a reference"),
+        pytest.param("![bad.pdf#9](http://x)", "!(http://x)", [], ["bad.pdf#9"], id="an image"),
+        pytest.param("[a.pdf#1] [a.pdf#2] [a.pdf#1]", "[a.pdf#1] [a.pdf#2] [a.pdf#1]",
+                     ["a.pdf#1", "a.pdf#2"], [], id="cited once, in order"),
+    ],
+)  # fmt: skip
+def test_a_marker_leaves_only_if_packed(text: str, left: str, cited: list[str], unknown: list[str]) -> None:
+    """A packed label leaves as it was packed; any other goes with its leading space and is listed."""
+    assert filtered([text]) == (left, cited, unknown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("No marker at all; 1 < 2, a_b * c.", id="prose"),
+        pytest.param("[issue #12] and [#12] and [C#] and [C#.NET]", id="not a label's form"),
+        pytest.param("a[0]#1 = b[i][j] # 3", id="indexing"),
+        pytest.param("[text #3](http://x/y#3) [PR#12](https://x)", id="links"),
+        pytest.param("![alt #1](http://x/a#1)", id="image"),
+        pytest.param("[String#length()] [see] [^1] [x] []", id="other brackets"),
+        pytest.param("[1]: http://x/#a\n[^1]: a note", id="references and footnotes"),
+        pytest.param("```\n[bad.pdf#9]\n```\n", id="fence"),
+        pytest.param("  ~~~ python\n  x[bad.pdf#9]\n\n  [a.pdf#1, a.pdf#2]\n  ~~~\n", id="tilde fence"),
+        pytest.param("````\n```\n[bad.pdf#9]\n````", id="longer fence"),
+        pytest.param("1. Do\n   ```py\n   [bad.pdf#9]\n   ```\n", id="fence in a list"),
+        pytest.param("```\n[bad.pdf#9] never closed", id="open fence"),
+        pytest.param("Use `[bad.pdf#9]` or ``x ` [bad.pdf#9]`` here.", id="inline code"),
+        pytest.param("```[bad.pdf#9]```", id="three backticks in a line"),
+        pytest.param("[never closed " + "x" * 400, id="open bracket"),
+        pytest.param("[" + "x" * 200 + ".pdf#3]", id="longer than any label"),
+        pytest.param("[line\nbreak.pdf#3]", id="over a line's end"),
+        pytest.param("\\[ x^2 \\] and \\(y\\) \\\\ ", id="formulas"),
+        pytest.param("nul \x00 half \ud83d pair", id="NUL and a lone surrogate"),
+        pytest.param("【重要】 ［注］", id="brackets of other scripts"),
+        pytest.param(" \t ", id="blanks"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_all_else_passes_untouched(text: str) -> None:
+    """Links, code, indexing, issue numbers: not a character changes, nothing is counted."""
+    assert filtered([text]) == filtered(list(text)) == (text, [], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        pytest.param("`[bad.pdf#9] open\n", "` open\n", id="backtick never closed"),
+        pytest.param("`open\nb` [bad.pdf#9] `x`", "`open\nb` `x`", id="closed a line later"),
+        pytest.param("\\`[bad.pdf#9]`", "\\` `", id="escaped backtick"),
+        pytest.param("`x`[bad.pdf#9]`[bad.pdf#8] y", "`x` ` y", id="backticks kept apart"),
+        pytest.param(
+            "[bad.pdf#9]```\n[bad.pdf#8]\n```\n[bad.pdf#7]", "```\n[bad.pdf#8]\n```\n", id="fence uncovered"
+        ),
+        pytest.param("```\nx\n``` [bad.pdf#9]", "```\nx\n```", id="behind a fence's end"),
+        pytest.param(
+            "- ```\n[bad.pdf#9]\n```\n[bad.pdf#8]", "- ```\n\n```\n", id="a list ends, its fence too"
+        ),
+        pytest.param(" - x\n   ```\n[bad.pdf#9]", " - x\n   ```\n", id="a line too far left"),
+        pytest.param("    ```\n[bad.pdf#9]", "    ```\n", id="too far right for a fence"),
+        pytest.param("`open\r\rx [bad.pdf#9]`", "`open\r\rx`", id="old line ends"),
+        pytest.param("`" + "[" + "x" * 200 + " [bad.pdf#9]`", "`[" + "x" * 200 + "`", id="long inline code"),
+        pytest.param(
+            "`open [bad.pdf#9]\n\n`[bad.pdf#8]`", "`open\n\n`[bad.pdf#8]`", id="a blank line mends it"
+        ),
+    ],
+)
+def test_what_only_looks_like_code_hides_nothing(text: str, left: str) -> None:
+    """A label passes in what a reader sees as code, nowhere else."""
+    assert filtered([text])[0] == filtered(list(text))[0] == left
+
+
+@given(MARKUP, st.lists(st.integers(0, 5_000), max_size=12))
+def test_the_output_does_not_depend_on_the_deltas(text: str, places: list[int]) -> None:
+    """For any text split anywhere, what leaves, is cited and is unknown is as for the text unsplit."""
+    assert filtered(split(text, places)) == filtered([text]) == filtered(list(text))
+
+
+@given(PROSE, st.lists(st.integers(0, 5_000), max_size=8))
+def test_no_label_outside_the_packed_leaves(text: str, places: list[int]) -> None:
+    """For any text outside code, split anywhere, every label in what leaves was packed."""
+    left, cited, unknown = filtered(split(text, places))
+    assert set(FORM.findall(left)) <= set(PACKED)
+    assert set(cited) <= set(PACKED)
+    assert not set(unknown) & set(PACKED)
+
+
+@settings(max_examples=400)
+@given(MARKUP)
+def test_no_label_outside_the_packed_is_shown(text: str) -> None:
+    """What a CommonMark reader shows outside code holds no label that was not packed."""
+    left, _, _ = filtered([text])
+    assert set(FORM.findall(shown(MarkdownIt("commonmark").parse(left)))) <= set(PACKED)
+
+
+@given(st.text(st.characters(exclude_characters="#＃﹟")), st.lists(st.integers(0, 999), max_size=8))
+def test_text_without_a_marker_is_unchanged(text: str, places: list[int]) -> None:
+    """Whatever brackets, backticks and controls it holds."""
+    assert filtered(split(text, places)) == (text, [], [])
+
+
+@given(PROSE)
+def test_filtering_again_changes_nothing(text: str) -> None:
+    """What has left once would leave again as it is."""
+    once, cited, _ = filtered([text])
+    again, cited_again, unknown = filtered([once])
+    assert (again, cited_again, unknown) == (once, cited, [])
+
+
+def test_an_open_bracket_holds_the_stream_no_longer_than_a_label() -> None:
+    """After 160 characters without its end it is text, and leaves."""
+    one = CitationFilter(PACKED)
+    held = sent = ""
+    for sign in "a [" + "x" * 500:
+        sent += sign
+        held += one.feed(sign)
+        assert len(sent) - len(held) <= LABEL_MAX + 1
+
+
+def test_a_long_group_is_settled_on_the_way() -> None:
+    """Twenty labels in one pair of brackets: the unknown stay, the packed leave, none waits for the end."""
+    text = "So [" + ", ".join(["b c.pdf#7", "bad.pdf#9", "a.pdf#1"] * 20) + "]."
+    left, cited, unknown = filtered(list(text))
+    assert set(FORM.findall(left)) == {"b c.pdf#7", "a.pdf#1"}
+    assert "bad" not in left
+    assert (cited, unknown) == (["b c.pdf#7", "a.pdf#1"], ["bad.pdf#9"])
+    assert filtered([text])[0] == left
+
+
+def test_a_label_split_over_deltas_leaves_once() -> None:
+    """Nothing of it leaves before it is whole."""
+    one = CitationFilter(PACKED)
+    deltas = ["So ", "[a", ".pd", "f#", "1", "]", " it is"]
+    assert [one.feed(delta) for delta in deltas] == ["So", "", "", "", "", " [a.pdf#1]", " it is"]
+
+
+def test_exact_spelling_goes_before_looks() -> None:
+    """Two files of code may differ by case alone: each label cites its own."""
+    labels = ["app/Main.py#L1", "app/main.py#L1"]
+    assert filtered(["[app/Main.py#L1] [app/main.py#L1]"], labels)[1] == labels
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 20_000, "`" * 20_000, "`[" * 10_000, "[a.pdf#1, " * 3_000, "\\" * 20_000, "[bad.pdf#9]" * 3_000, "x `` [" * 5_000],
+    ids=["brackets", "backticks", "spans", "group", "backslashes", "unknown", "runs"],
+)  # fmt: skip
+def test_hostile_text_takes_time_in_proportion(text: str) -> None:
+    """Tens of thousands of specials in tiny deltas pass within a second or so."""
+    started = time.process_time()
+    filtered([text[place : place + 4] for place in range(0, len(text), 4)])
+    assert time.process_time() - started < 3
+
+
+def test_plain_tokens_cost_almost_nothing() -> None:
+    """A token of plain text passes in a few microseconds (a rough bound: CI machines are slow)."""
+    one = CitationFilter(PACKED)
+    started = time.process_time()
+    for _ in range(50_000):
+        one.feed(" token")
+    assert (time.process_time() - started) / 50_000 < 20e-6
+
+
+def passage(label: str, similarity: float | None) -> Passage:
+    """A packed passage."""
+    return Passage("documents", label, "text", 1, label, similarity)
+
+
+@pytest.mark.parametrize(
+    ("packed", "text", "labels"),
+    [
+        pytest.param([passage("a.pdf#1", 0.4), passage("b.pdf#4", 0.9)], " Sources: [b.pdf#4] [a.pdf#1]",
+                     ["b.pdf#4", "a.pdf#1"], id="most similar first"),
+        pytest.param([passage(f"a.pdf#{n}", 0.5) for n in range(1, 6)], " Sources: [a.pdf#1] [a.pdf#2] [a.pdf#3]",
+                     ["a.pdf#1", "a.pdf#2", "a.pdf#3"], id="three at most, in prompt order when equal"),
+        pytest.param([passage("w.pdf#1", None), passage("m.pdf#1", -0.2)], " Sources: [m.pdf#1] [w.pdf#1]",
+                     ["m.pdf#1", "w.pdf#1"], id="not chosen by meaning: last"),
+        pytest.param([passage("a.pdf#1", 0.5), passage("a.pdf#1", 0.4)], " Sources: [a.pdf#1]", ["a.pdf#1"], id="distinct"),
+        pytest.param([], "", [], id="nothing packed"),
+    ],
+)  # fmt: skip
+def test_sources_are_appended(packed: list[Passage], text: str, labels: list[str]) -> None:
+    """Where nothing was cited: the most similar of what was packed."""
+    assert appended(packed) == (text, labels)

@@ -1,0 +1,142 @@
+"""Labels: names that a citation can hold, unique in what the asker reaches."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.label import LABEL_MAX, NAME_MAX, distinct, key, label, label_name, unique
+
+FORBIDDEN = set("[]【】［］#＃`\n\r\x00\u2028\u2029\u202e\u2066\u200b\ufeff")
+NAMES = st.text(max_size=300) | st.sampled_from(
+    [
+        "a.pdf",
+        "A.pdf",
+        "a-2.pdf",
+        "a-3.pdf",
+        "a[1].pdf",
+        "a(1).pdf",
+        "x/a.pdf",
+        "😀.pdf",
+        "ａ.pdf",
+        "a\u200b.pdf",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("filename", "name"),
+    [
+        pytest.param("report.pdf", "report.pdf", id="plain"),
+        pytest.param("../../etc/report.pdf", "report.pdf", id="unix path"),
+        pytest.param("C:\\Users\\me\\report.pdf", "report.pdf", id="windows path"),
+        pytest.param("folder/", "folder", id="trailing slash"),
+        pytest.param("a[1].pdf", "a(1).pdf", id="brackets"),
+        pytest.param("【draft】 C#.pdf", "(draft) C-.pdf", id="lenticular and hash"),
+        pytest.param("［x］＃2.pdf", "(x)-2.pdf", id="full width"),
+        pytest.param("two\r\nlines.pdf", "two lines.pdf", id="line break"),
+        pytest.param("para\u2029graph\u2028s.pdf", "para graph s.pdf", id="unicode line breaks"),
+        pytest.param("nul\x00\x1b.pdf", "nul.pdf", id="controls"),
+        pytest.param("gpj\u202efdp.exe", "gpjfdp.exe", id="bidi override"),
+        pytest.param("a\u200bb\ufeff.pdf", "ab.pdf", id="zero width"),
+        pytest.param("cafe\u0301.pdf", "café.pdf", id="NFC"),
+        pytest.param("\u1fef.pdf", "'.pdf", id="a canonical backtick"),
+        pytest.param("👩\u200d🔬 notes 😀.pdf", "👩\u200d🔬 notes 😀.pdf", id="emoji kept"),
+        pytest.param("a  \u00a0 b.pdf", "a b.pdf", id="one space"),
+        pytest.param("Smith, Jones; 2020.pdf", "Smith, Jones; 2020.pdf", id="commas stay"),
+        pytest.param("half\ud83d.pdf", "half_.pdf", id="lone surrogate"),
+        pytest.param("", "document", id="empty"),
+        pytest.param(".pdf", "document.pdf", id="only an extension"),
+        pytest.param("..", "document", id="dots"),
+        pytest.param("a/ \u200d .pdf", "document.pdf", id="nothing visible"),
+        pytest.param("x" * 500 + ".pdf", "x" * (NAME_MAX - 4) + ".pdf", id="500 characters"),
+        pytest.param("v1.2 final draft", "v1.2 final draft", id="a dot is not an extension"),
+    ],
+)
+def test_a_file_name_becomes_a_name_that_a_citation_can_hold(filename: str, name: str) -> None:
+    """Path parts, brackets, breaks and the invisible go; letters, emoji and the extension stay."""
+    assert label_name(filename) == name
+
+
+@given(NAMES)
+def test_any_text_makes_a_name_within_the_rules(filename: str) -> None:
+    """Never empty, never a forbidden character, short enough, NFC, and stable when made again."""
+    name = label_name(filename)
+    assert name.strip() == name != ""
+    assert not FORBIDDEN & set(name)
+    assert not {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(sign) for sign in name}
+    assert len(f"[{label(name, 'L100000-100042')}]") <= LABEL_MAX
+    assert unicodedata.is_normalized("NFC", name)
+    assert label_name(name) == name
+
+
+def test_a_label_is_the_name_and_the_place() -> None:
+    """`name#suffix`, without brackets."""
+    assert label("report.pdf", "3") == "report.pdf#3"
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "given_name"),
+    [
+        pytest.param("a.pdf", [], "a.pdf", id="free"),
+        pytest.param("a.pdf", ["a.pdf"], "a-2.pdf", id="taken"),
+        pytest.param("a.pdf", ["a.pdf", "a-2.pdf"], "a-3.pdf", id="second taken too"),
+        pytest.param("A.PDF", ["a.pdf"], "A-2.PDF", id="case"),
+        pytest.param("ａ.pdf", ["a.pdf"], "ａ-2.pdf", id="width"),
+        pytest.param("a", ["a"], "a-2", id="no extension"),
+    ],
+)
+def test_a_new_document_gets_a_name_of_its_own(name: str, taken: list[str], given_name: str) -> None:
+    """The first number that is free, before the extension."""
+    assert unique(name, taken) == given_name
+
+
+def test_a_numbered_name_is_not_longer_than_any_other() -> None:
+    """The stem is cut for the number."""
+    long = label_name("x" * 500 + ".pdf")
+    second = unique(long, [long])
+    assert len(second) == NAME_MAX
+    assert second.endswith("x-2.pdf")
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "seen"),
+    [
+        pytest.param(["a.pdf"], ["b.pdf"], (["a.pdf"], ["b.pdf"]), id="nothing in common"),
+        pytest.param(["a.pdf"], ["a.pdf"], (["a.pdf"], ["a-2.pdf"]), id="the shared one yields"),
+        pytest.param(["a.pdf", "a-2.pdf"], ["a.pdf"], (["a.pdf", "a-2.pdf"], ["a-3.pdf"]), id="number taken"),
+        pytest.param(
+            ["a.pdf"], ["a.pdf", "a-2.pdf"], (["a.pdf"], ["a-3.pdf", "a-2.pdf"]), id="bystander keeps"
+        ),
+        pytest.param(["A.pdf"], ["a.pdf"], (["A.pdf"], ["a-2.pdf"]), id="case"),
+        pytest.param(["a.pdf", "a.pdf"], [], (["a.pdf", "a-2.pdf"], []), id="first come keeps"),
+        pytest.param([], ["a.pdf"], ([], ["a.pdf"]), id="alone"),
+    ],
+)
+def test_the_sessions_documents_keep_their_names(
+    own: list[str], shared: list[str], seen: tuple[list[str], list[str]]
+) -> None:
+    """A shared document of the same name shows under the next free number."""
+    assert distinct(own, shared) == seen
+
+
+@given(st.lists(NAMES, max_size=12), st.lists(NAMES, max_size=12))
+def test_any_row_of_documents_keeps_labels_unique_in_reach(own: list[str], shared: list[str]) -> None:
+    """Whatever was uploaded where, no two names look alike, and all are names a citation can hold."""
+    named = [label_name(name) for name in own], [label_name(name) for name in shared]
+    seen_own, seen_shared = distinct(*named)
+    seen = [*seen_own, *seen_shared]
+    assert len({key(name) for name in seen}) == len(own) + len(shared)
+    assert all(label_name(name) == name for name in seen)
+
+
+@given(st.lists(NAMES, max_size=8), st.lists(NAMES, max_size=8), NAMES)
+def test_a_later_upload_leaves_the_names_before_it(own: list[str], shared: list[str], later: str) -> None:
+    """A document added last changes no earlier name, unless it takes that very name."""
+    names, commons = distinct(own, [])[0], distinct(shared, [])[0]
+    before = distinct(names, commons)
+    added = unique(label_name(later), names)
+    if key(added) in {key(name) for part in before for name in part}:
+        return
+    assert distinct([*names, added], commons) == ([*before[0], added], before[1])

@@ -1,0 +1,164 @@
+"""Hand-written stand-ins of the answering side's ports, for injecting faults and delays."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from app.domain.answer import Answer, Finish, Usage
+from app.domain.errors import IbidError, ModelError, Unavailable
+from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.domain.ports import Delta, ModelStream
+from app.domain.prompt import Prompt, Turn
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def passage(
+    key: str, text: str = "The sky is blue.", similarity: float | None = 0.8, label: str = ""
+) -> Passage:
+    """A passage of the documents source."""
+    return Passage("documents", key, text, 5, label or f"{key}.pdf#1", similarity=similarity)
+
+
+@dataclass
+class FakeEmbedder:
+    """Gives one vector for everything; may wait, or fail."""
+
+    delay: float = 0
+    error: IbidError | None = None
+    asked: list[str] = field(default_factory=list)
+    space: str = "fake@2"
+
+    async def query(self, text: str) -> Embedding:
+        """One vector."""
+        self.asked.append(text)
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        return b"\x00\x00\x80\x3f\x00\x00\x00\x00"
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """The same vector for each."""
+        return [await self.query(text) for text in texts]
+
+
+@dataclass
+class FakeSource:
+    """Finds what it was given: words at once, meaning when the embedding is there."""
+
+    passages: Sequence[Passage] = ()
+    name: str = "documents"
+    delay: float = 0
+    error: Exception | None = None
+    stored: int | None = None
+    queries: list[Query] = field(default_factory=list)
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs over the given passages."""
+        self.queries.append(query)
+        vector = await embedding
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        hits = tuple(Hit(item.id, item.similarity or 0) for item in self.passages)
+        words = tuple(Hit(item.id, 5.0, 1.0, True) for item in self.passages)
+        return Legs(
+            self.name,
+            words=words if vector is None else (),
+            meaning=hits if vector is not None else (),
+            passages={item.id: item for item in self.passages},
+            stored=len(self.passages) if self.stored is None else self.stored,
+        )
+
+
+@dataclass
+class FakeStream:
+    """Gives its deltas, then ends or fails."""
+
+    deltas: Sequence[str]
+    model: str = "fake"
+    error: ModelError | None = None
+    pause: float = 0
+    ended: Delta | None = field(default_factory=lambda: Delta(finish=Finish.STOP, usage=Usage(7, 3)))
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """The script."""
+        for text in self.deltas:
+            await asyncio.sleep(self.pause)
+            yield Delta(text)
+        if self.error:
+            raise self.error
+        if self.ended:
+            yield self.ended
+
+
+@dataclass
+class FakeModel:
+    """Opens the stream it was given; remembers prompts and whether it was let go."""
+
+    stream: FakeStream = field(default_factory=lambda: FakeStream(["Hello", " there"]))
+    name: str = "fake"
+    head: float = 0
+    error: ModelError | None = None
+    prompts: list[Prompt] = field(default_factory=list)
+    closed: int = 0
+
+    @asynccontextmanager
+    async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
+        """The stream, after `head` seconds."""
+        self.prompts.append(prompt)
+        await asyncio.sleep(self.head)
+        if self.error:
+            raise self.error
+        try:
+            yield self.stream
+        finally:
+            self.closed += 1
+
+
+@dataclass
+class FakeLog:
+    """Turns and answers in memory; `down` makes every call fail, `hang` makes it wait."""
+
+    rows: list[tuple[Scope, Turn]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    down: bool = False
+    hang: float = 0
+
+    async def turns(self, scope: Scope, limit: int) -> list[Turn]:
+        """The newest turns of the thread."""
+        await self._fault()
+        return [turn for owner, turn in self.rows if owner.thread_id == scope.thread_id][-limit:]
+
+    async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
+        """Keep turns."""
+        await self._fault()
+        self.rows += [(scope, turn) for turn in turns]
+
+    async def keep(self, scope: Scope, answer: Answer) -> None:
+        """Keep an answer."""
+        await self._fault()
+        self.answers.append(answer)
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
+        """An answer by id."""
+        return next((answer for answer in self.answers if answer.id == answer_id), None)
+
+    async def _fault(self) -> None:
+        await asyncio.sleep(self.hang)
+        if self.down:
+            raise Unavailable("down")
+
+
+class Words:
+    """Counts words instead of tokens: easy to reckon with."""
+
+    def count(self, text: str) -> int:
+        """Words of `text`."""
+        return len(text.split())
+
+    def factor(self, model: str) -> float:
+        """One."""
+        return 1.0

@@ -1,0 +1,69 @@
+"""Documents put where a search finds them, without a parser or a model: rows, vectors, postings, version."""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.clients.pool import Pool
+from app.domain.answer import new_id
+from app.domain.document import Chunk, Part
+from app.domain.passage import Embedding
+from app.domain.space import Space
+from app.sources.documents import DocumentSource
+
+SPACE = Space("bag@32", "bag", 32, 0.0)
+
+INSERT = """
+    INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, chunks, state)
+    VALUES ($1, $2, $3, $4, $5, $5, $1, 1, $6, 'processing')
+"""
+CHUNK = "INSERT INTO ibid.chunk VALUES ($1, $2, $3, $4, $4, '', $5, $6, $7)"
+BUMP = """
+    INSERT INTO ibid.part AS part VALUES ($1, $2, $3, 1)
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE SET version = part.version + 1
+"""
+
+
+def bag(text: str, dim: int = 32) -> Embedding:
+    """A bag of words as a unit vector: texts that share words are similar, on every machine alike."""
+    vector = np.zeros(dim, dtype="<f4")
+    for word in text.lower().split():
+        vector[zlib.crc32(word.encode()) % dim] += 1
+    vector /= np.linalg.norm(vector) or 1
+    return vector.tobytes()
+
+
+def chunks(texts: Sequence[str]) -> list[Chunk]:
+    """One page each."""
+    return [Chunk(n, text, n, n, "", len(text.split())) for n, text in enumerate(texts, 1)]
+
+
+async def insert(pool: Pool, part: Part, texts: Sequence[str], name: str = "a.pdf") -> str:
+    """A document in the record, still processing."""
+    document = new_id()
+    place = (part.tenant, part.owner, part.session_id)
+    await pool.execute(INSERT, document, *place, name, len(texts))
+    rows = [
+        (document, chunk.ordinal, chunk.text, chunk.page, chunk.tokens, SPACE.name, bag(chunk.text))
+        for chunk in chunks(texts)
+    ]
+    await pool.executemany(CHUNK, rows)
+    return document
+
+
+async def publish(pool: Pool, part: Part, document: str, *, removed: bool = False) -> None:
+    """Ready, or gone: as the record's own transactions leave it."""
+    change = "removed_at = now()" if removed else "state = 'ready'"
+    await pool.execute(f"UPDATE ibid.document SET {change} WHERE id = $1", document)  # noqa: S608
+    await pool.execute(BUMP, part.tenant, part.owner, part.session_id)
+
+
+async def file(
+    pool: Pool, source: DocumentSource, part: Part, texts: Sequence[str], name: str = "a.pdf"
+) -> str:
+    """A document as ingestion leaves it: recorded, indexed, ready."""
+    document = await insert(pool, part, texts, name)
+    await source.put(part, document, chunks(texts), [bag(text) for text in texts])
+    await publish(pool, part, document)
+    return document

@@ -1,0 +1,76 @@
+"""The whole service as its users meet it: `ibid serve` in a process of its own, real stores, real HTTP."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.clients.folder import Lock, read_lock
+
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+
+
+@dataclass
+class Service:
+    """A running service, and a client of it."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    lock: Lock
+    client: httpx.Client
+
+    def chat(self, message: str, **fields: Any) -> dict[str, Any]:
+        """The whole reply to a message."""
+        body = {"message": message, "session_id": "s", "stream": False} | fields
+        response = self.client.post("/api/chat", json=body)
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+    def upload(self, name: str, content: bytes, **form: str) -> httpx.Response:
+        """Send a file; into session `s` unless the form says where."""
+        where = form if "scope" in form or "session_id" in form else {"session_id": "s"} | form
+        return self.client.post("/api/documents", files={"file": (name, content)}, data=where)
+
+
+def environment(**settings: str) -> Mapping[str, str]:
+    """The machine's, without any setting of ours but the given."""
+    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "PYTHONWARNINGS": ""} | settings
+
+
+@contextmanager
+def service(folder: Path, **settings: str) -> Iterator[Service]:
+    """Serve `folder` on a free port; stopped by SIGTERM, and dead after the block whatever happened."""
+    command = [str(Path(sys.executable).with_name("ibid")), "serve", "--port=0", f"--data-dir={folder}"]
+    with (folder.parent / f"{folder.name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, env=environment(**settings), stdout=log, stderr=log, cwd=folder.parent
+        )
+    try:
+        lock = listening(folder, process)
+        with httpx.Client(base_url=lock.url, timeout=120, trust_env=False) as client:
+            yield Service(process, folder, lock, client)
+        process.send_signal(signal.SIGTERM)
+        process.wait(STOP_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def listening(folder: Path, process: subprocess.Popen[bytes]) -> Lock:
+    """The lock once it names an address."""
+    patience = time.monotonic() + START_SECONDS
+    while time.monotonic() < patience and process.poll() is None:
+        lock = read_lock(folder)
+        if lock and lock.url:
+            return lock
+        time.sleep(0.05)
+    raise AssertionError((folder.parent / f"{folder.name}.log").read_text())

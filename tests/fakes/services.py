@@ -1,0 +1,235 @@
+"""Hand-written services behind the API: they record what they were asked and answer, wait or fail as told."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import cast
+
+from app.api.examples import EVENTS, META
+from app.domain.document import Chunk, Document, State, Upload
+from app.domain.errors import IbidError, Missing
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from app.services.chat import Ask, ChatService
+from app.services.documents import DocumentService, Outcome
+from app.services.services import Services
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
+OTHER_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b91"
+PDF = b"%PDF-1.7\n" + b"words " * 100
+
+
+def stored(**changes: object) -> Document:
+    """A document as the service knows it."""
+    facts: dict[str, object] = {
+        "id": DOCUMENT_ID,
+        "label": "report.pdf",
+        "filename": "report.pdf",
+        "session_id": "thesis",
+        "state": State.READY,
+        "pages": 3,
+        "chunks": 7,
+        "tokens": 900,
+        "sha256": "0" * 64,
+        "created_at": NOW,
+    }
+    return Document(**(facts | changes))  # type: ignore[arg-type] # facts are its fields
+
+
+@dataclass
+class FakeReply:
+    """Says its tokens with a pause before each; then ends, fails, or waits to be closed."""
+
+    tokens: Sequence[str] = ("Revenue rose ", "[report.pdf#3].")
+    pause: float = 0
+    error: Exception | None = None
+    endless: bool = False
+    answer_id: str = "answer-1"
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+    closings: int = 0
+    said: int = 0
+    """Tokens that have left."""
+    finished: bool = False
+
+    @property
+    def meta(self) -> dict[str, object]:
+        """The first event."""
+        return dict(META) | {"answer_id": self.answer_id}
+
+    async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
+        """The others."""
+        while True:
+            for text in self.tokens:
+                await asyncio.sleep(self.pause)
+                self.said += 1
+                yield "token", {"text": text}
+            if not self.endless:
+                break
+        if self.error:
+            raise self.error
+        yield "citations", dict(EVENTS["citations"])
+        self.finished = True
+        yield "done", dict(EVENTS["done"])
+
+    async def whole(self) -> dict[str, object]:
+        """The same as one object."""
+        async for _ in self.events():
+            pass
+        return {"answer_id": self.answer_id, "answer": "".join(self.tokens)}
+
+    async def aclose(self) -> None:
+        """Closed, as the model's stream would be."""
+        self.closings += 1
+        self.closed.set()
+
+
+@dataclass
+class FakeChat:
+    """Prepares the reply it was given."""
+
+    reply: FakeReply = field(default_factory=FakeReply)
+    error: IbidError | None = None
+    delay: float = 0
+    asks: list[Ask] = field(default_factory=list)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def prepare(self, ask: Ask) -> FakeReply:
+        """Everything that can fail."""
+        self.asks.append(ask)
+        try:
+            await asyncio.sleep(self.delay)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error:
+            raise self.error
+        return self.reply
+
+
+@dataclass
+class FakeDocuments:
+    """Keeps one document; remembers uploads with what was on disk."""
+
+    document: Document = field(default_factory=stored)
+    outcome: Outcome = Outcome.CREATED
+    error: Exception | None = None
+    pieces: Sequence[bytes] = (PDF,)
+    broken: Exception | None = None
+    """Raised in the middle of a download."""
+    uploads: list[tuple[Scope, Upload, float]] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    """SHA-256 of each upload, taken from the file on disk."""
+    scopes: list[Scope] = field(default_factory=list)
+    pages: list[tuple[str | None, int]] = field(default_factory=list)
+    downloads_closed: int = 0
+
+    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, Outcome]:
+        """Take a file in."""
+        self.uploads.append((scope, upload, wait))
+        self.hashes.append(sha256(await asyncio.to_thread(upload.path.read_bytes)).hexdigest())
+        if self.error:
+            raise self.error
+        return self.document, self.outcome
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """A page of one."""
+        self.scopes.append(scope)
+        self.pages.append((cursor, limit))
+        return [self.document], "cursor-2"
+
+    async def get(self, scope: Scope, document_id: str) -> Document:
+        """The one there is."""
+        self.scopes.append(scope)
+        if document_id != self.document.id:
+            raise Missing
+        return self.document
+
+    async def remove(self, scope: Scope, document_id: str) -> None:
+        """Gone."""
+        await self.get(scope, document_id)
+        if self.error:
+            raise self.error
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> tuple[Document, Chunk]:
+        """Chunk 3, and no other."""
+        document = await self.get(scope, document_id)
+        if ordinal != 3:
+            raise Missing
+        return document, Chunk(3, "Revenue rose.", 12, 13, "Results", 4)
+
+    async def content(self, scope: Scope, document_id: str) -> tuple[Document, AsyncIterator[bytes]]:
+        """The file."""
+        return await self.get(scope, document_id), self._content()
+
+    async def _content(self) -> AsyncIterator[bytes]:
+        try:
+            for piece in self.pieces:
+                yield piece
+            if self.broken:
+                raise self.broken
+        finally:
+            self.downloads_closed += 1
+
+
+@dataclass
+class FakeKeys:
+    """Knows the keys it was given; without any the service is open."""
+
+    known: Mapping[str, Caller] = field(default_factory=dict)
+    error: IbidError | None = None
+
+    async def find(self, key: str) -> Caller | None:
+        """Whom it stands for."""
+        if self.error:
+            raise self.error
+        return self.known.get(key)
+
+    async def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self.known)
+
+
+@dataclass
+class FakeProbe:
+    """A dependency that answers, waits or fails."""
+
+    name: str = "postgres"
+    delay: float = 0
+    error: IbidError | None = None
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Facts."""
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        return {"version": "18.6"}
+
+
+@dataclass
+class Fakes:
+    """All of them, and as the API takes them."""
+
+    chat: FakeChat = field(default_factory=FakeChat)
+    documents: FakeDocuments = field(default_factory=FakeDocuments)
+    keys: FakeKeys = field(default_factory=FakeKeys)
+    probes: tuple[FakeProbe, ...] = (FakeProbe(),)
+    token: str = "local-token"
+    debug: bool | None = True
+    published: list[str] = field(default_factory=list)
+
+    def services(self) -> Services:
+        """For `create_app`."""
+        return Services(
+            chat=cast(ChatService, self.chat),
+            documents=cast(DocumentService, self.documents),
+            keys=self.keys,
+            probes=self.probes,
+            debug=self.debug,
+            token=self.token,
+            publish=self.published.append,
+        )

@@ -1,0 +1,60 @@
+"""HTTP/1.1 as the fake servers speak it: just enough, on asyncio streams, with every byte in our hands."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Request:
+    """One request as the server saw it."""
+
+    path: str
+    headers: dict[str, str]
+    body: Json
+    at: float
+    """Loop time of its arrival."""
+    closed_at: float | None = None
+    """Loop time when the client went away in the middle of the answer; None: it did not."""
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request | None:
+    """The next request on a connection; None: there is none."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    path = head[0].split(" ")[1]
+    return Request(path, headers, json.loads(body) if body else {}, asyncio.get_running_loop().time())
+
+
+def write_head(writer: asyncio.StreamWriter, status: int, headers: dict[str, str | None]) -> None:
+    """A response head; headers without a value are left out."""
+    lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
+    writer.write("\r\n".join([f"HTTP/1.1 {status} Scripted", *lines, "", ""]).encode("latin-1"))
+
+
+def write_json(
+    writer: asyncio.StreamWriter, body: Json, status: int, headers: dict[str, str | None] | None = None
+) -> None:
+    """A whole JSON response."""
+    raw = json.dumps(body).encode()
+    common = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
+    write_head(writer, status, {**common, **(headers or {})})
+    writer.write(raw)
+
+
+def write_event(writer: asyncio.StreamWriter, data: Json) -> None:
+    """One server-sent event."""
+    write_chunk(writer, b"data: " + json.dumps(data).encode() + b"\n\n")
+
+
+def write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """One HTTP chunk; the empty one ends the body."""
+    writer.write(b"%x\r\n%s\r\n" % (len(data), data))

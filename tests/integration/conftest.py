@@ -1,0 +1,36 @@
+"""Whole services: one a module that answers from the documents alone, one with a scripted model server."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from tests.fakes.model import ModelServer, model_server
+from tests.fakes.process import Service, service
+
+
+@dataclass
+class Talk:
+    """A service and the model server it asks."""
+
+    service: Service
+    model: ModelServer
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with nothing configured: embedded stores, bundled embedder, extractive answers."""
+    with service(tmp_path_factory.mktemp("house") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    """A service whose chat model is a server of ours on loopback."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(model_server()) as model,
+        service(tmp_path_factory.mktemp("talk") / "data", CHAT_BASE_URL=model.url) as running,
+    ):
+        yield Talk(running, model)

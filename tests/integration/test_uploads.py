@@ -1,0 +1,114 @@
+"""What can be uploaded, what is refused and why, and that nothing of a refused file stays."""
+
+import pytest
+
+from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
+from tests.fakes.process import Service
+
+PAGE = text_pdf("The lighthouse keeper counts nine ships.")
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "slug"),
+    [
+        pytest.param(b"just text", 415, "not-a-pdf", id="not a pdf"),
+        pytest.param(b"", 415, "empty-file", id="empty"),
+        pytest.param(encrypted_pdf(), 422, "pdf-encrypted", id="encrypted"),
+        pytest.param(image_pdf(), 422, "pdf-without-text", id="scanned"),
+        pytest.param(damaged_pdf(), 422, "pdf-damaged", id="garbage"),
+        pytest.param(damaged_pdf("truncated"), 422, "pdf-damaged", id="truncated"),
+    ],
+)
+def test_each_refusal_is_its_own_problem(house: Service, content: bytes, status: int, slug: str) -> None:
+    """A bad file gets its problem document, and no trace of it is listed."""
+    response = house.upload("bad.pdf", content, session_id="bad")
+    assert (response.status_code, response.json()["type"]) == (status, f"urn:ibid:problem:{slug}")
+    assert response.headers["content-type"] == "application/problem+json"
+    listed = house.client.get("/api/documents", params={"session_id": "bad"}).json()["items"]
+    assert [item for item in listed if item["scope"] == "session"] == []
+
+
+def test_a_page_bomb_is_told_and_harms_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A bomb ends within the worker's limits; the service answers meanwhile and afterwards."""
+    from tests.fakes.process import service
+
+    limits = {"DOCUMENT_TIMEOUT_SECONDS": "3", "DOCUMENT_MEMORY_MB": "512"}
+    with service(tmp_path_factory.mktemp("bomb") / "data", **limits) as running:
+        response = running.upload("bomb.pdf", bomb_pdf())
+        assert (response.status_code, response.json()["type"]) == (422, "urn:ibid:problem:pdf-too-complex")
+        assert running.client.get("/healthz").status_code == 200
+        assert running.upload("fine.pdf", PAGE).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd.pdf",
+        "C:\\temp\\x.pdf",
+        "a[1]#2].pdf",
+        "naïve 🦉 report.pdf",
+        "x" * 500 + ".pdf",
+        "\u202efdp.exe.pdf",
+    ],
+    ids=["path", "windows path", "brackets", "emoji", "500 characters", "bidi"],
+)
+def test_hostile_names_become_sane_labels(house: Service, name: str) -> None:
+    """The label has no path, brackets, `#` or line break, and `[label#n]` is at most 160 characters."""
+    session = f"names-{len(name)}-{sum(map(ord, name)) % 997}"
+    document = house.upload(name, PAGE, session_id=session).json()
+    label = document["label"]
+    assert not set(label) & set("[]#/\\\n\r\u202e")
+    assert len(f"[{label}#9999]") <= 160
+    said = house.chat("how many ships does the keeper count?", session_id=session)
+    assert said["cited"] == [f"{label}#1"]
+
+
+def test_the_same_bytes_again_are_the_same_document(house: Service) -> None:
+    """201, then 200 with the same id."""
+    first = house.upload("twice.pdf", PAGE, session_id="twice")
+    again = house.upload("twice.pdf", PAGE, session_id="twice")
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json()["id"] == again.json()["id"]
+
+
+def test_the_same_name_with_other_bytes_needs_replace(house: Service) -> None:
+    """409 without `replace`; with it the new text answers at once, under the same label."""
+    house.upload("plan.pdf", text_pdf("The meeting room is called Juniper."), session_id="plan")
+    other = text_pdf("The meeting room is called Sequoia.")
+    refused = house.upload("plan.pdf", other, session_id="plan")
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:ibid:problem:name-taken")
+    assert house.upload("plan.pdf", other, session_id="plan", replace="true").status_code == 201
+    said = house.chat("What is the meeting room called?", session_id="plan")
+    assert "Sequoia" in said["answer"]
+    assert "Juniper" not in said["answer"]
+    assert said["cited"] == ["plan.pdf#1"]
+
+
+def test_a_deleted_document_is_gone_from_the_next_answer(house: Service) -> None:
+    """DELETE, then nothing of it is found by question, id, chunk or file."""
+    document = house.upload("gone.pdf", PAGE, session_id="gone").json()
+    path = f"/api/documents/{document['id']}"
+    assert house.client.get(f"{path}/file").content == PAGE
+    assert house.client.delete(path).status_code == 204
+    assert house.chat("how many ships does the keeper count?", session_id="gone")["rag"]["reason"] == "empty"
+    for gone in (path, f"{path}/chunks/1", f"{path}/file"):
+        assert house.client.get(gone).status_code == 404
+    assert house.client.delete(path).status_code == 404
+
+
+def test_a_session_and_a_global_document_of_one_name_have_two_labels(house: Service) -> None:
+    """The session's keeps its name; the global one shows as name-2.pdf, and both can be cited."""
+    house.upload("menu.pdf", text_pdf("Today the canteen serves lentil soup."), session_id="lunch")
+    house.upload("menu.pdf", text_pdf("In general the canteen serves potato soup."), scope="global")
+    said = house.chat("Which soup does the canteen serve?", session_id="lunch")
+    labels = {citation["label"] for citation in said["citations"]}
+    assert {"menu.pdf#1", "menu-2.pdf#1"} <= labels
+
+
+def test_too_large_is_told_before_it_is_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Over DOCUMENT_MAX_MB: 413."""
+    from tests.fakes.process import service
+
+    with service(tmp_path_factory.mktemp("large") / "data", DOCUMENT_MAX_MB="1") as running:
+        response = running.upload("big.pdf", b"%PDF-1.7\n" + bytes(3 << 20))
+        assert (response.status_code, response.json()["type"]) == (413, "urn:ibid:problem:too-large")

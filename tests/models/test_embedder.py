@@ -1,0 +1,103 @@
+"""The bundled embedder."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.domain.errors import StartError
+from app.domain.passage import Embedding
+from app.models import embedder as module
+from app.models.embedder import DIM, PREFIX, Bundled, open_bundled
+
+PROSE = "The council voted on Tuesday to close the northern bridge for repairs until the end of March. "
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[Bundled]:
+    """The real model."""
+    async with open_bundled() as opened:
+        yield opened
+
+
+def cosine(one: Embedding, other: Embedding) -> float:
+    """Of two unit vectors."""
+    return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
+
+
+async def test_vectors_are_float32_of_unit_length(embedder: Bundled) -> None:
+    """An embedding is 4 bytes a dimension, and its length is 1."""
+    [vector] = await embedder.passages([PROSE])
+    assert len(vector) == 4 * DIM
+    assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1, abs=1e-6)
+    assert embedder.space == "bge-small-en-v1.5-int8@384"
+
+
+async def test_a_question_is_nearest_to_what_answers_it(embedder: Bundled) -> None:
+    """Meaning is there: the passage that answers is nearer than one that does not."""
+    asked = await embedder.query("Which road is shut?")
+    near, far = await embedder.passages([PROSE, "Whisk the eggs with the sugar until they are pale."])
+    assert cosine(asked, near) > cosine(asked, far) + 0.1
+
+
+async def test_queries_carry_the_prefix_of_the_model_card(embedder: Bundled) -> None:
+    """A query is embedded as the card says, a passage as it is."""
+    asked = await embedder.query("bridge")
+    with_prefix, without = await embedder.sentences([PREFIX + "bridge", "bridge"])
+    assert asked == with_prefix != without
+
+
+async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Bundled) -> None:
+    """Neither the other texts of a call nor other callers change a vector: replays are identical."""
+    [alone] = await embedder.passages([PROSE])
+    company = await asyncio.gather(*(embedder.passages([PROSE, "short", PROSE * n]) for n in (2, 5)))
+    assert {vectors[0] for vectors in company} == {alone}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\0", "\ud800", "日本語のテキスト", "x" * 1_000_000, "a " * 500_000, PROSE * 200],
+    ids=["empty", "blank", "nul", "surrogate", "japanese", "a megabyte of x", "a megabyte of a", "long"],
+)
+async def test_any_text_has_a_vector_soon(embedder: Bundled, text: str) -> None:
+    """Odd or endless text is cut to what the model reads, never refused."""
+    begin = time.perf_counter()
+    [vector] = await embedder.sentences([text])
+    assert len(vector) == 4 * DIM
+    assert time.perf_counter() - begin < 5
+
+
+async def test_a_query_does_not_wait_for_an_ingest(embedder: Bundled) -> None:
+    """While a document is embedded, a query takes its own lane."""
+    ingest = asyncio.create_task(embedder.passages([PROSE * 4] * 60))
+    await asyncio.sleep(0.05)
+    await embedder.query("Which road is shut?")
+    assert not ingest.done()
+    ingest.cancel()
+
+
+async def test_a_query_asked_again_is_remembered() -> None:
+    """The same question is embedded once."""
+    seen: list[str] = []
+
+    def encode(text: str) -> Embedding:
+        seen.append(text)
+        return bytes(4)
+
+    embedder = Bundled(encode)
+    assert [await embedder.query("again") for _ in range(3)] == [bytes(4)] * 3
+    await embedder.close()
+    assert seen == [PREFIX + "again"]
+
+
+async def test_an_altered_model_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files with another hash than the measured ones are refused, by name."""
+    (tmp_path / "model.onnx").write_bytes(b"another model")
+    (tmp_path / "tokenizer.json").write_bytes(b"{}")
+    monkeypatch.setattr(module, "shipped", lambda _package, name: tmp_path / Path(name).name)
+    with pytest.raises(StartError, match=r"model\.onnx"):
+        async with open_bundled():
+            pass

@@ -1,0 +1,183 @@
+"""prepare(): what the model is shown, what the reply's head says, and which faults become a status."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from app.domain.errors import ModelBusy, ModelError, RetrievalError
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.services import reply as replies
+from app.services.chat import Ask, ChatService, Limits
+from app.services.recorder import Recorder
+from app.services.reply import Reply
+from app.services.retrieval import Retrieval
+from tests.fakes.answering import (
+    NOW,
+    FakeEmbedder,
+    FakeLog,
+    FakeModel,
+    FakeSource,
+    FakeStream,
+    Words,
+    passage,
+)
+
+SCOPE = Scope(session_id="s", thread_id="t")
+QUESTION = "why is the sky blue today"
+
+
+def service(
+    source: FakeSource | None = None,
+    *,
+    model: FakeModel | None = None,
+    log: FakeLog | None = None,
+    **limits: Any,
+) -> ChatService:
+    """A chat service over hand-written parts; `limits` override generous ones."""
+    knobs: dict[str, Any] = {
+        "budget": 5_000,
+        "top_k": 40,
+        "threshold": 0.2,
+        "window": 10_000,
+        "history": 500,
+        "answer": 100,
+    }
+    source, log = source or FakeSource([passage("a")]), log or FakeLog()
+    return ChatService(
+        Retrieval({"documents": source}, FakeEmbedder(), seconds=0.3),
+        model or FakeModel(),
+        Words(),
+        log,
+        Recorder(log, log),
+        limits=Limits(**(knobs | limits)),
+        clock=lambda: NOW,
+    )
+
+
+async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dict[str, Any]:
+    """The whole reply to a message."""
+    reply = await chat.prepare(Ask(SCOPE, message, **fields))
+    return await reply.whole()
+
+
+async def test_the_model_sees_context_and_the_reply_names_it() -> None:
+    """A match is packed, shown to the model under its label, and listed in `citations`."""
+    model = FakeModel(FakeStream(["Because [a.pdf#1]."]))
+    said = await told(service(model=model))
+    assert said["answer"] == "Because [a.pdf#1]."
+    assert [item["label"] for item in said["citations"]] == ["a.pdf#1"]
+    assert (said["cited"], said["rag"]["reason"], said["rag"]["used"]) == (["a.pdf#1"], "ok", True)
+    assert '- From a.pdf#1: "The sky is blue."' in model.prompts[0].context
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "reason"),
+    [
+        pytest.param(FakeSource([]), QUESTION, "empty", id="nothing stored"),
+        pytest.param(FakeSource([passage("a")], delay=30), QUESTION, "timeout", id="slow"),
+        pytest.param(FakeSource(error=RetrievalError("unavailable")), QUESTION, "unavailable", id="down"),
+        pytest.param(FakeSource([passage("a", similarity=0.1)]), "hi", "skipped_short_query", id="short"),
+        pytest.param(FakeSource([passage("a", similarity=0.1)]), QUESTION, "no_match", id="unrelated"),
+    ],
+)
+async def test_without_context_the_model_answers_all_the_same(
+    source: FakeSource, message: str, reason: str
+) -> None:
+    """Every reason but `ok` leaves the context out and says why."""
+    model = FakeModel()
+    said = await told(service(source, model=model), message)
+    assert (said["rag"]["reason"], said["rag"]["used"], said["citations"]) == (reason, False, [])
+    assert said["answer"] == "Hello there"
+    assert "[Context]" not in model.prompts[0].text().splitlines()
+
+
+async def test_a_short_message_with_a_match_is_not_skipped() -> None:
+    """The skip rule needs both: under 10 characters, and no match above the threshold."""
+    said = await told(service(FakeSource([passage("a", similarity=0.9)])), "sky?")
+    assert said["rag"]["reason"] == "ok"
+
+
+async def test_top_k_and_budget_bound_the_context() -> None:
+    """At most top_k passages, and never more tokens than the budget."""
+    many = [passage(f"p{n}", f"fact number {n} stands here") for n in range(9)]
+    said = await told(service(FakeSource(many)), top_k=3)
+    assert said["rag"]["passages"] == 3
+    said = await told(service(FakeSource(many), budget=30))
+    assert 0 < said["rag"]["passages"] < 9
+    assert said["rag"]["tokens"] <= said["rag"]["budget"] == 30
+
+
+async def test_history_comes_from_the_thread_unless_given() -> None:
+    """The thread's turns stand before the message; the request's own history replaces them."""
+    model, log = FakeModel(), FakeLog()
+    log.rows.append((SCOPE, Turn(Role.USER, "earlier", NOW)))
+    chat = service(model=model, log=log)
+    await told(chat)
+    await told(chat, history=(Turn(Role.ASSISTANT, "given"),))
+    assert [turn.content for turn in model.prompts[0].turns] == ["earlier"]
+    assert [turn.content for turn in model.prompts[1].turns] == ["given"]
+
+
+@pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=30)], ids=["down", "hangs"])
+async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the log the answer goes on, with `degraded: postgres`."""
+    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
+    log_error = log.down
+    if log_error:
+        monkeypatch.setattr(log, "turns", _no_turns)
+    said = await told(service(log=log))
+    assert [item["source"] for item in said["degraded"]] == ["postgres"]
+    assert said["answer"]
+
+
+async def _no_turns(scope: Scope, limit: int) -> list[Turn]:
+    """What the log's reading side raises when Postgres is away."""
+    raise RetrievalError("unavailable")
+
+
+async def test_debug_shows_candidates_only_when_it_is_on() -> None:
+    """`debug` holds every candidate's figures and the prompt; without debugging it is absent."""
+    said = await told(service(), debug=True)
+    chunk = said["debug"]["chunks"][0]
+    assert (chunk["label"], chunk["similarity"], chunk["verdict"]) == ("a.pdf#1", 0.8, "packed")
+    assert said["debug"]["prompt"].startswith("[System] ")
+    assert "debug" not in await told(service())
+
+
+async def test_a_model_fault_before_the_head_is_raised() -> None:
+    """A refusal at the response head is a status: prepare() raises, and nothing is left open."""
+    with pytest.raises(ModelBusy):
+        await service(model=FakeModel(error=ModelBusy(retry_after=3))).prepare(Ask(SCOPE, QUESTION))
+
+
+async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After HEAD_SECONDS the head goes out; the fault that comes later is raised by events()."""
+    monkeypatch.setattr(replies, "HEAD_SECONDS", 0.05)
+    began = time.perf_counter()
+    reply = await service(model=FakeModel(head=0.5, error=ModelError("late"))).prepare(Ask(SCOPE, QUESTION))
+    assert time.perf_counter() - began < 0.4
+    with pytest.raises(ModelError):
+        await reply.whole()
+
+
+async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
+    """Cancelling prepare() ends the model's opening as well."""
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(service(model=FakeModel(head=30)).prepare(Ask(SCOPE, QUESTION)))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == before
+
+
+async def test_the_scope_travels_to_the_source_untouched() -> None:
+    """A source is asked for the asker's scope, no wider."""
+    source = FakeSource([passage("a")])
+    reply: Reply = await service(source).prepare(Ask(SCOPE, QUESTION))
+    await reply.aclose()
+    assert source.queries[0].scope == SCOPE

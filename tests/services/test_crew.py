@@ -1,0 +1,59 @@
+"""Long-lived tasks: owned, restarted, ended."""
+
+import asyncio
+
+import pytest
+
+from app.services import crew as crews
+from app.services.crew import crew
+
+
+async def test_tasks_run_and_end_with_the_block() -> None:
+    """Inside the block they run; after it none is left."""
+    ticks: list[int] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(1)
+            await asyncio.sleep(0.001)
+
+    before = asyncio.all_tasks()
+    async with crew({"tick": tick}):
+        await asyncio.sleep(0.02)
+    assert ticks
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_task_that_dies_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug in a worker does not leave the service without one."""
+    monkeypatch.setattr(crews, "PAUSE", 0.001)
+    lives: list[int] = []
+
+    async def dies() -> None:
+        lives.append(1)
+        raise ZeroDivisionError
+
+    async with crew({"dies": dies}):
+        await asyncio.sleep(0.05)
+    assert len(lives) > 1
+
+
+async def test_a_task_that_will_not_end_is_left_after_the_deadline() -> None:
+    """Stopping waits `stop_seconds`, not for ever."""
+    done = asyncio.Event()
+
+    async def stubborn() -> None:
+        while not done.is_set():
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                if done.is_set():
+                    raise
+
+    async with asyncio.timeout(5):
+        async with crew({"stubborn": stubborn}, stop_seconds=0.05):
+            await asyncio.sleep(0.01)
+    done.set()
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.sleep(0.01)

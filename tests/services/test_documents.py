@@ -1,0 +1,244 @@
+"""An upload, from its first bytes to the answer its sender gets."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool, open_pool
+from app.domain.document import State, Upload
+from app.domain.errors import (
+    BadInput,
+    Conflict,
+    EmptyFile,
+    Forbidden,
+    Missing,
+    NotPdf,
+    PdfDamaged,
+    PdfEncrypted,
+    TooLarge,
+)
+from app.services.documents import DocumentService, Outcome
+from app.services.ingest import Ingest
+from app.services.jobs import Worker
+from app.stores.documents import DocumentStore
+from app.stores.jobs import JobStore
+from app.stores.spaces import SpaceStore
+from tests.fakes.intake import FakeEmbedder, FakeIndex, FakeParser, until
+from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
+
+MAX = 2000
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+class House:
+    """The service with its workers, on real stores."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.store = DocumentStore(pool)
+        self.jobs = JobStore(pool)
+        self.parser = FakeParser()
+        self.index = FakeIndex()
+        ingest = Ingest(self.store, self.index, self.parser, FakeEmbedder())
+        handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
+        self.worker = Worker(self.jobs, handlers, 2, chores=(self.store.sweep,))
+        self.service = DocumentService(self.store, max_bytes=MAX)
+
+    async def rows(self) -> int:
+        """Documents of any state that anybody could see."""
+        return int(await self.pool.fetchval("SELECT count(*) FROM ibid.document WHERE removed_at IS NULL"))
+
+
+@pytest.fixture
+async def house(dsn: str) -> AsyncIterator[House]:
+    """One whose workers run."""
+    async with open_pool(dsn, max_size=10) as pool:
+        await SpaceStore(pool).keep(SPACE)
+        house = House(pool)
+        async with house.jobs:
+            task = asyncio.create_task(house.worker.run())
+            yield house
+            task.cancel()
+            await asyncio.wait({task}, timeout=5)
+
+
+async def test_created_when_searchable(house: House, tmp_path: Path) -> None:
+    """201: within the wait it became ready, and is indexed."""
+    document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    assert outcome is Outcome.CREATED
+    assert (document.state, document.chunks, document.label) == (State.READY, 2, "report.pdf")
+    assert list(house.index.held.values()) == [["one", "two"]]
+
+
+async def test_accepted_while_it_is_read(house: House, tmp_path: Path) -> None:
+    """202: the wait was over first; the reading goes on by itself."""
+    house.parser.gate = asyncio.Event()
+    document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=0.1)
+    assert (outcome, document.state) == (Outcome.ACCEPTED, State.PROCESSING)
+    house.parser.gate.set()
+    settled = await house.store.finished(document.id, seconds=5)
+    assert settled is not None
+    assert settled.state is State.READY
+
+
+async def test_the_same_bytes_again_are_existing(house: House, tmp_path: Path) -> None:
+    """200, the same document, when it is ready."""
+    first, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    again, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    assert (again, outcome) == (first, Outcome.EXISTING)
+
+
+async def test_who_comes_second_waits_too(house: House, tmp_path: Path) -> None:
+    """Two race with the same bytes: one created, one existing, both ready."""
+    made = await asyncio.gather(*(house.service.upload(ALICE, upload(tmp_path), wait=10) for _ in range(5)))
+    assert sorted(outcome for _, outcome in made) == [Outcome.CREATED, *[Outcome.EXISTING] * 4]
+    assert {document.state for document, _ in made} == {State.READY}
+    assert len({document.id for document, _ in made}) == 1
+
+
+@pytest.mark.parametrize("error", [PdfEncrypted(), PdfDamaged("page 3")], ids=["encrypted", "damaged"])
+async def test_failed_within_the_wait_is_told_and_not_kept(
+    house: House, tmp_path: Path, error: BadInput
+) -> None:
+    """As the problem it is, with its detail."""
+    house.parser.error = error
+    with pytest.raises(type(error), match=error.detail):
+        await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    assert await house.rows() == 0
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.document_piece") == 0
+
+
+async def test_all_who_wait_for_a_bad_file_are_told(house: House, tmp_path: Path) -> None:
+    """Racing uploads of the same damaged bytes: each gets the problem, none a conflict."""
+    house.parser.error = PdfDamaged()
+    tries = [house.service.upload(ALICE, upload(tmp_path), wait=10) for _ in range(5)]
+    ends = await asyncio.gather(*tries, return_exceptions=True)
+    assert [type(end) for end in ends] == [PdfDamaged] * 5
+    assert await house.rows() == 0
+
+
+async def test_failed_after_a_202_is_kept(house: House, tmp_path: Path) -> None:
+    """For its owner to see, with its problem; its bytes are gone and may come again."""
+    house.parser.gate, house.parser.error = asyncio.Event(), PdfEncrypted()
+    document, _ = await house.service.upload(ALICE, upload(tmp_path), wait=0.05)
+    house.parser.gate.set()
+    await house.store.finished(document.id, seconds=5)
+    shown = await house.service.get(ALICE, document.id)
+    assert shown.state is State.FAILED
+    assert shown.fault is not None
+    assert shown.fault.slug == "pdf-encrypted"
+    with pytest.raises(Missing):
+        await house.service.content(ALICE, document.id)
+    house.parser.error = None
+    _, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    assert outcome is Outcome.CREATED
+
+
+async def test_a_client_that_leaves_does_not_stop_the_work(house: House, tmp_path: Path) -> None:
+    """Cancelled in its wait, the upload becomes ready all the same."""
+    house.parser.gate = asyncio.Event()
+    task = asyncio.create_task(house.service.upload(ALICE, upload(tmp_path), wait=60))
+    await until(lambda: bool(house.parser.paths))
+    task.cancel()
+    await asyncio.wait({task})
+    house.parser.gate.set()
+    ((document,), _) = await house.service.list(ALICE, cursor=None, limit=9)
+    settled = await house.store.finished(document.id, seconds=5)
+    assert settled is not None
+    assert settled.state is State.READY
+
+
+async def test_removed_while_it_is_read_is_a_conflict(house: House, tmp_path: Path) -> None:
+    """Its uploader is not told that it is there."""
+    house.parser.gate = asyncio.Event()
+    task = asyncio.create_task(house.service.upload(ALICE, upload(tmp_path), wait=60))
+    await until(lambda: bool(house.parser.paths))
+    ((document,), _) = await house.service.list(ALICE, cursor=None, limit=9)
+    await house.service.remove(ALICE, document.id)
+    with pytest.raises(Conflict):
+        await task
+    house.parser.gate.set()
+
+
+def given(folder: Path, data: bytes) -> Upload:
+    """An upload of just these bytes."""
+    return replace(upload(folder), path=written(folder, data), size=len(data))
+
+
+def written(folder: Path, data: bytes) -> Path:
+    """A file of just these bytes."""
+    path = folder / "raw"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param(b"", EmptyFile, id="empty"),
+        pytest.param(b"PK\x03\x04 a zip", NotPdf, id="not a PDF"),
+        pytest.param(b" " * 1024 + b"%PDF-", NotPdf, id="header too late"),
+        pytest.param(b"%PDF-1.7" + b" " * MAX, TooLarge, id="too large"),
+    ],
+)
+async def test_bad_bytes_are_refused_before_anything_is_stored(
+    house: House, tmp_path: Path, data: bytes, problem: type[BadInput]
+) -> None:
+    """Each with its own problem, and no row, no piece, no job."""
+    with pytest.raises(problem):
+        await house.service.upload(ALICE, given(tmp_path, data), wait=10)
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.document") == 0
+
+
+async def test_a_header_after_junk_is_a_pdf(house: House, tmp_path: Path) -> None:
+    """As readers take it: anywhere in the first 1,024 bytes."""
+    data = b"junk\n" + b"%PDF-1.4\nline"
+    _, outcome = await house.service.upload(ALICE, given(tmp_path, data), wait=10)
+    assert outcome is Outcome.CREATED
+
+
+async def test_a_user_key_writes_no_global_documents(house: House, tmp_path: Path) -> None:
+    """Neither uploads nor removes them, though it reads them."""
+    shared, _ = await house.service.upload(TENANT, upload(tmp_path, session_id=None), wait=10)
+    with pytest.raises(Forbidden):
+        await house.service.upload(ALICE, upload(tmp_path, "x", session_id=None), wait=10)
+    with pytest.raises(Forbidden):
+        await house.service.remove(ALICE, shared.id)
+    assert (await house.service.get(ALICE, shared.id)).id == shared.id
+
+
+async def test_what_is_not_there_is_missing(house: House) -> None:
+    """By every method."""
+    service = house.service
+    for attempt in (
+        service.get(ALICE, NOBODY),
+        service.remove(ALICE, NOBODY),
+        service.chunk(ALICE, NOBODY, 1),
+        service.content(ALICE, NOBODY),
+    ):
+        with pytest.raises(Missing):
+            await attempt
+
+
+async def test_chunk_and_file_of_a_document(house: House, tmp_path: Path) -> None:
+    """As a citation leads to them; another session is led nowhere."""
+    document, _ = await house.service.upload(ALICE, upload(tmp_path), wait=10)
+    shown, chunk = await house.service.chunk(ALICE, document.id, 2)
+    assert (shown, chunk.text) == (document, "two")
+    _, pieces = await house.service.content(ALICE, document.id)
+    assert b"".join([piece async for piece in pieces]) == b"%PDF-1.7\none\ntwo"
+    with pytest.raises(Missing):
+        await house.service.chunk(ALICE, document.id, 3)
+    with pytest.raises(Missing):
+        await house.service.content(replace(ALICE, session_id="s2"), document.id)
+
+
+async def test_two_hundred_uploads_at_once(house: House, tmp_path: Path) -> None:
+    """On a pool of ten, each waiting for its reading: all created, all searchable."""
+    uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf") for n in range(200)]
+    made = await asyncio.gather(*(house.service.upload(ALICE, one, wait=60) for one in uploads))
+    assert {outcome for _, outcome in made} == {Outcome.CREATED}
+    assert len(house.index.held) == 200

@@ -1,0 +1,88 @@
+"""The record of answers: kept at once, kept later, never at the answer's cost."""
+
+import asyncio
+
+import pytest
+
+from app.domain.answer import Answer, Finish, Usage
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.domain.trace import Reason, Trace
+from app.services import recorder as recorders
+from app.services.recorder import Kept, Recorder
+from tests.fakes.answering import NOW, FakeLog
+
+
+def kept(key: str = "a") -> Kept:
+    """One answer's record."""
+    trace, turns = Trace(Reason.EMPTY), [Turn(Role.USER, "hi", NOW)]
+    answer = Answer(key, "/api/chat", "hi", "ho", "m", Finish.STOP, (), (), (), "0", trace, Usage(), NOW)
+    return Kept(Scope(thread_id="t"), answer, turns)
+
+
+async def test_keeps_the_answer_and_its_turns() -> None:
+    """After keep() both stores hold it."""
+    log = FakeLog()
+    await Recorder(log, log).keep(kept())
+    assert [answer.id for answer in log.answers] == ["a"]
+    assert [turn.content for _, turn in log.rows] == ["hi"]
+
+
+async def test_a_store_that_is_down_does_not_raise() -> None:
+    """keep() never fails an answer; the record waits."""
+    log = FakeLog(down=True)
+    recorder = Recorder(log, log)
+    await recorder.keep(kept())
+    assert recorder.waiting == 1
+    log.down = False
+    assert await recorder.drain()
+    assert (recorder.waiting, len(log.answers)) == (0, 1)
+
+
+async def test_a_store_that_hangs_costs_a_bounded_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer's end is held back for PATIENCE seconds at most."""
+    monkeypatch.setattr(recorders, "PATIENCE", 0.05)
+    log = FakeLog(hang=30)
+    recorder = Recorder(log, log)
+    async with asyncio.timeout(5):
+        await recorder.keep(kept())
+    assert recorder.waiting == 1
+
+
+async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backlog is written oldest first by run(), once the store is back."""
+    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    log = FakeLog(down=True)
+    recorder = Recorder(log, log)
+    for key in "abc":
+        recorder.later(kept(key))
+    task = asyncio.create_task(recorder.run())
+    await asyncio.sleep(0.05)
+    log.down = False
+    await asyncio.sleep(0.2)
+    task.cancel()
+    assert [answer.id for answer in log.answers] == ["a", "b", "c"]
+
+
+async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backlog is bounded, and what overflows is counted."""
+    monkeypatch.setattr(recorders, "BACKLOG", 2)
+    log = FakeLog()
+    recorder = Recorder(log, log)
+    for key in "abc":
+        recorder.later(kept(key))
+    assert (recorder.lost, recorder.waiting) == (1, 2)
+    await recorder.drain()
+    assert [answer.id for answer in log.answers] == ["b", "c"]
+
+
+async def test_a_cancelled_write_is_written_later() -> None:
+    """A client that leaves while its answer is written does not lose it."""
+    log = FakeLog(hang=30)
+    recorder = Recorder(log, log)
+    task = asyncio.create_task(recorder.keep(kept()))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert recorder.waiting == 1

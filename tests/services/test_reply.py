@@ -1,0 +1,134 @@
+"""A reply's events, its end, and what is kept of it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.domain.answer import Citation, Finish
+from app.domain.errors import ModelError
+from app.domain.passage import Scope
+from app.domain.prompt import Prompt
+from app.domain.trace import Reason, Trace
+from app.services.recorder import Recorder
+from app.services.reply import Opening, Reply
+from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
+
+
+def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True) -> Reply:
+    """A reply of `model`, with one passage of context or none."""
+    log = log or FakeLog()
+    passages = (passage("a"),) if context else ()
+    prompt = Prompt("system", "why?", passages)
+    return Reply(
+        answer_id="x",
+        ask_scope=Scope(session_id="s", thread_id="t"),
+        endpoint="/api/chat",
+        prompt=prompt,
+        trace=Trace(Reason.OK if context else Reason.EMPTY),
+        citations=tuple(Citation(item.label, item.source, item.id, "", 1, 1, None) for item in passages),
+        opening=Opening(model.open(prompt), "fake"),
+        recorder=Recorder(log, log),
+        tokens=Words(),
+        clock=lambda: NOW,
+        started=NOW,
+        debug=False,
+    )
+
+
+async def events(
+    stream: FakeStream, log: FakeLog | None = None, *, context: bool = True
+) -> list[tuple[str, Any]]:
+    """All events of a scripted model."""
+    told = reply(FakeModel(stream), log, context=context)
+    return [event async for event in told.events()]
+
+
+async def test_the_grammar_is_tokens_citations_done() -> None:
+    """Tokens first, then one `citations`, then one `done`."""
+    names = [name for name, _ in await events(FakeStream(["One ", "two [a.pdf#1]", "."]))]
+    assert names[-2:] == ["citations", "done"]
+    assert set(names[:-2]) == {"token"}
+
+
+async def test_an_unknown_label_never_leaves() -> None:
+    """A label outside the packed set is dropped, split over deltas too, and listed."""
+    told = await events(FakeStream(["Yes [b.p", "df#9] and [a.", "pdf#1]."]))
+    text = "".join(data["text"] for name, data in told if name == "token")
+    assert text == "Yes and [a.pdf#1]."
+    assert dict(told)["citations"] == {"cited": ["a.pdf#1"], "unknown": ["b.pdf#9"], "appended": False}
+
+
+async def test_sources_are_appended_when_nothing_was_cited() -> None:
+    """Context used and nothing cited: one last token names the sources."""
+    told = await events(FakeStream(["Blue."]))
+    assert told[1] == ("token", {"text": " Sources: [a.pdf#1]"})
+    assert dict(told)["citations"]["appended"] is True
+
+
+async def test_nothing_is_appended_without_context() -> None:
+    """No context, no sources."""
+    told = await events(FakeStream(["Hello."]), context=False)
+    assert [data["text"] for name, data in told if name == "token"] == ["Hello."]
+    assert dict(told)["citations"] == {"cited": [], "unknown": [], "appended": False}
+
+
+async def test_done_has_usage_of_the_server_or_counted() -> None:
+    """The server's figures are passed on; without them the tokens are counted."""
+    told = dict(await events(FakeStream(["Blue [a.pdf#1]."])))
+    assert told["done"]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
+    told = dict(await events(FakeStream(["Blue [a.pdf#1]."], ended=None)))
+    assert told["done"]["usage"]["completion_tokens"] == 2
+    assert told["done"]["finish_reason"] == "stop"
+
+
+async def test_the_turns_are_kept_before_done() -> None:
+    """When `done` leaves, the next question already finds this one in the log."""
+    log = FakeLog()
+    told = reply(FakeModel(FakeStream(["Blue [a.pdf#1]."])), log)
+    async for name, _ in told.events():
+        if name == "done":
+            assert [turn.content for _, turn in log.rows] == ["why?", "Blue [a.pdf#1]."]
+    assert (log.answers[0].finish, log.answers[0].cited) == (Finish.STOP, ("a.pdf#1",))
+
+
+async def test_leaving_midway_closes_the_model_and_keeps_the_turn() -> None:
+    """aclose() lets the model go and keeps what was said as cancelled."""
+    log, model = FakeLog(), FakeModel(FakeStream(["one ", "two "], pause=0.01))
+    told = reply(model, log)
+    stream = told.events()
+    await anext(stream)
+    await told.aclose()
+    await told.recorder.drain()
+    assert model.closed == 1
+    assert (log.answers[0].finish, log.answers[0].text) == (Finish.CANCELLED, "one")
+
+
+async def test_a_late_fault_is_raised_and_what_was_said_kept() -> None:
+    """The model failing midway: the error comes through, the record has no finish."""
+    log = FakeLog()
+    told = reply(FakeModel(FakeStream(["half "], error=ModelError("gone"))), log)
+    with pytest.raises(ModelError):
+        _ = [event async for event in told.events()]
+    await told.aclose()
+    await told.recorder.drain()
+    assert [(answer.finish, answer.text) for answer in log.answers] == [(None, "half")]
+
+
+async def test_closing_twice_is_one_close() -> None:
+    """aclose() may be called again, after the end too: one record, one close."""
+    log, model = FakeLog(), FakeModel()
+    told = reply(model, log)
+    await told.whole()
+    await told.aclose()
+    await told.recorder.drain()
+    assert (model.closed, len(log.answers)) == (1, 1)
+
+
+async def test_closing_while_the_head_is_awaited_ends_the_opening() -> None:
+    """A client that leaves before the model's head leaves no task behind."""
+    before = asyncio.all_tasks()
+    told = reply(FakeModel(head=30))
+    await asyncio.sleep(0.01)
+    await told.aclose()
+    assert asyncio.all_tasks() == before

@@ -1,0 +1,315 @@
+"""Documents as a source: the laws of `ports.Source`, scope, labels, repairs, and faults."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from app.clients.chroma import Chroma, Client, VendorClient
+from app.clients.pool import Pool
+from app.domain.document import Chunk, Part
+from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.space import Space
+from app.sources.documents import DocumentSource, open_documents
+from tests.fakes.filing import SPACE, bag, chunks, file, insert, publish
+
+SESSION = Part("default", "", "s1")
+SHARED = Part("default")
+HERE = Scope(session_id="s1")
+RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
+
+
+def given(vector: Embedding | None) -> Awaitable[Embedding | None]:
+    """An embedding that is there already."""
+    found: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    found.set_result(vector)
+    return found
+
+
+def asked(text: str, *, embedded: bool = True) -> Awaitable[Embedding | None]:
+    """The query's embedding, or none."""
+    return given(bag(text) if embedded else None)
+
+
+async def search(source: DocumentSource, text: str, scope: Scope = HERE, **options: object) -> Legs:
+    """Ask with the words of the text as its vector."""
+    return await source.search(Query(text, scope, **options), asked(text))  # type: ignore[arg-type]
+
+
+async def test_a_document_is_found_by_both_legs_as_soon_as_it_is_ready(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """Read-your-writes: the first search after the write finds the passage, its similarity exact."""
+    await search(source, "danube")  # so that the shelf is there, and empty
+    document = await file(pool, source, SESSION, RIVERS)
+    legs = await search(source, "danube black sea")
+    assert legs.words[0].key == legs.meaning[0].key == f"{document}:1"
+    assert legs.passages[f"{document}:1"].similarity == pytest.approx(legs.meaning[0].score)
+    assert legs.stored == 3
+
+
+async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource) -> None:
+    """Label, text, tokens, title, page and address are those of the chunk."""
+    document = await file(pool, source, SESSION, RIVERS, "rivers.pdf")
+    passage = (await search(source, "rhine")).passages[f"{document}:2"]
+    assert (passage.label, passage.text, passage.tokens) == ("rivers.pdf#2", RIVERS[1], 7)
+    assert (passage.source, passage.title) == ("documents", "rivers.pdf")
+    assert passage.fields == {
+        "document": document,
+        "filename": "rivers.pdf",
+        "page": 2,
+        "page_end": 2,
+        "heading": "",
+        "url": f"/api/documents/{document}/chunks/2",
+    }
+
+
+async def test_legs_are_best_first_and_no_longer_than_asked(pool: Pool, source: DocumentSource) -> None:
+    """At most `limit` hits a leg, their scores never rising, and every hit has its passage."""
+    await file(pool, source, SESSION, [f"sea {'wave ' * n}" for n in range(12)])
+    legs = await search(source, "sea wave", limit=5)
+    for leg in (legs.words, legs.meaning):
+        assert len(leg) == 5
+        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
+        assert {hit.key for hit in leg} <= legs.passages.keys()
+
+
+async def test_every_candidate_has_its_similarity(pool: Pool, source: DocumentSource) -> None:
+    """One that words alone chose has its similarity, one that meaning alone chose its word view."""
+    await file(pool, source, SESSION, ["rare", "common word", "common thing"])
+    legs = await search(source, "common rare", limit=1)
+    assert all(passage.similarity is not None for passage in legs.passages.values())
+    assert legs.passages.keys() == {hit.key for hit in (*legs.words, *legs.beside.values(), *legs.meaning)}
+
+
+async def test_without_an_embedding_words_alone_are_searched(pool: Pool, source: DocumentSource) -> None:
+    """No vector: no meaning leg and no similarity, the word leg as ever."""
+    document = await file(pool, source, SESSION, RIVERS)
+    legs = await source.search(Query("rhine", HERE), asked("", embedded=False))
+    assert [hit.key for hit in legs.words] == [f"{document}:2"]
+    assert legs.meaning == ()
+    assert legs.passages[f"{document}:2"].similarity is None
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        pytest.param(Part("default", "", "s2"), id="another session"),
+        pytest.param(Part("default", "ann", "s1"), id="another owner's session of that id"),
+        pytest.param(Part("other", "", "s1"), id="another tenant's session of that id"),
+        pytest.param(Part("other"), id="another tenant's global"),
+    ],
+)
+async def test_what_others_keep_changes_nothing(pool: Pool, source: DocumentSource, elsewhere: Part) -> None:
+    """Non-interference: documents out of reach move no id, no order and no score."""
+    await file(pool, source, SESSION, RIVERS)
+    await file(pool, source, SHARED, ["a sea of sand"], "b.pdf")
+    before = await search(source, "sea danube sand")
+    await file(pool, source, elsewhere, [*RIVERS, "sea sea danube", "sand"], "c.pdf")
+    assert await search(source, "sea danube sand") == before
+
+
+async def test_a_scope_without_a_session_reaches_what_is_global(pool: Pool, source: DocumentSource) -> None:
+    """Global documents alone."""
+    await file(pool, source, SESSION, RIVERS)
+    shared = await file(pool, source, SHARED, ["a sea of sand"])
+    legs = await search(source, "sea", Scope())
+    assert legs.passages.keys() == {f"{shared}:1"}
+
+
+async def test_one_name_in_session_and_global_is_told_apart(pool: Pool, source: DocumentSource) -> None:
+    """The session's document keeps its name, the global one shows as `name-2.pdf`."""
+    shared = await file(pool, source, SHARED, RIVERS[:1], "report.pdf")
+    own = await file(pool, source, SESSION, RIVERS[1:2], "report.pdf")
+    legs = await search(source, "sea")
+    assert legs.passages[f"{own}:1"].label == "report.pdf#1"
+    assert legs.passages[f"{shared}:1"].label == "report-2.pdf#1"
+
+
+async def test_nothing_stored_is_told(source: DocumentSource) -> None:
+    """An empty reach is `stored` 0, not an error."""
+    assert await search(source, "anything") == Legs("documents")
+
+
+async def test_what_is_not_ready_is_not_found(pool: Pool, source: DocumentSource) -> None:
+    """Indexed but still processing: invisible."""
+    document = await insert(pool, SESSION, RIVERS)
+    await source.put(SESSION, document, chunks(RIVERS), [bag(text) for text in RIVERS])
+    assert (await search(source, "rhine")).stored == 0
+
+
+async def test_a_removed_document_is_gone_at_once(pool: Pool, source: DocumentSource) -> None:
+    """From the next search on, though its vectors and chunks are still to be purged."""
+    gone = await file(pool, source, SESSION, RIVERS, "a.pdf")
+    stays = await file(pool, source, SESSION, RIVERS[:1], "b.pdf")
+    await search(source, "danube")
+    await publish(pool, SESSION, gone, removed=True)
+    legs = await search(source, "danube")
+    assert legs.passages.keys() == {f"{stays}:1"}
+    assert legs.stored == 1
+
+
+async def test_a_search_after_changes_equals_one_from_scratch(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """A shelf that followed every change answers as one loaded anew, to the last bit."""
+    documents = []
+    for n in range(6):
+        documents.append(await file(pool, source, SESSION, [f"{text} {n}" for text in RIVERS], f"{n}.pdf"))
+        await search(source, "sea")
+    await publish(pool, SESSION, documents[2], removed=True)
+    followed = await search(source, "danube sea fish 3")
+    async with open_documents(pool, chroma, SPACE) as fresh:
+        assert await search(fresh, "danube sea fish 3") == followed
+
+
+async def test_putting_again_replaces(pool: Pool, source: DocumentSource, chroma: Chroma) -> None:
+    """A job that is leased again leaves no vector of the first try behind."""
+    document = await insert(pool, SESSION, RIVERS)
+    await source.put(SESSION, document, chunks(RIVERS), [bag(text) for text in RIVERS])
+    await source.put(SESSION, document, chunks(RIVERS[:1]), [bag(RIVERS[0])])
+    assert await source._vectors.held(SESSION, document) == 1
+
+
+async def test_removing_twice_is_no_error(pool: Pool, source: DocumentSource) -> None:
+    """What is not there can be removed; vectors and postings are gone."""
+    document = await file(pool, source, SESSION, RIVERS)
+    for _ in range(2):
+        await source.remove(SESSION, document)
+    assert await source._vectors.held(SESSION, document) == 0
+    assert await pool.fetchval("SELECT count(*) FROM ibid.document_words") == 0
+
+
+async def test_ordinals_that_do_not_count_from_one_are_refused(source: DocumentSource) -> None:
+    """A row's place is its ordinal: a gap would cite the wrong passage."""
+    with pytest.raises(ValueError, match="count from 1"):
+        await source.put(SESSION, "d", [Chunk(2, "x", 1, 1, "", 1)], [bag("x")])
+
+
+async def test_vectors_that_chroma_lost_come_from_the_record(
+    pool: Pool, source: DocumentSource, chroma: Chroma
+) -> None:
+    """The answer is the same, and Chroma is mended beside it."""
+    document = await file(pool, source, SESSION, RIVERS)
+    before = await search(source, "danube sea")
+    await source._vectors.remove(SESSION, document)
+    async with open_documents(pool, chroma, SPACE) as fresh:
+        assert await search(fresh, "danube sea") == before
+        await asyncio.gather(*fresh._stacks._tasks)
+    assert await source._vectors.held(SESSION, document) == 3
+
+
+async def test_rebuild_gives_chroma_what_it_lacks(pool: Pool, source: DocumentSource) -> None:
+    """Only documents that are not whole are written again; a second time there is nothing to do."""
+    lost = await file(pool, source, SESSION, RIVERS)
+    await file(pool, source, SHARED, RIVERS)
+    await source._vectors.remove(SESSION, lost)
+    assert [await source.rebuild(), await source.rebuild()] == [1, 0]
+    assert await source._vectors.held(SESSION, lost) == 3
+
+
+async def test_postings_of_another_analysis_are_made_anew(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """Missing, old or damaged postings: the words are found all the same, and kept for the next start."""
+    document = await file(pool, source, SESSION, RIVERS)
+    await pool.execute("UPDATE ibid.document_words SET analysis = 0, terms = 'IBW1'")
+    async with open_documents(pool, chroma, SPACE) as fresh:
+        legs = await search(fresh, "otters")
+    assert [hit.key for hit in legs.words] == [f"{document}:3"]
+    assert await pool.fetchval("SELECT analysis FROM ibid.document_words") > 0
+
+
+async def test_a_part_too_large_for_memory_is_asked_of_chroma(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """Beyond the limit the same passages come back with the same exact similarities, the dead left out."""
+    texts = [f"{text} {n}" for n in range(20) for text in RIVERS]
+    for n in range(2):
+        gone = await file(pool, source, SESSION, texts, f"gone{n}.pdf")
+        await publish(pool, SESSION, gone, removed=True)
+    await file(pool, source, SESSION, texts, "stays.pdf")
+    await file(pool, source, SHARED, ["the rhine 3"], "shared.pdf")
+    exact = await search(source, "the rhine 3", limit=5)
+    large = DocumentSource(pool, chroma, SPACE, exact_most=10)
+    near = await search(large, "the rhine 3", limit=5)
+    await large.aclose()
+    assert near == exact
+
+
+async def test_candidates_of_words_in_a_large_part_have_their_similarity_even_if_chroma_lost_it(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """The record's own vectors stand in for those that Chroma does not have."""
+    document = await file(pool, source, SESSION, RIVERS)
+    before = await search(source, "otters")
+    await source._vectors.remove(SESSION, document)
+    large = DocumentSource(pool, chroma, SPACE, exact_most=0)
+    legs = await search(large, "otters")
+    await large.aclose()
+    assert legs.passages[f"{document}:3"] == before.passages[f"{document}:3"]
+
+
+async def test_postgres_down_is_a_retrieval_error(pool: Pool, source: DocumentSource) -> None:
+    """Never the vendor's error: `unavailable`."""
+    await pool.close()
+    with pytest.raises(RetrievalError) as caught:
+        await search(source, "rhine")
+    assert caught.value.reason == "unavailable"
+
+
+async def test_a_query_vector_of_another_space_is_a_retrieval_error(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """Vectors of two spaces are never compared."""
+    await file(pool, source, SESSION, RIVERS)
+    with pytest.raises(RetrievalError) as caught:
+        await source.search(Query("rhine", HERE), given(bag("rhine", dim=8)))
+    assert caught.value.reason == "embedding"
+
+
+async def test_chroma_down_costs_nothing_while_the_record_answers(pool: Pool, source: DocumentSource) -> None:
+    """Vectors come from Postgres: the same answer."""
+    await file(pool, source, SESSION, RIVERS)
+    before = await search(source, "rhine")
+    async with open_documents(pool, Chroma(broken(), source._vectors._chroma._threads), SPACE) as other:
+        assert await search(other, "rhine") == before
+
+
+def broken() -> Client:
+    """A client whose server is not there."""
+
+    def connect() -> VendorClient:
+        raise ValueError("Could not connect to a Chroma server")
+
+    return Client(connect)
+
+
+async def test_cancellation_passes_through(pool: Pool, source: DocumentSource) -> None:
+    """A search that waits for its embedding ends when it is cancelled."""
+    await file(pool, source, SESSION, RIVERS)
+    never: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(source.search(Query("rhine", HERE), never))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_many_at_once_load_a_part_once(pool: Pool, source: DocumentSource) -> None:
+    """Concurrent searches of a cold part agree, and none of them loads what another loads already."""
+    await file(pool, source, SESSION, RIVERS)
+    found = await asyncio.gather(*(search(source, "rhine sea") for _ in range(8)))
+    assert all(legs == found[0] for legs in found)
+
+
+async def test_the_floor_of_the_space_is_taken_out(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """Similarities are above the floor, not raw cosines."""
+    document = await file(pool, source, SESSION, RIVERS)
+    raw = (await search(source, "rhine sea")).passages[f"{document}:2"].similarity or 0
+    async with open_documents(pool, chroma, Space(SPACE.name, "bag", 32, 0.5)) as raised:
+        shown = (await search(raised, "rhine sea")).passages[f"{document}:2"].similarity
+    assert shown == pytest.approx((raw - 0.5) / 0.5)

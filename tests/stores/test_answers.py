@@ -1,0 +1,127 @@
+"""The record of answers."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.clients.pool import Pool
+from app.domain.answer import Answer, Citation, Finish, Usage, new_id
+from app.domain.errors import Unavailable
+from app.domain.passage import Scope
+from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.stores.answers import AnswerStore, picked, plain
+
+HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
+ANSWER = Answer(
+    id=new_id(),
+    endpoint="/api/chat",
+    question="why?",
+    text="because [a.pdf#1]",
+    model="m",
+    finish=Finish.STOP,
+    citations=(Citation("a.pdf#1", "documents", "d:1", "A", 1, 2, None),),
+    cited=("a.pdf#1",),
+    unknown=("b.pdf#9",),
+    prompt_sha256="0" * 64,
+    trace=Trace(
+        Reason.OK,
+        (
+            Entry("documents", "d:1", "a.pdf#1", 0.75, 1.5, Verdict.PACKED, {"recency": 1.1}, "ff"),
+            Entry("documents", "d:2", "a.pdf#2", None, 0.0, Verdict.BELOW_THRESHOLD),
+        ),
+        (Degraded("memories", "timeout"),),
+        cached=True,
+        tokens=42,
+        budget=50_000,
+        took_ms=12,
+    ),
+    usage=Usage(10, 20),
+    created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
+    timings={"search": 12},
+)
+
+
+async def test_comes_back_as_it_was(pool: Pool) -> None:
+    """Trace, citations and all."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, ANSWER)
+    assert await store.get(HERE, ANSWER.id) == ANSWER
+
+
+async def test_an_answer_that_ended_in_an_error(pool: Pool) -> None:
+    """Has no finish."""
+    store, answer = AnswerStore(pool), replace(ANSWER, finish=None)
+    await store.keep(HERE, answer)
+    assert await store.get(HERE, answer.id) == answer
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        pytest.param(replace(HERE, tenant="other"), id="tenant"),
+        pytest.param(replace(HERE, owner="bob"), id="owner"),
+    ],
+)
+async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> None:
+    """Nor can it be overwritten under its id."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, ANSWER)
+    await store.keep(stranger, replace(ANSWER, text="forged"))
+    assert await store.get(stranger, ANSWER.id) is None
+    assert await store.get(HERE, ANSWER.id) == ANSWER
+
+
+@pytest.mark.parametrize("key", ["", "a\0", "\ud800", new_id()])
+async def test_an_id_that_is_none_is_not_there(pool: Pool, key: str) -> None:
+    """Whatever stands in the path."""
+    assert await AnswerStore(pool).get(HERE, key) is None
+
+
+async def test_again_replaces(pool: Pool) -> None:
+    """A repeated write is one answer."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, replace(ANSWER, text="", finish=None))
+    await store.keep(HERE, ANSWER)
+    assert await store.get(HERE, ANSWER.id) == ANSWER
+
+
+async def test_what_json_cannot_hold_is_mended(pool: Pool) -> None:
+    """NUL, lone surrogates and NaN do not lose an answer."""
+    entry = replace(ANSWER.trace.entries[0], label="a\0\ud800", score=float("nan"))
+    answer = replace(ANSWER, text="\0", question="\ud800", trace=replace(ANSWER.trace, entries=(entry,)))
+    store = AnswerStore(pool)
+    await store.keep(HERE, answer)
+    kept = await store.get(HERE, answer.id)
+    assert kept is not None
+    assert (kept.text, kept.question) == ("\ufffd", "\ufffd")
+    assert (kept.trace.entries[0].label, kept.trace.entries[0].score) == ("a\ufffd\ufffd", 0.0)
+
+
+async def test_postgres_away_is_told(pool: Pool) -> None:
+    """The recorder keeps it for later."""
+    await pool.close()
+    with pytest.raises(Unavailable):
+        await AnswerStore(pool).keep(HERE, ANSWER)
+
+
+def test_what_a_newer_version_added_is_passed_over() -> None:
+    """Two versions may run beside each other."""
+    assert picked(Usage, {"prompt_tokens": 1, "cached_tokens": 5}) == Usage(1, 0)
+
+
+def test_any_mapping_is_an_object() -> None:
+    """Also a read-only one."""
+    assert plain(MappingProxyType({"a": (1, 2)})) == {"a": [1, 2]}
+
+
+@given(st.dictionaries(st.text(), st.floats() | st.text(st.characters(codec=None))))
+def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
+    """Whatever goes in, strict JSON without NUL comes out."""
+    kept = plain(data)
+    assert isinstance(kept, dict)
+    assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))
+    assert repr(kept).encode() is not None

@@ -1,0 +1,79 @@
+"""The bell of the queue."""
+
+import asyncio
+import time
+
+import pytest
+
+from app.clients.pool import Pool
+from app.stores import bell as bells
+from app.stores.bell import Bell
+
+RING = "NOTIFY bell_test"
+
+
+async def waited(bell: Bell, seconds: float = 30) -> float:
+    """How long a wait took."""
+    started = time.monotonic()
+    await bell.wait(seconds=seconds)
+    return time.monotonic() - started
+
+
+async def test_a_notification_ends_the_wait(pool: Pool) -> None:
+    """At once, long before the next poll."""
+    async with Bell(pool, "bell_test") as bell:
+        wait = asyncio.create_task(waited(bell))
+        await asyncio.sleep(0.05)
+        await pool.execute(RING)
+        assert await wait < 0.5
+
+
+async def test_a_ring_that_nobody_waited_for_is_remembered(pool: Pool) -> None:
+    """Between a look at the queue and the wait nothing is lost; one ring is one ring."""
+    async with Bell(pool, "bell_test") as bell:
+        await pool.execute(RING)
+        await asyncio.sleep(0.05)
+        assert await waited(bell) < 0.5
+        assert await waited(bell, 0.2) >= 0.2
+
+
+@pytest.mark.parametrize("seconds", [0.1, 30], ids=["as asked", "a poll"])
+async def test_silence_ends_by_itself(pool: Pool, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """No longer than asked, nor than a poll."""
+    monkeypatch.setattr(bells, "POLL", 0.3)
+    async with Bell(pool, "bell_test") as bell:
+        assert min(seconds, 0.3) <= await waited(bell, seconds) < 1
+
+
+async def test_not_entered_it_polls(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And takes no connection."""
+    monkeypatch.setattr(bells, "POLL", 0.1)
+    assert await waited(Bell(pool, "bell_test")) < 1
+    assert pool.get_size() == 0
+
+
+async def test_listens_again_after_the_connection_broke(pool: Pool) -> None:
+    """A restart of Postgres costs one poll, not the notifications."""
+    async with Bell(pool, "bell_test") as bell:
+        kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        assert len(await pool.fetch(kill)) == 1
+        await asyncio.sleep(0.05)
+        wait = asyncio.create_task(waited(bell))
+        await asyncio.sleep(0.2)
+        await pool.execute(RING)
+        assert await wait < 0.9
+
+
+async def test_leaving_gives_the_connection_back(pool: Pool) -> None:
+    """The pool can close afterwards."""
+    async with Bell(pool, "bell_test"):
+        assert pool.get_size() - pool.get_idle_size() == 1
+    assert pool.get_size() == pool.get_idle_size()
+
+
+async def test_postgres_away_is_silence(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never raises: the queue tells of an outage, the bell does not."""
+    monkeypatch.setattr(bells, "POLL", 0.1)
+    await pool.close()
+    async with Bell(pool, "bell_test") as bell:
+        assert await waited(bell) < 1

@@ -1,0 +1,166 @@
+"""The queue in Postgres."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from app.clients.pool import Pool, open_pool
+from app.domain.document import Part
+from app.domain.errors import Unavailable
+from app.domain.ports import Job
+from app.stores.jobs import JobStore
+from app.stores.part import enqueue
+from app.stores.transaction import transaction
+
+HERE = Part("acme", "alice", "s1")
+LONG = 60.0
+SHORT = 0.05
+
+
+async def add(pool: Pool, *documents: str, kind: str = "ingest", delay: float = 0) -> None:
+    """Jobs, in order."""
+    async with transaction(pool) as connection:
+        for document in documents:
+            await enqueue(connection, kind, document, HERE, delay_seconds=delay)
+
+
+async def claimed(store: JobStore, *, lease: float = LONG) -> Job:
+    """The next job, which must be there."""
+    job = await store.claim(lease_seconds=lease)
+    assert job is not None
+    return job
+
+
+async def test_claims_the_oldest_first(pool: Pool) -> None:
+    """With its document and part; then there is nothing left."""
+    await add(pool, "a", "b")
+    store = JobStore(pool)
+    job = await claimed(store)
+    assert (job.kind, job.document_id, job.part, job.attempts, job.lost) == ("ingest", "a", HERE, 1, 0)
+    assert (await claimed(store)).document_id == "b"
+    assert await store.claim(lease_seconds=LONG) is None
+
+
+async def test_a_job_waits_for_its_time(pool: Pool) -> None:
+    """`run_after` is kept."""
+    await add(pool, "a", delay=30)
+    assert await JobStore(pool).claim(lease_seconds=LONG) is None
+
+
+async def test_two_workers_never_have_one_job(dsn: str) -> None:
+    """Eight workers in two processes' pools, forty jobs: each is claimed once."""
+    async with open_pool(dsn, max_size=4) as one, open_pool(dsn, max_size=4) as two:
+        await add(one, *(f"d{n}" for n in range(40)))
+        seen: list[str] = []
+
+        async def work(store: JobStore) -> None:
+            while job := await store.claim(lease_seconds=LONG):
+                seen.append(job.document_id)
+                await store.finish(job)
+
+        await asyncio.gather(*(work(JobStore(pool)) for pool in (one, two) for _ in range(4)))
+    assert Counter(seen) == Counter(f"d{n}" for n in range(40))
+
+
+async def test_jobs_of_one_document_run_one_after_the_other(pool: Pool) -> None:
+    """A purge does not overtake the reading that it cleans up after, not even one put off."""
+    await add(pool, "a")
+    await add(pool, "a", kind="purge")
+    store = JobStore(pool)
+    reading = await claimed(store)
+    assert await store.claim(lease_seconds=LONG) is None
+    await store.retry(reading, delay_seconds=30)
+    assert await store.claim(lease_seconds=LONG) is None
+    await pool.execute("UPDATE ibid.job SET run_after = now()")
+    await store.finish(await claimed(store))
+    assert (await claimed(store)).kind == "purge"
+
+
+async def test_racing_claims_of_one_document_keep_its_order(dsn: str) -> None:
+    """Also when many ask at the same moment: never two jobs of one document at once."""
+    async with open_pool(dsn, max_size=8) as pool:
+        for _ in range(5):
+            await add(pool, "a")
+            await add(pool, "a", kind="purge")
+            claims = await asyncio.gather(*(JobStore(pool).claim(lease_seconds=LONG) for _ in range(8)))
+            assert [job.kind for job in claims if job] == ["ingest"]
+            await pool.execute("DELETE FROM ibid.job")
+
+
+async def test_a_lease_that_ran_out_is_another_s(pool: Pool) -> None:
+    """The job of a dead worker is taken again, counted as lost; the dead can do nothing to it any more."""
+    await add(pool, "a")
+    dead, live = JobStore(pool), JobStore(pool)
+    lost = await claimed(dead, lease=SHORT)
+    await asyncio.sleep(2 * SHORT)
+    job = await claimed(live)
+    assert (job.attempts, job.lost) == (2, 1)
+    assert not await dead.beat(lost, lease_seconds=LONG)
+    await dead.finish(lost)
+    await dead.retry(lost, delay_seconds=0)
+    assert await live.beat(job, lease_seconds=LONG)
+
+
+async def test_a_lost_lease_is_lost_within_one_process_too(pool: Pool) -> None:
+    """Two loops of one worker: the attempt tells them apart."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    lost = await claimed(store, lease=SHORT)
+    await asyncio.sleep(2 * SHORT)
+    job = await claimed(store)
+    assert not await store.beat(lost, lease_seconds=LONG)
+    assert await store.beat(job, lease_seconds=LONG)
+
+
+async def test_a_beat_keeps_the_lease(pool: Pool) -> None:
+    """Beyond the time it was first given."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    job = await claimed(store, lease=SHORT)
+    assert await store.beat(job, lease_seconds=LONG)
+    await asyncio.sleep(2 * SHORT)
+    assert await store.claim(lease_seconds=LONG) is None
+
+
+async def test_given_back_is_not_lost(pool: Pool) -> None:
+    """A retry counts as an attempt, not as a death."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    await store.retry(await claimed(store), delay_seconds=0)
+    again = await claimed(store)
+    assert (again.attempts, again.lost) == (2, 0)
+
+
+async def test_finished_is_gone(pool: Pool) -> None:
+    """No row is left to vacuum but the dead one."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    await store.finish(await claimed(store))
+    assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
+
+
+async def test_expire_frees_what_a_dead_service_held(pool: Pool) -> None:
+    """A start that is alone need not wait for leases; the deaths are counted all the same."""
+    await add(pool, "a")
+    await claimed(JobStore(pool))
+    store = JobStore(pool)
+    await store.expire()
+    assert (await claimed(store)).lost == 1
+
+
+async def test_entered_it_hears_of_new_jobs(pool: Pool) -> None:
+    """An idle worker starts at once."""
+    async with JobStore(pool) as store:
+        wait = asyncio.create_task(store.wait(seconds=30))
+        await asyncio.sleep(0.05)
+        await add(pool, "a")
+        async with asyncio.timeout(0.5):
+            await wait
+
+
+async def test_postgres_away_is_told(pool: Pool) -> None:
+    """The worker must know, to wait."""
+    await pool.close()
+    with pytest.raises(Unavailable):
+        await JobStore(pool).claim(lease_seconds=LONG)

@@ -1,0 +1,164 @@
+"""API keys."""
+
+import hashlib
+import re
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.errors import StartError, Unavailable
+from app.domain.ports import Caller
+from app.stores.keys import FRESH, OUTAGE, KeyStore
+from tests.stores.test_memo import Hand
+
+STRONG = "correct-horse-battery-staple"
+
+
+@pytest.fixture
+def clock() -> Hand:
+    """Time that the test passes."""
+    return Hand()
+
+
+@pytest.fixture
+def keys(pool: Pool, clock: Hand) -> KeyStore:
+    """One replica's keys."""
+    return KeyStore(pool, clock)
+
+
+async def test_a_key_stands_for_its_tenant_or_user(keys: KeyStore) -> None:
+    """Tenant keys have no user; user keys have one."""
+    _, tenant_key = await keys.create("acme")
+    _, user_key = await keys.create("acme", user="alice")
+    assert await keys.find(tenant_key) == Caller("acme", None)
+    assert await keys.find(user_key) == Caller("acme", "alice")
+
+
+async def test_the_key_itself_is_not_kept(keys: KeyStore, pool: Pool) -> None:
+    """Its SHA-256 is, and its first characters, which tell it apart but give nothing away."""
+    made, key = await keys.create("Acme & Sons", name="laptop")
+    assert re.fullmatch(r"ibid_acmesons_[0-9a-f]{48}", key)
+    row = await pool.fetchrow("SELECT * FROM ibid.api_key")
+    assert row is not None
+    assert row["sha256"] == hashlib.sha256(key.encode()).digest()
+    assert key not in str(dict(row))
+    assert (made.prefix, made.name) == (key[: len("ibid_acmesons_") + 4], "laptop")
+
+
+@pytest.mark.parametrize("key", ["", "nobody's", "x" * 100_000, "a\0b", "\ud800"])
+async def test_what_is_no_key_stands_for_nobody(keys: KeyStore, key: str) -> None:
+    """Whatever stands in the header."""
+    await keys.create("acme")
+    assert await keys.find(key) is None
+
+
+async def test_without_live_keys_the_service_is_open(keys: KeyStore) -> None:
+    """A revoked key is none."""
+    assert not await keys.any()
+    made, _ = await keys.create("acme")
+    assert await keys.any()
+    assert await keys.revoke(made.id)
+    assert not await keys.any()
+
+
+async def test_revoked_here_is_revoked_at_once(keys: KeyStore) -> None:
+    """And stays in the list, with its end."""
+    made, key = await keys.create("acme")
+    assert await keys.find(key)
+    assert await keys.revoke(made.id)
+    assert await keys.find(key) is None
+    assert not await keys.revoke(made.id)
+    (listed,) = await keys.list()
+    assert listed.revoked_at is not None
+
+
+async def test_revoked_elsewhere_is_seen_within_seconds(keys: KeyStore, pool: Pool, clock: Hand) -> None:
+    """Another replica's memory is not asked."""
+    made, key = await keys.create("acme")
+    assert await keys.find(key)
+    await KeyStore(pool).revoke(made.id)
+    clock.now += FRESH + 0.1
+    assert await keys.find(key) is None
+
+
+async def test_a_tenant_revokes_its_own_only(keys: KeyStore) -> None:
+    """Another's key, or what is no id, is not there."""
+    made, key = await keys.create("acme")
+    assert not await keys.revoke(made.id, "other")
+    assert not await keys.revoke("a\0b")
+    assert await keys.find(key)
+
+
+async def test_lists_a_tenant_or_all(keys: KeyStore) -> None:
+    """Oldest first."""
+    for tenant in ("acme", "other", "acme"):
+        await keys.create(tenant)
+    assert [key.tenant for key in await keys.list()] == ["acme", "other", "acme"]
+    assert len(await keys.list("acme")) == 2
+
+
+async def test_a_key_seen_lately_bridges_an_outage(keys: KeyStore, pool: Pool, clock: Hand) -> None:
+    """For 60 seconds from its last confirmation; so does the answer whether there are keys."""
+    _, key = await keys.create("acme")
+    assert await keys.find(key)
+    assert await keys.any()
+    await pool.close()
+    clock.now += OUTAGE - 1
+    assert await keys.find(key) == Caller("acme", None)
+    assert await keys.any()
+    clock.now += 2
+    with pytest.raises(Unavailable):
+        await keys.find(key)
+    with pytest.raises(Unavailable):
+        await keys.any()
+
+
+async def test_an_outage_lets_no_unknown_key_in(keys: KeyStore, pool: Pool) -> None:
+    """503, not 401: it may be a good key."""
+    await pool.close()
+    with pytest.raises(Unavailable):
+        await keys.find("ibid_acme_unknown")
+
+
+async def test_in_an_outage_not_every_request_asks(
+    keys: KeyStore, pool: Pool, clock: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One failed look-up spares the others theirs for a second."""
+    _, key = await keys.create("acme")
+    await keys.find(key)
+    await pool.close()
+    clock.now += FRESH + 1
+    asked = 0
+
+    async def away(*_: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(keys, "_pool", type("Away", (), {"fetchrow": staticmethod(away)}))
+    for _ in range(10):
+        assert await keys.find(key)
+    assert asked == 1
+
+
+async def test_bootstrap_makes_one_tenant_key(keys: KeyStore) -> None:
+    """At every start, and it is one key."""
+    await keys.bootstrap(STRONG)
+    await keys.bootstrap(STRONG)
+    assert await keys.find(STRONG) == Caller("default", None)
+    assert len(await keys.list()) == 1
+
+
+async def test_bootstrap_does_not_revive(keys: KeyStore) -> None:
+    """A container that restarts with a revoked key does not open its door again."""
+    await keys.bootstrap(STRONG)
+    (made,) = await keys.list()
+    await keys.revoke(made.id)
+    await keys.bootstrap(STRONG)
+    assert await keys.find(STRONG) is None
+
+
+async def test_bootstrap_refuses_a_weak_key(keys: KeyStore) -> None:
+    """A fast hash asks for keys that cannot be guessed."""
+    with pytest.raises(StartError):
+        await keys.bootstrap("hunter2")

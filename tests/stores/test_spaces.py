@@ -1,0 +1,56 @@
+"""Embedding spaces."""
+
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.errors import Missing
+from app.domain.space import Space
+from app.stores.spaces import SpaceStore
+from tests.fakes.uploads import ALICE, SPACE, ready, upload
+
+OTHER = Space("other@4", "other", 4, 0.5)
+
+
+async def test_first_there_is_none(pool: Pool) -> None:
+    """A fresh service may choose."""
+    assert await SpaceStore(pool).current() is None
+
+
+async def test_the_current_one_is_one(pool: Pool) -> None:
+    """The swap is one step."""
+    store = SpaceStore(pool)
+    for space in (SPACE, OTHER):
+        await store.keep(space)
+        await store.make_current(space.name)
+    assert await store.current() == OTHER
+    assert await pool.fetchval("SELECT count(*) FROM ibid.space WHERE current") == 1
+
+
+async def test_a_floor_once_measured_stays(pool: Pool) -> None:
+    """Thresholds keep their meaning when a space is met again."""
+    store = SpaceStore(pool)
+    await store.keep(OTHER)
+    await store.keep(Space(OTHER.name, OTHER.model, OTHER.dim, 0.25))
+    assert await store.named(OTHER.name) == OTHER
+
+
+async def test_an_unknown_one_cannot_be_current(pool: Pool) -> None:
+    """And the one that is stays."""
+    store = SpaceStore(pool)
+    await store.keep(SPACE)
+    await store.make_current(SPACE.name)
+    with pytest.raises(Missing):
+        await store.make_current("unknown")
+    assert await store.current() == SPACE
+    assert await store.named("unknown") is None
+
+
+async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None:
+    """What a change of space would have to make anew."""
+    store = SpaceStore(pool)
+    assert await store.vectors_in(SPACE.name) == 0
+    await ready(pool, ALICE, upload(tmp_path))
+    assert await store.vectors_in(SPACE.name) == 2
+    assert await store.vectors_in(OTHER.name) == 0

@@ -1,0 +1,107 @@
+"""Waiting for documents to be read."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.clients.pool import Pool, open_pool
+from app.domain.document import State
+from app.domain.errors import Unavailable
+from app.stores.documents import DocumentStore
+from app.stores.watch import Watch
+from tests.fakes.uploads import ALICE, read, upload
+
+
+async def test_ready_ends_the_wait(pool: Pool, tmp_path: Path) -> None:
+    """Within the longest pause of its being ready."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.1)
+    await read(pool, document.id)
+    async with asyncio.timeout(1):
+        found = await wait
+    assert found is not None
+    assert found.state is State.READY
+
+
+async def test_time_up_tells_how_it_stands(pool: Pool, tmp_path: Path) -> None:
+    """Still being read; no longer than was asked for."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    started = time.monotonic()
+    found = await store.finished(document.id, seconds=0.2)
+    assert found is not None
+    assert found.state is State.PROCESSING
+    assert 0.2 <= time.monotonic() - started < 1
+
+
+async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
+    """Who waits for it hears so at once."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    await store.remove(ALICE, document.id)
+    assert await store.finished(document.id, seconds=30) is None
+
+
+async def test_hundreds_wait_with_few_looks(dsn: str, tmp_path: Path) -> None:
+    """Waiters share their looks: a pool of two is enough for three hundred, and mostly idle."""
+    async with open_pool(dsn, max_size=2) as small:
+        store = DocumentStore(small)
+        document, _ = await store.admit(ALICE, upload(tmp_path))
+        looks = 0
+        look = store._watch._look_for_all
+
+        async def counted() -> None:
+            nonlocal looks
+            looks += 1
+            await look()
+
+        store._watch._look_for_all = counted  # type: ignore[method-assign] # counts the real one's calls
+        waits = [asyncio.create_task(store.finished(document.id, seconds=30)) for _ in range(300)]
+        await asyncio.sleep(1)
+        await read(small, document.id)
+        found = await asyncio.gather(*waits)
+    assert {document.state for document in found if document} == {State.READY}
+    assert looks < 40
+
+
+async def test_an_outage_in_the_middle_is_bridged(pool: Pool, tmp_path: Path) -> None:
+    """Postgres may restart while somebody waits."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.05)
+    await pool.expire_connections()
+    kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+        await pool.execute(kill)
+    await read(pool, document.id)
+    found = await wait
+    assert found is not None
+    assert found.state is State.READY
+
+
+async def test_an_outage_to_the_end_is_told(pool: Pool) -> None:
+    """`Unavailable` for everybody who waits, none of them long after the time was up."""
+    watch = Watch(pool)
+    await pool.close()
+    started = time.monotonic()
+    ends = await asyncio.gather(
+        *(watch.finished("a", seconds=0.1) for _ in range(50)), return_exceptions=True
+    )
+    assert all(isinstance(end, Unavailable) for end in ends)
+    assert time.monotonic() - started < 2
+
+
+async def test_nobody_left_waiting_is_remembered(pool: Pool) -> None:
+    """A cancelled wait leaves nothing behind."""
+    watch = Watch(pool)
+    task = asyncio.create_task(watch.finished("a", seconds=30))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert not watch._waiting

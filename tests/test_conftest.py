@@ -1,0 +1,34 @@
+"""The test house itself: fresh databases, and no way out."""
+
+import os
+import socket
+
+import pytest
+
+from app.clients.pool import Pool
+from app.config import names
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
+def test_outside_addresses_are_refused(host: str) -> None:
+    """No test can reach another machine, by address or by name."""
+    with pytest.raises(RuntimeError, match="only loopback"):
+        socket.create_connection((host, 443), timeout=1)
+
+
+def test_loopback_is_open() -> None:
+    """A server of the test's own can be reached."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname(), timeout=1).close()
+
+
+def test_settings_of_the_machine_are_out_of_sight() -> None:
+    """No key in a developer's environment reaches the tests."""
+    assert not set(names()) & set(os.environ)
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+async def test_every_test_has_its_own_database(pool: Pool, turn: int) -> None:
+    """What one test writes, the next does not see."""
+    await pool.execute("INSERT INTO ibid.tenant (id) VALUES ('mine')")
+    assert await pool.fetchval("SELECT count(*) FROM ibid.tenant") == 2

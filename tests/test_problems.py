@@ -1,0 +1,285 @@
+"""Problem documents: what a caller is told, and what never leaves."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated
+
+import httpx
+import pytest
+from fastapi import FastAPI, Query
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
+from starlette.types import Message
+
+from app import problems
+from app.domain import errors
+from app.domain.document import Fault
+from app.domain.errors import IbidError, InvalidField, ModelBusy
+from app.logs import RequestLog
+from app.problems import LastResort, document, of_fault, printable, responses
+from tests.fakes.checks import told
+from tests.fakes.lines import Lines, captured
+from tests.fakes.server import browsing
+
+SECRET = "row (key)=(Ada)"
+
+
+class Body(BaseModel):
+    """A body."""
+
+    n: int
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What is logged meanwhile."""
+    with captured() as found:
+        yield found
+
+
+FAULTS = {
+    "busy": ModelBusy("wait", retry_after=7),
+    "bug": RuntimeError(SECRET),
+    "field": InvalidField("too many", field="body.top_k"),
+    "gone": ClientDisconnect(),
+    "teapot": HTTPException(418, "short and stout"),
+}
+
+
+def small() -> FastAPI:
+    """An app whose routes fail in every way there is."""
+    app = FastAPI()
+    problems.install(app)
+    app.add_middleware(LastResort)
+    app.add_middleware(RequestLog)
+
+    @app.get("/ours/{slug}")
+    async def ours(slug: str) -> None:
+        raise errors.problem(slug, "because")
+
+    @app.get("/faults/{name}")
+    async def fails(name: str) -> None:
+        raise FAULTS[name]
+
+    @app.get("/late")
+    async def late() -> StreamingResponse:
+        return StreamingResponse(broken())
+
+    @app.post("/body")
+    async def body(body: Body) -> None: ...
+
+    @app.delete("/body")
+    async def delete() -> None: ...
+
+    @app.get("/query")
+    async def query(n: Annotated[int, Query(ge=1)]) -> None: ...
+
+    return app
+
+
+async def broken() -> AsyncIterator[bytes]:
+    """A body that breaks in the middle."""
+    yield b"half"
+    raise RuntimeError(SECRET)
+
+
+@pytest.fixture
+async def client(lines: Lines) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of it."""
+    async with browsing(small()) as opened:
+        yield opened
+
+
+EVERY = sorted({kind.slug for kind in errors.kinds()})
+
+
+@pytest.mark.parametrize("slug", EVERY)
+async def test_every_error_of_the_tree_is_told_as_its_problem(client: httpx.AsyncClient, slug: str) -> None:
+    """Its own status, type and title; the detail it was raised with."""
+    kind = type(errors.problem(slug, ""))
+
+    problem = told(await client.get(f"/ours/{slug}"), kind.status, slug)
+
+    assert (problem["title"], problem["detail"]) == (kind.title, "because")
+
+
+def test_no_two_errors_share_a_slug() -> None:
+    """A type names one problem. `ModelError` and its like have their own."""
+    slugs = [kind.slug for kind in errors.kinds() if "slug" in vars(kind)]
+
+    assert len(slugs) == len(set(slugs))
+
+
+async def test_a_wait_that_is_known_is_told_in_its_header(client: httpx.AsyncClient) -> None:
+    """Seconds, as Retry-After has them."""
+    response = await client.get("/faults/busy")
+
+    told(response, 503, "model-busy")
+    assert response.headers["retry-after"] == "7"
+
+
+async def test_a_401_says_how_to_authenticate(client: httpx.AsyncClient) -> None:
+    """RFC 9110 §11.6.1 demands the header."""
+    response = await client.get("/ours/unauthorized")
+
+    assert response.headers["www-authenticate"] == 'Bearer realm="ibid"'
+
+
+async def test_a_bug_is_a_500_that_tells_nothing_of_itself(client: httpx.AsyncClient, lines: Lines) -> None:
+    """Neither the reply nor the log holds the exception's text; the log has its class and place."""
+    response = await client.get("/faults/bug")
+
+    told(response, 500, "internal")
+    assert SECRET not in response.text
+    (line,) = lines.of("request failed")
+    assert line["error"] == "RuntimeError"
+    assert line["request_id"] == response.headers["x-request-id"]
+    assert SECRET not in lines.getvalue()
+
+
+async def test_a_fault_after_the_head_breaks_the_response_off(lines: Lines) -> None:
+    """A truncated body must not look whole: the error goes on to the server, which cuts the connection."""
+    transport = httpx.ASGITransport(small(), raise_app_exceptions=True)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        with pytest.raises(RuntimeError):
+            await client.get("/late")
+
+
+async def test_a_client_that_left_is_logged_as_gone(client: httpx.AsyncClient, lines: Lines) -> None:
+    """499, and no error."""
+    await client.get("/faults/gone")
+
+    assert lines.of("request")[0]["status"] == 499
+    assert lines.of("request failed") == []
+
+
+async def test_a_field_at_fault_is_named(client: httpx.AsyncClient) -> None:
+    """`errors` says which and why."""
+    problem = told(await client.get("/faults/field"), 422, "validation")
+
+    assert problem["errors"] == [{"field": "body.top_k", "message": "too many"}]
+
+
+async def test_an_unlisted_refusal_of_the_framework_is_still_a_problem(client: httpx.AsyncClient) -> None:
+    """Whatever it is, the form is the same."""
+    assert told(await client.get("/faults/teapot"), 400, "bad-request")["detail"] == "short and stout"
+
+
+async def test_an_unknown_path_is_a_404(client: httpx.AsyncClient) -> None:
+    """As a problem, like all else."""
+    told(await client.get("/nowhere"), 404, "not-found")
+
+
+async def test_a_405_lists_the_methods_of_all_routes_of_the_path(client: httpx.AsyncClient) -> None:
+    """Starlette alone would list those of the first."""
+    response = await client.put("/body")
+
+    told(response, 405, "method-not-allowed")
+    assert response.headers["allow"] == "POST, DELETE"
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b"nul", b'{"n": 1,}'], ids=["open", "empty", "word", "comma"])
+async def test_a_body_that_is_not_json_is_a_400_or_missing(client: httpx.AsyncClient, body: bytes) -> None:
+    """A syntax error is no wrong value; an empty body is a missing one."""
+    response = await client.post("/body", content=body, headers={"content-type": "application/json"})
+
+    told(response, 400 if body else 422, "bad-request" if body else "validation")
+
+
+async def test_what_was_sent_is_not_echoed(client: httpx.AsyncClient) -> None:
+    """A reply may be logged or shown elsewhere."""
+    response = await client.post("/body", json={"n": SECRET})
+
+    problem = told(response, 422, "validation")
+    assert problem["errors"][0]["field"] == "body.n"
+    assert SECRET not in response.text
+
+
+async def test_a_parameter_is_told_like_a_field(client: httpx.AsyncClient) -> None:
+    """Its place is `query`."""
+    problem = told(await client.get("/query?n=0"), 422, "validation")
+
+    assert problem["detail"] == "query.n: Input should be greater than or equal to 1"
+
+
+async def test_several_faults_are_counted_in_the_detail(client: httpx.AsyncClient) -> None:
+    """The first is told, the rest is in `errors`."""
+    app = small()
+
+    class Two(BaseModel):
+        a: int
+        b: int
+
+    @app.post("/two")
+    async def two(body: Two) -> None: ...
+
+    async with browsing(app) as two_client:
+        problem = told(await two_client.post("/two", json={}), 422, "validation")
+
+    assert problem["detail"] == "body.a: Field required (1 more)"
+    assert [fault["field"] for fault in problem["errors"]] == ["body.a", "body.b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [("plain", 10, "plain"), ("x" * 11, 10, "x" * 10 + "…"), ("a\ud800b", 10, "a\\ud800b")],
+    ids=["short", "long", "surrogate"],
+)
+def test_names_from_outside_are_cut_and_made_printable(text: str, limit: int, shown: str) -> None:
+    """A field's name may be a megabyte, or no text at all."""
+    assert printable(text, limit) == shown
+
+
+def test_why_a_document_failed_is_told_as_its_problem() -> None:
+    """Slug and detail were kept; the rest comes from the tree."""
+    found = of_fault(Fault("pdf-encrypted", "It opens with a password only."), "id-1")
+
+    assert found == {
+        "type": "urn:ibid:problem:pdf-encrypted",
+        "title": "The PDF is encrypted",
+        "status": 422,
+        "detail": "It opens with a password only.",
+        "instance": "id-1",
+    }
+
+
+def test_a_fault_that_is_not_known_here_is_still_told() -> None:
+    """Another version of the service may have written it."""
+    assert of_fault(Fault("pdf-haunted", "Boo."), "id-1")["detail"] == "Boo."
+
+
+def test_a_detail_that_no_json_could_carry_is_made_printable() -> None:
+    """Details may quote a file's name."""
+    assert json.dumps(document(IbidError("\ud800"), "id-1"), ensure_ascii=False).encode()
+
+
+def test_openapi_shows_an_example_for_each_kind_and_always_the_500() -> None:
+    """Two kinds of one status stand beside each other."""
+    found = responses(errors.NotPdf, errors.EmptyFile)
+
+    assert sorted(found, key=str) == [415, 500]
+    shown = found[415]["content"][problems.MEDIA]["examples"]
+    assert set(shown) == {"not-a-pdf", "empty-file"}
+    assert shown["empty-file"]["value"]["type"] == "urn:ibid:problem:empty-file"
+
+
+def test_examples_of_one_route_are_not_shared_with_another() -> None:
+    """Each call makes its own; one route's list must not grow into another's."""
+    assert responses(errors.NotPdf)[415] != responses(errors.NotPdf, errors.EmptyFile)[415]
+
+
+async def test_other_protocols_are_left_to_the_server() -> None:
+    """There is nobody to tell a problem to."""
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        raise RuntimeError
+
+    async def send(message: Message) -> None: ...
+
+    async def receive() -> Message:
+        return {}
+
+    with pytest.raises(RuntimeError):
+        await LastResort(app)({"type": "lifespan"}, receive, send)

@@ -1,0 +1,123 @@
+"""The page at `/`, as it lies on disk and as it is served: nothing from elsewhere, nothing inline."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+import app
+from app.config import Settings
+from app.main import create_app
+
+WEB = Path(app.__file__).parent / "web"
+FILES = sorted(WEB.iterdir())
+SCRIPT = (WEB / "app.js").read_text()
+STYLE = (WEB / "style.css").read_text()
+
+
+class Page(HTMLParser):
+    """What stands in index.html: every tag with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed((WEB / "index.html").read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One tag."""
+        self.tags.append((tag, dict(attrs)))
+
+    def all(self, attribute: str) -> set[str]:
+        """Every value of an attribute."""
+        return {str(attributes[attribute]) for _, attributes in self.tags if attribute in attributes}
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    """The page, read."""
+    return Page()
+
+
+async def get(path: str) -> httpx.Response:
+    """A response of the whole app; the page needs none of its services."""
+    transport = httpx.ASGITransport(create_app(Settings()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.get(path)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
+def test_nothing_comes_from_elsewhere(file: Path) -> None:
+    """No address of another host in any file, but the namespace that SVG wants."""
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", file.read_text()))
+
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_nothing_is_inline(page: Page) -> None:
+    """No handlers and no styles in attributes, no script or style but those of files: so the CSP wants it."""
+    inline = [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+
+    assert inline == []
+    assert page.all("style") == set()
+    assert all("src" in attributes for tag, attributes in page.tags if tag == "script")
+    assert not any(tag == "style" for tag, _ in page.tags)
+
+
+async def test_every_file_of_the_page_is_served(page: Page) -> None:
+    """The page and all that it refers to answer with 200 and the type that browsers insist on."""
+    wanted = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+    paths = {path for path in page.all("src") | page.all("href") if path.startswith("/web/")}
+
+    found = {path: await get(path) for path in paths}
+    home = await get("/")
+
+    assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)
+    for path, answer in found.items():
+        assert answer.headers["content-type"].startswith(wanted[path.rpartition(".")[2]])
+    assert home.headers["content-type"].startswith("text/html")
+    assert len(paths) == 3
+
+
+async def test_the_policy_lets_the_page_do_no_more_than_it_does() -> None:
+    """Scripts, styles and connections of our own only; no eval, no inline script."""
+    policy = (await get("/")).headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])
+def test_data_never_becomes_markup(word: str) -> None:
+    """Answers and file names are written as text."""
+    assert word not in SCRIPT
+
+
+def test_the_script_finds_every_element_it_asks_for(page: Page) -> None:
+    """Each `$("id")` stands in the page."""
+    asked = set(re.findall(r'\$\("([a-z-]+)"\)', SCRIPT))
+
+    assert asked
+    assert asked <= page.all("id")
+
+
+def test_the_style_names_no_element_that_is_not_there(page: Page) -> None:
+    """Rules for ids that are gone are dead."""
+    styled = set(re.findall(r"#([a-z-]+)(?=[ ,:.{])", re.sub(r"\{[^{}]*\}", "{}", STYLE)))
+
+    assert styled <= page.all("id")
+
+
+def test_every_field_has_a_label(page: Page) -> None:
+    """Screen readers say what each field is for."""
+    fields = {attributes.get("id") for tag, attributes in page.tags if tag in ("input", "textarea")}
+
+    assert fields <= page.all("for")
+
+
+def test_the_answer_is_read_out() -> None:
+    """The script marks it as a live region, busy until it is whole."""
+    assert 'setAttribute("aria-live", "polite")' in SCRIPT
+    assert 'setAttribute("aria-busy", "false")' in SCRIPT
