@@ -11,6 +11,7 @@ import re
 import sys
 import time
 import traceback
+from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
@@ -29,7 +30,9 @@ PATH_SHOWN = 200
 QUIET = frozenset({"/healthz", "/readyz"})
 """Asked every few seconds by machines: logged at `debug`."""
 FRAMES = 20
-"""Innermost frames of a traceback that are logged."""
+"""Innermost frames of ours that are logged of a traceback."""
+PACKAGE = str(Path(__file__).parent) + "/"
+"""Where frames of ours come from; an installed one lies beside its vendors."""
 
 log = structlog.get_logger(__name__)
 
@@ -62,10 +65,13 @@ def configure(level: str = "info", *, json: bool | None = None, stream: TextIO |
 
 def _formatter(shared: list[Processor], *, as_json: bool) -> logging.Formatter:
     """One rendering for our lines and for those of vendors."""
-    renderer = structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+    machine, person = structlog.processors.JSONRenderer(ensure_ascii=False), structlog.dev.ConsoleRenderer()
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            machine if as_json else person,
+        ],
     )
 
 
@@ -97,9 +103,16 @@ def fault(_logger: object, _method: str, line: EventDict) -> EventDict:
 
 
 def places(trace: TracebackType | None) -> list[str]:
-    """`app/services/chat.py:81 prepare`, the innermost last."""
-    frames = traceback.extract_tb(trace)[-FRAMES:]
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    """`app/services/chat.py:81 prepare`, the innermost last. Of vendors' frames only where it broke."""
+    *way, last = traceback.extract_tb(trace) or [None]
+    ours = [frame for frame in way if frame and frame.filename.startswith(PACKAGE)][-FRAMES:]
+    return [_place(frame) for frame in (*ours, last) if frame]
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    """File, ours from `app/` on; line and function."""
+    file = frame.filename.replace(PACKAGE, "app/", 1)
+    return f"{file}:{frame.lineno} {frame.name}"
 
 
 def request_id(scope: Scope) -> str:

@@ -140,7 +140,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
         chat=answering,
         documents=DocumentService(DocumentStore(parts.pool), max_bytes=settings.document.max_mb << 20),
         keys=KeyStore(parts.pool),
-        probes=(PostgresProbe(parts.pool), parts.documents),
+        probes=(PostgresProbe(parts.pool), parts.documents.probe),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,

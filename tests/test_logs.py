@@ -3,14 +3,17 @@
 import io
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
+from app import logs
+from app.api.wire import encoded
 from app.domain.errors import Unavailable
 from app.logs import FRAMES, PATH_SHOWN, RequestLog, configure, fault, request_id
-from tests.fakes.lines import Lines, captured
+from tests.fakes.logged import Lines, captured
 
 SECRET = "the patient's name is Ada"
 
@@ -38,7 +41,7 @@ async def asked(
     headers: dict[bytes, bytes] | None = None, path: str = "/x", raw: bytes | None = None
 ) -> tuple[Scope, list[Message]]:
     """The scope and the messages of one request through the middleware."""
-    scope = {"type": "http", "method": "GET", "path": path, "headers": list((headers or {}).items())}
+    scope: Scope = {"type": "http", "method": "GET", "path": path, "headers": list((headers or {}).items())}
     if raw is not None:
         scope["raw_path"] = raw
     sent: list[Message] = []
@@ -197,8 +200,19 @@ def test_local_variables_are_never_shown_at_a_terminal() -> None:
     assert "default_cafe" not in out.getvalue()
 
 
-def test_a_deep_traceback_is_cut_to_its_innermost_frames() -> None:
+def test_a_traceback_tells_our_frames_and_the_place_of_the_fault() -> None:
+    """The way through a framework is forty lines that say nothing."""
+    with pytest.raises(ValueError, match="Out of range") as caught:
+        encoded(float("nan"))
+    line = fault(None, "error", {"event": "broke", "exc_info": caught.value})
+
+    assert [place.partition(":")[0] for place in line["at"][:-1]] == ["app/api/wire.py"]
+    assert "/json/encoder.py:" in line["at"][-1]
+
+
+def test_a_deep_traceback_is_cut_to_its_innermost_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recursion must not fill the disk."""
+    monkeypatch.setattr(logs, "PACKAGE", str(Path(__file__).parent))
 
     def deeper(left: int) -> None:
         if left == 0:
@@ -209,8 +223,13 @@ def test_a_deep_traceback_is_cut_to_its_innermost_frames() -> None:
         deeper(100)
     line = fault(None, "error", {"event": "broke", "exc_info": caught.value})
 
-    assert len(line["at"]) == FRAMES
+    assert len(line["at"]) == FRAMES + 1
     assert line["at"][-1].endswith("deeper")
+
+
+def test_an_error_that_was_never_raised_has_no_place() -> None:
+    """It has no traceback."""
+    assert fault(None, "error", {"event": "broke", "exc_info": KeyError("x")})["at"] == []
 
 
 def test_an_event_without_an_error_is_left_as_it_is() -> None:

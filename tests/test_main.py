@@ -12,7 +12,7 @@ from app.config import DocumentLimits, Settings
 from app.main import create_app, middleware
 from app.services.services import Services
 from tests.fakes.checks import told
-from tests.fakes.lines import captured
+from tests.fakes.logged import captured
 from tests.fakes.server import browsing, running
 from tests.fakes.services import Fakes
 
@@ -90,9 +90,10 @@ async def test_without_given_services_they_are_opened_and_closed_with_the_app(
 
 def test_an_upload_may_be_as_large_as_the_setting_says() -> None:
     """With room for the form around the file."""
-    limits = middleware(Settings(_env_file=None, document=DocumentLimits(max_mb=3)))[-1]
+    paths = middleware(Settings(_env_file=None, document=DocumentLimits(max_mb=3)))[-1].kwargs["paths"]
 
-    assert 3 << 20 < limits.kwargs["paths"]["/api/documents"] < 4 << 20
+    assert isinstance(paths, dict)
+    assert 3 << 20 < paths["/api/documents"] < 4 << 20
 
 
 def test_nothing_is_opened_by_making_an_app() -> None:

@@ -20,7 +20,7 @@ from app.domain.errors import IbidError, InvalidField, ModelBusy
 from app.logs import RequestLog
 from app.problems import LastResort, document, of_fault, printable, responses
 from tests.fakes.checks import told
-from tests.fakes.lines import Lines, captured
+from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing
 
 SECRET = "row (key)=(Ada)"

@@ -16,11 +16,11 @@ DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
 CITATION: Mapping[str, Any] = {
     "label": "report.pdf#3",
     "source": "documents",
-    "id": f"{DOCUMENT_ID}#3",
+    "id": f"{DOCUMENT_ID}:3",
     "title": "Annual report 2023",
     "page": 12,
     "page_end": 13,
-    "url": f"/api/documents/{DOCUMENT_ID}/file#page=12",
+    "url": f"/api/documents/{DOCUMENT_ID}/chunks/3",
 }
 RAG: Mapping[str, Any] = {
     "used": True,
@@ -36,7 +36,7 @@ USAGE = {"prompt_tokens": 331, "completion_tokens": 19}
 DEBUG: Mapping[str, Any] = {
     "chunks": [
         {
-            "id": f"{DOCUMENT_ID}#3",
+            "id": f"{DOCUMENT_ID}:3",
             "label": "report.pdf#3",
             "similarity": 0.61,
             "score": 0.97,
@@ -136,7 +136,7 @@ DOCUMENT: Mapping[str, Any] = {
     "created_at": "2026-11-21T09:30:00Z",
 }
 PROCESSING = {**DOCUMENT, "state": "processing", "pages": 0, "chunks": 0, "tokens": 0}
-DOCUMENTS: Mapping[str, Any] = {"items": [DOCUMENT], "next": None}
+DOCUMENTS: Mapping[str, Any] = {"items": [DOCUMENT], "next": DOCUMENT_ID}
 CHUNK: Mapping[str, Any] = {
     "label": "report.pdf#3",
     "text": "Revenue rose to $4.2 billion in 2023, from $3.8 billion the year before.",

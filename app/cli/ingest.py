@@ -15,7 +15,7 @@ import typer
 from app.cli.progress import shown
 from app.cli.session import connect
 from app.cli.terminal import DataDir, Json, configured, remark, run, tell
-from app.cli.upload import Form, Outcome, Status, upload_all
+from app.cli.upload import Form, Outcome, Status, counted, upload_all
 from app.config import Settings
 
 
@@ -72,7 +72,7 @@ async def ingested(config: Settings, files: list[Path], form: Form, *, json: boo
             async for outcome in ended:
                 outcomes.append(outcome)
                 pages = sum(outcome.pages for outcome in outcomes)
-                progress.add(1, f"files, {pages:,} pages")
+                progress.add(1, f"files, {counted(pages, 'page')}")
                 tell(jsonlib.dumps(outcome.as_json(), ensure_ascii=False) if json else outcome.line())
     return outcomes
 
@@ -82,5 +82,5 @@ def summary(outcomes: list[Outcome]) -> str:
     counts = Counter(outcome.status for outcome in outcomes)
     pages = sum(outcome.pages for outcome in outcomes if outcome.status is Status.TAKEN)
     parts = [f"{counts[status]:,} {status.words}" for status in Status if counts[status]]
-    told = ", ".join(parts).replace("taken", f"taken ({pages:,} pages)", 1)
-    return f"{len(outcomes):,} {'file' if len(outcomes) == 1 else 'files'}: {told}"
+    told = ", ".join(parts).replace("taken", f"taken ({counted(pages, 'page')})", 1)
+    return f"{counted(len(outcomes), 'file')}: {told}"

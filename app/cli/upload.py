@@ -76,13 +76,19 @@ class Outcome:
             title, detail = self.problem.get("title", ""), self.problem.get("detail", "")
             why = title if detail in ("", title) else f"{title}: {detail}"
         else:
-            why = f"{self.pages:,} pages, {(self.document or {}).get('chunks', 0):,} passages"
+            chunks = (self.document or {}).get("chunks", 0)
+            why = f"{counted(self.pages, 'page')}, {counted(chunks, 'passage')}"
         return f"{self.status.words:<14} {self.path}: {why}"
 
     def as_json(self) -> dict[str, Any]:
         """For machines; the keys are always there."""
         told = {"path": str(self.path), "status": str(self.status)}
         return {**told, "document": self.document, "problem": self.problem}
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 async def upload_all(

@@ -14,13 +14,6 @@ from app.domain.errors import RetrievalError, Unavailable
 RETRY_SECONDS = 2
 """What Retry-After says: an embedded server that died is back within about a second."""
 
-CALLER: tuple[type[Exception], ...] = (
-    asyncpg.DataError,
-    asyncpg.UnsupportedClientFeatureError,
-    asyncpg.exceptions.UnsupportedServerFeatureError,
-)
-"""Faults of our own statements and arguments, though asyncpg files them under InterfaceError."""
-
 DOWN: tuple[type[Exception], ...] = (
     asyncpg.InterfaceError,  # the connection or the pool was closed under us
     asyncpg.InternalClientError,  # the protocol broke off in the middle
@@ -41,8 +34,6 @@ def postgres_faults() -> Iterator[None]:
     """Around whatever cannot do without Postgres: the server's faults become `Unavailable`."""
     try:
         yield
-    except CALLER:
-        raise
     except DOWN as error:
         raise Unavailable("Postgres does not answer", retry_after=RETRY_SECONDS) from error
 
@@ -52,8 +43,6 @@ def retrieval_faults() -> Iterator[None]:
     """Around what an answer can do without: they become `RetrievalError` (timeout or unavailable)."""
     try:
         yield
-    except CALLER:
-        raise
     except TimeoutError as error:
         raise RetrievalError("timeout") from error
     except DOWN as error:

@@ -51,7 +51,7 @@ class Held:
 def read_lock(data_dir: Path) -> Lock | None:
     """Who holds the folder now; None: nobody does, whatever a file there says."""
     try:
-        descriptor = os.open(data_dir / NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(data_dir / NAME, os.O_RDONLY)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -77,7 +77,7 @@ def parsed(content: bytes) -> Lock:
 def take(data_dir: Path) -> int:
     """Open the lock file and lock it; a descriptor that no child inherits. `BlockingIOError`: taken."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.fchmod(descriptor, 0o600)

@@ -5,7 +5,7 @@ Opening connects to nothing; a first statement does. Raises what asyncpg raises;
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 from asyncpg.pool import PoolAcquireContext
@@ -54,8 +54,6 @@ async def open_pool(dsn: str, *, max_size: int = MAX_CONNECTIONS) -> AsyncIterat
     try:
         yield pool
     finally:
-        try:
+        with suppress(TimeoutError):  # asyncpg has cut the rest off by then
             async with asyncio.timeout(CLOSE_SECONDS):
                 await pool.close()
-        except TimeoutError:
-            pool.terminate()

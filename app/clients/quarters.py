@@ -56,8 +56,7 @@ class Quarters:
 
     def open_log(self) -> int:
         """To append to. No link is followed: the folder is the server's, and we may be root."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(self.log, flags, 0o600)
+        return os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
     def tail(self, lines: int = 3) -> str:
         """The last of the log, for an error message."""

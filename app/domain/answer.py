@@ -62,11 +62,13 @@ class Answer:
     """Milliseconds by stage."""
 
 
-def new_id() -> str:
-    """A UUIDv7 (RFC 9562 §5.7): sorts by time, so that pages of answers and documents do too."""
-    stamp = time.time_ns() // 1_000_000
-    noise = int.from_bytes(os.urandom(10), "big")
-    value = (
-        (stamp << 80) | (0x7 << 76) | ((noise >> 62 & 0xFFF) << 64) | (0b10 << 62) | (noise & (1 << 62) - 1)
-    )
-    return str(uuid.UUID(int=value))
+def new_id(at: int | None = None) -> str:
+    """A UUIDv7 (RFC 9562 §5.7): sorts by time, so that pages of answers and documents do too.
+
+    Twelve bits tell times within a millisecond (§6.2, method 3), in steps of 244 ns: ids made one after
+    another by one process sort as they were made. 62 bits are random. `at`: nanoseconds since 1970, else now.
+    """
+    millis, rest = divmod(time.time_ns() if at is None else at, 1_000_000)
+    step = (rest << 12) // 1_000_000
+    noise = int.from_bytes(os.urandom(8), "big") >> 2
+    return str(uuid.UUID(int=millis << 80 | 0x7 << 76 | step << 64 | 0b10 << 62 | noise))

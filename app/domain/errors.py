@@ -2,12 +2,15 @@
 
     IbidError                     a problem with a slug, a title and an HTTP status
     ├── BadInput         4xx      the caller can mend it
-    ├── Refused          401/403  who asks, or what for
+    ├── Unauthorized     401      who asks
+    ├── Forbidden        403      what for; NotLocal: from where
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409
     ├── Unavailable      503      a store that this request cannot do without is down
+    ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
-    └── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
+    ├── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
+    └── StartError       (none)   the service does not start
 
 Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.
 """

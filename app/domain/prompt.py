@@ -2,11 +2,13 @@
 
 Source: seed 004 (Prompt Format), CONTRACT §1. As roles: system text; a system block `[Context]` with one
 line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message. Retrieved text
-is quoted on one line, so that it cannot forge a `[System]` or `[User]` line of its own.
+is quoted on one line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
+template's marks. Nothing here raises.
 """
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,9 +16,15 @@ from typing import TypedDict
 
 from app.domain.passage import Passage
 
-
 HEAD = "[Context]"
 """The context block's first line."""
+UNSAFE = re.compile(
+    r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+    r"|<(?=[|｜]|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])"
+)
+"""What JSON leaves as it is, but a line, a screen or a chat template does not: line and direction marks,
+text that nobody sees, halves of characters; and the opening of a template's marks, as in `<|im_start|>`,
+which many servers read even inside a message."""
 
 
 class Role(StrEnum):
@@ -44,8 +52,13 @@ class Message(TypedDict):
 
 
 def quote(text: str) -> str:
-    """A passage's text as a JSON string: one line, and its own quotes cannot end it."""
-    return json.dumps(text, ensure_ascii=False)
+    """A passage's text as a JSON string: one line, visible, and its own quotes cannot end it."""
+    return UNSAFE.sub(_escaped, json.dumps(text, ensure_ascii=False))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """As JSON escapes it: `\\u2028`."""
+    return json.dumps(found[0])[1:-1] if found[0] > "\x7f" else f"\\u{ord(found[0]):04x}"
 
 
 def context_line(passage: Passage) -> str:
@@ -87,5 +100,5 @@ class Prompt:
 
     def sha256(self) -> str:
         """Of the messages as canonical JSON: equal prompts have equal hashes on any machine."""
-        canonical = json.dumps(self.messages(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(self.messages(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()

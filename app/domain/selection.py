@@ -1,4 +1,4 @@
-"""From what was found to what the model sees: matches only, best first, while they fit; and why the rest did not.
+"""From what was found to what the model sees: matches only, best first, while they fit.
 
 Source: CONTRACT §1 (rag.reason, skip rule, top_k, budget), seed 004 (when to skip, dynamic selection).
 """
@@ -55,7 +55,7 @@ def _fit(
 
 def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
     """`rag.reason` in its precedence. `asked` and `answered` count sources."""
-    if answered and not stored:
+    if (answered or not asked) and not stored:
         return Reason.EMPTY
     if asked and not answered:
         return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE

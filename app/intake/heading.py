@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from app.intake.emphasis import LARGER, body_size
+from app.intake.emphasis import body_size, is_apart
 from app.intake.line import Bookmark, Line
 from app.intake.table import FIGURE
 
@@ -66,13 +66,15 @@ def is_titled(text: str) -> bool:
 
 def stands_out(line: Line, body: float) -> bool:
     """Whether a line is a heading by its type or its words. `body` is the size of the text."""
-    text, style = line.text, line.style
-    if style.size < 0.9 * body or not is_titled(text):
+    text = line.text
+    if line.style.size < 0.9 * body:
         return False
-    if style.bold or style.size >= LARGER * body:
-        return True
+    if is_apart(line, body):
+        return is_titled(text)
+    if len(text.split()) > MAX_PLAIN_WORDS or text[-1] == ".":
+        return False
     capitals = text.isupper() and len(text) > 6
-    return len(text.split()) <= MAX_PLAIN_WORDS and text[-1] != "." and (capitals or bool(NAMED.match(text)))
+    return (capitals or bool(NAMED.match(text))) and is_titled(text)
 
 
 def key(line: Line) -> Key:
@@ -100,7 +102,7 @@ class Headings:
         root = sum(mark.level == 0 for mark in outline) == 1
         self.marks: defaultdict[int, list[tuple[str, Bookmark]]] = defaultdict(list)
         for mark in outline:
-            if not (root and mark.level == 0):
+            if not (root and mark.level == 0) and len(self.marks[mark.page]) < MAX_MARKS:
                 self.marks[mark.page].append((plain(mark.title), mark))
         self.path: list[tuple[int, str]] = []
         """(level, text) of the headings above the current line, outermost first."""
@@ -109,15 +111,17 @@ class Headings:
         """Begin a page: bookmarks that name none of its lines hold from its top."""
         if page != self.first:
             self.path = [each for each in self.path if each[0] < BELOW_OUTLINE or each[0] in self.lasting]
-        said = [plain(line.text) for line in lines]
-        for wanted, mark in self.marks[page][:MAX_MARKS]:
+        marks = self.marks.get(page, [])
+        said = [plain(line.text) for line in lines] if marks else []
+        for wanted, mark in marks:
             if not any(names(wanted, text) for text in said):
                 self.enter(mark.level, mark.title)
 
     def level(self, line: Line) -> int | None:
         """How deep a line stands as a heading; None: it is none."""
-        said = plain(line.text)
-        for wanted, mark in self.marks[line.page][:MAX_MARKS]:
+        marks = self.marks.get(line.page, [])
+        said = plain(line.text) if marks else ""
+        for wanted, mark in marks:
             if names(wanted, said):
                 return mark.level
         return self.levels[key(line)] if stands_out(line, self.body) else None

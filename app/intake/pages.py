@@ -20,12 +20,18 @@ UNREADABLE = re.compile(
 """Controls, soft hyphens, tags and marks of direction (they hide or turn a text), lone surrogates, and
 the private use area: what a font without a character map shows is known to nobody."""
 
-FORMS = re.compile("[\u2e80-\u2fdf\ufb00-\ufdff\ufe70-\ufefe]+")
+FORMS = re.compile("[\u2e80-\u2fdf\ufb00-\ufdff\ufe70-\ufefe]{1,200}")
 BULLETS = str.maketrans({"\uf0b7": "•", "\uf0a7": "•", "\uf0d8": "•", "\uf076": "•"})
 """Bullets of Symbol and Wingdings, which stand in the private use area."""
 
+BLOCK = 1_000
+"""Characters composed at once: Python's time grows with the square of a run of accents."""
+
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-BROKEN = re.compile(rf"([\w-]*){BREAK}([\w-]*)")
+HALVES = re.compile(r"[\w-]*$"), re.compile(r"[\w-]*")
+"""Of a broken word, before and behind the break."""
+LONGEST = 40
+"""Letters of half a word."""
 SPLIT = re.compile(r"[^\W\d_][-\u2010]$")
 
 EDGE = 3
@@ -43,7 +49,7 @@ def legible(text: str) -> str:
     if not text.isascii():
         text = text.translate(BULLETS)
         text = FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-        text = unicodedata.normalize("NFC", text)
+        text = "".join(unicodedata.normalize("NFC", text[n : n + BLOCK]) for n in range(0, len(text), BLOCK))
     return " ".join(UNREADABLE.sub("", text).split())
 
 
@@ -55,17 +61,29 @@ def whole(lines: list[Line]) -> list[Line]:
         if line.page == after.page and SPLIT.search(texts[n]) and texts[n + 1][:1].islower():
             begun, _, rest = texts[n + 1].partition(" ")
             texts[n], texts[n + 1] = texts[n][:-1] + BREAK + begun, rest
-    joined = [BROKEN.sub(lambda found: mended(found[1], found[2], known), text) for text in texts]
+    joined = [unbroken(text, known) if BREAK in text else text for text in texts]
     return [replace(line, text=text) for line, text in zip(lines, joined, strict=True) if text]
 
 
-def mended(left: str, right: str, known: set[str]) -> str:
-    """A word from its halves: as the document writes it elsewhere, else joined if it looks like one word."""
-    joined, compound = left + right, f"{left}-{right}"
-    if joined.lower() in known or not (left and right):
-        return joined
+def unbroken(text: str, known: set[str]) -> str:
+    """A line without marks of broken words."""
+    first, *parts = text.split(BREAK)
+    pieces = [first]
+    for part in parts:
+        left, right = HALVES[0].search(pieces[-1][-LONGEST:]), HALVES[1].match(part[:LONGEST])
+        if left and right and is_compound(left[0], right[0], known):
+            pieces.append("-")
+        pieces.append(part)
+    return "".join(pieces)
+
+
+def is_compound(left: str, right: str, known: set[str]) -> bool:
+    """Whether the hyphen belongs to the word: as the document writes it elsewhere, else by its looks."""
+    joined = (left + right).lower()
+    if joined in known or not (left and right):
+        return False
     plain = left.isalpha() and right.isalpha() and right.islower()
-    return joined if plain and compound.lower() not in known else compound
+    return not plain or f"{left}-{right}".lower() in known
 
 
 def without_heads(lines: list[Line]) -> list[Line]:

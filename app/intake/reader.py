@@ -49,8 +49,6 @@ def refusal(code: int | None) -> IbidError:
         return PdfEncrypted("It opens only with a password")
     if code == native.FPDF_ERR_SECURITY:
         return PdfEncrypted("It is protected by a scheme that cannot be opened here")
-    if code == native.FPDF_ERR_SUCCESS:
-        return PdfDamaged("It has no pages")
     return PdfDamaged("Its structure cannot be read")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 TERMINATOR = re.compile(
-    r"[.!?…]+[\"'”’»)\]]*(?=\s)"  # Latin, Cyrillic, Greek, Korean: a space must follow
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)"  # Latin, Cyrillic, Greek, Korean: a space must follow
     r"|[。！？｡．]+[”’」』）】]*"  # Chinese and Japanese: none does
     r"|[؟۔।॥։።፧፨။៕]+[\"”»]*"  # Arabic, Urdu, Indic, Armenian, Ethiopic, Burmese, Khmer
 )

@@ -35,6 +35,8 @@ RETRIES = 4
 QUERY_RETRIES = 1
 """An ingest can wait out a busy server, an answer cannot."""
 OPTIONAL = ("encoding_format", "dimensions")
+UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
+"""What reading an answer of any shape may raise."""
 KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 """Else the client would add an admin key that it found in the environment."""
 
@@ -71,7 +73,7 @@ class OpenAIEmbedder:
         raw = await self.post(inputs, retries)
         try:
             vectors = await asyncio.to_thread(unpack, raw, len(inputs), self.dim)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except UNUSABLE as error:
             log.warning("embedding unusable", fault=type(error).__name__, model=self.model)
             raise RetrievalError("embedding") from error
         self.dim = len(vectors[0]) // 4
@@ -126,7 +128,7 @@ def readable(text: str) -> str:
 
 
 def unpack(raw: bytes, count: int, dim: int | None) -> list[Embedding]:
-    """The vectors of an answer's body, by their `index`. Raises `ValueError`, `TypeError`, `KeyError`."""
+    """The vectors of an answer's body, by their `index`. Raises `UNUSABLE`."""
     data = json.loads(raw)["data"]
     placed = sorted(data, key=lambda item: item.get("index", 0))
     vectors = [unit(item["embedding"]) for item in placed]

@@ -13,12 +13,17 @@ LONGEST = 400
 
 END = re.compile(r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*")
 """Latin ends need a space behind them; Chinese and Japanese ones do not."""
+BEFORE = r"(?:^|[\s(“\"])"
 SHORT = re.compile(
-    r"(?:^|[\s(“\"])(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|nos?|vs|inc|ltd|co|corp|jr|sr"
-    r"|figs?|sec|vol|pp?|eds?|approx|ca|cf|etc|al|bzw|ggf|nr|abs|z\.b|d\.h|av|jan|feb|mar|apr|jun|jul|aug"
-    r"|sept?|oct|nov|dec)\.$",
+    BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"
+    r"|ca|cf|etc|al|bzw|ggf|av)\.$",
     re.IGNORECASE,
 )
+COUNTED = re.compile(
+    BEFORE + r"(?:nos?|nr|figs?|secs?|vol|pp?|art|abs|ch|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations only before a number: “no.” also ends sentences."""
 SHORT_WINDOW = 16
 """Characters before a full stop in which an abbreviation is looked for."""
 WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
@@ -51,8 +56,10 @@ def cut(line: str) -> Iterator[str]:
 def ends(line: str, found: re.Match[str]) -> bool:
     """Whether a full stop ends a sentence: not before a small letter, not behind an abbreviation."""
     stop = len(found.group().rstrip()) + found.start()
-    short = SHORT.search(line, max(0, stop - SHORT_WINDOW), stop)
-    return not short and not line[found.end() : found.end() + 1].islower()
+    window = (max(0, stop - SHORT_WINDOW), stop)
+    follows = line[found.end() : found.end() + 1]
+    short = SHORT.search(line, *window) or (follows.isdigit() and COUNTED.search(line, *window))
+    return not short and not follows.islower()
 
 
 def bounded(sentence: str) -> Iterator[str]:

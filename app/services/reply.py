@@ -88,12 +88,8 @@ class Reply:
         self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
 
     async def head(self) -> None:
-        """Until the status can be decided. Raises `ModelError`; the model is let go then."""
-        try:
-            await self.opening.head(HEAD_SECONDS)
-        except BaseException:
-            await self.opening.close()
-            raise
+        """Until the status can be decided. Raises `ModelError`; there is nothing to close then."""
+        await self.opening.head(HEAD_SECONDS)
 
     @property
     def meta(self) -> dict[str, object]:

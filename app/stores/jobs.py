@@ -5,9 +5,6 @@ worker is noticed. Jobs of one document run in the order they were made, one at 
 the database's clock. Raises `Unavailable`. Why it is written by hand: docs/decisions/0013-write-side.md.
 """
 
-import os
-import secrets
-import socket
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +15,7 @@ from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.ports import Job
 from app.stores.bell import Bell
+from app.stores.lease import gone, new_worker
 from app.stores.part import CHANNEL
 
 # SKIP LOCKED: two workers never wait for each other, nor take the same row. An earlier job of the same
@@ -46,6 +44,9 @@ RETRY = f"""
     WHERE {OURS}
 """  # noqa: S608 - a constant of ours
 
+HOLDERS = "SELECT DISTINCT worker FROM ibid.job WHERE lease_until > now()"
+EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE worker = ANY($1)"
+
 
 class JobStore:
     """The queue. Entered (`async with`) it is told of new jobs; else it polls once a second."""
@@ -53,7 +54,7 @@ class JobStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._bell = Bell(pool, CHANNEL)
-        self._worker = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._worker = new_worker()
 
     async def __aenter__(self) -> Self:
         await self._bell.__aenter__()
@@ -87,9 +88,15 @@ class JobStore:
             await self._pool.execute(RETRY, *self._lease(job), delay_seconds)
 
     async def expire(self) -> None:
-        """End all leases: for a start that knows that no other worker lives (the embedded Postgres)."""
+        """End the leases of workers of this machine that are dead: after a crash their jobs need not wait.
+
+        Those of the living, and of other machines, stay; so it can be done at any time.
+        """
         with postgres_faults():
-            await self._pool.execute("UPDATE ibid.job SET lease_until = now() WHERE worker IS NOT NULL")
+            rows = await self._pool.fetch(HOLDERS)
+            dead = [row["worker"] for row in rows if gone(row["worker"])]
+            if dead:
+                await self._pool.execute(EXPIRE, dead)
 
     async def wait(self, *, seconds: float) -> None:
         """Until a job may be there or the time is up; a second at most."""

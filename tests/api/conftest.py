@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from app.config import DocumentLimits, Settings
 from app.main import create_app
-from tests.fakes.lines import Lines, captured
+from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, running
 from tests.fakes.services import Fakes
 

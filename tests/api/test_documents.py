@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -421,4 +420,9 @@ async def test_nothing_is_left_in_the_temporary_folder(
         "/api/documents", content=b"--b\r\n", headers={"content-type": "multipart/form-data; boundary=b"}
     )
 
-    assert os.listdir(tmp_path) == []
+    assert left(tmp_path) == []
+
+
+def left(folder: Path) -> list[Path]:
+    """What is in a folder."""
+    return list(folder.iterdir())

@@ -1,5 +1,6 @@
-"""The command as people run it: the installed `ibid`, in a process of its own, in an empty folder."""
+"""The command line on a data folder of its own: in this process where that is enough, else as a program."""
 
+import io
 import os
 import re
 import signal
@@ -8,10 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+
+from app.cli import main, terminal
 
 PROGRAM = Path(sys.executable).with_name("ibid")
 READY_SECONDS = 60.0
@@ -19,20 +24,48 @@ COMMAND_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
 class Ibid:
     """The command line with one data folder."""
 
     place: Path
-    program: Path = PROGRAM
+
+    def __call__(self, *arguments: str | Path) -> Done:
+        """Run one command to its end, in this process. Logging stays as the tests have it."""
+        out, err = io.StringIO(), io.StringIO()
+        words = ["ibid", *map(str, arguments), "--data-dir", str(self.data)]
+        with (
+            chdir(self.place),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            patch.object(sys, "argv", words),
+            patch.object(terminal, "configure", lambda _level: None),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return self.place / "data"
 
     def environment(self, **settings: str) -> dict[str, str]:
-        """Nothing of the developer's but the path; the data folder is this test's."""
-        here = {"HOME": str(self.place), "IBID_DATA_DIR": str(self.place / "data")}
-        return {"PATH": os.environ["PATH"], "COLUMNS": "200", **here, **settings}
+        """Nothing of the developer's but the path."""
+        here = {"HOME": str(self.place), "IBID_DATA_DIR": str(self.data)}
+        return {"PATH": os.environ["PATH"], **here, **settings}
 
-    def __call__(self, *arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run one command to its end."""
-        return subprocess.run(
+    def process(self, *arguments: str, **settings: str) -> Done:
+        """Run one command as the installed program."""
+        done = subprocess.run(
             [PROGRAM, *arguments],
             cwd=self.place,
             env=self.environment(**settings),
@@ -41,11 +74,12 @@ class Ibid:
             timeout=COMMAND_SECONDS,
             check=False,
         )
+        return Done(done.returncode, done.stdout, done.stderr)
 
-    def start(self, *arguments: str, **settings: str) -> "Running":
-        """Start `ibid serve` on a free port and wait until it says where it is."""
+    def start(self, **settings: str) -> "Running":
+        """Start the installed `ibid serve` on a free port and wait until it says where it is."""
         process = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0", *arguments],
+            [PROGRAM, "serve", "--port", "0"],
             cwd=self.place,
             env=self.environment(**settings),
             stdout=subprocess.PIPE,
@@ -73,16 +107,26 @@ class Running:
         self.url = told[0] if told else ""
         assert self.url, "".join(self.errors)
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
     def stop(self, sign: signal.Signals = signal.SIGTERM) -> float:
-        """Seconds that it took to end after the signal."""
+        """Seconds that it took to end after the signal; its exit code is then `process.returncode`."""
         started = time.monotonic()
         self.process.send_signal(sign)
         try:
             self.process.wait(10)
         finally:
+            took = time.monotonic() - started
             self.process.kill()
-            self.process.communicate()
-        return time.monotonic() - started
+            self.process.wait()
+            self.reader.join(5)
+            for pipe in (self.process.stdout, self.process.stderr):
+                assert pipe
+                pipe.close()
+        return took
 
 
 @pytest.fixture

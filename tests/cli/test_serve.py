@@ -1,25 +1,168 @@
 """`ibid serve` from its first word to its last, and what it refuses to start with."""
 
+import asyncio
+import json
+import os
 import signal
 import socket
+import stat
+import subprocess
+import time
 from contextlib import closing
+from pathlib import Path
 
 import httpx
+import pytest
 
-from tests.cli.conftest import Ibid
+from app.clients.folder import NAME, read_lock
+from tests.cli.conftest import PROGRAM, Ibid, Running
+from tests.fakes.model import Fault, model_server
+from tests.fakes.pdfs import text_pdf
+
+NEVER = ("0.0.0.0", "serves this machine only")  # noqa: S104 - what must be refused
 
 
-def test_it_says_where_it_is_and_stops_on_a_signal(ibid: Ibid) -> None:
-    """The address is printed once it answers; SIGTERM ends it with 0 within 5 s, whatever is open."""
-    running = ibid.start()
-    with httpx.Client(base_url=running.url, trust_env=False) as client:
-        alive = client.get("/healthz").status_code
-        page = client.get("/")
-        with closing(socket.create_connection(("127.0.0.1", int(running.url.rpartition(":")[2])))) as idle:
-            # A request that never ends: headers without their blank line.
-            idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
-            took = running.stop(signal.SIGTERM)
+async def test_a_signal_ends_it_in_time_although_an_answer_streams(ibid: Ibid) -> None:
+    """SIGTERM: exit code 0 within 5 s, the reader told, the model let go, nothing left behind."""
+    async with model_server(reply="word " * 500) as model:
+        model.fault = Fault(pace=0.2)
+        running = await asyncio.to_thread(ibid.start, CHAT_BASE_URL=model.url)
+        question = {"message": "Tell me a long story, please.", "session_id": "s"}
+        async with (
+            httpx.AsyncClient(base_url=running.url, trust_env=False, timeout=20) as client,
+            client.stream("POST", "/api/chat", json=question) as response,
+        ):
+            lines = response.aiter_lines()
+            while (await anext(lines)) != "event: token":
+                pass
+            before = offspring(running.process.pid)
 
-    assert (alive, page.status_code) == (200, 200)
+            took = await asyncio.to_thread(running.stop, signal.SIGTERM)
+        released = model.asked("/chat/completions")[0].closed.is_set()
+
     assert running.process.returncode == 0, "".join(running.errors)
     assert took < 5
+    assert released
+    assert before
+    assert not any(alive(pid) for pid in before)
+
+
+def offspring(pid: int) -> list[int]:
+    """The processes under one: its PostgreSQL (proc(5), task/TID/children)."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    """Whether there still is such a process."""
+    return Path(f"/proc/{pid}").exists()
+
+
+class TestRunning:
+    """What holds while a service runs."""
+
+    def test_it_says_where_it_is(self, service: Running) -> None:
+        """One line on stdout, once it answers; the page is there."""
+        answered = httpx.get(service.url, trust_env=False)
+
+        assert service.greeting.startswith(f"Ibid is ready: {service.url} ")
+        assert answered.status_code == 200
+        assert "<h1>" in answered.text
+
+    def test_commands_find_it_by_the_lock_file(self, service: Running, held: Ibid) -> None:
+        """Address and token are there for this user alone."""
+        lock = read_lock(held.data)
+
+        assert lock is not None
+        assert (lock.pid, lock.url) == (service.process.pid, service.url)
+        assert stat.S_IMODE((held.data / NAME).stat().st_mode) == 0o600
+
+    def test_a_second_service_on_the_folder_is_refused(self, service: Running, held: Ibid) -> None:
+        """With the process and the address that are in the way."""
+        refused = held("serve", "--port", "0")
+
+        assert refused.code == 1
+        assert f"in use by process {service.process.pid} at {service.url}" in refused.err
+
+    def test_reembedding_needs_the_folder_for_itself(self, service: Running, held: Ibid) -> None:
+        """It would change what the service searches under its feet."""
+        refused = held("reembed")
+
+        assert refused.code == 1
+        assert "in use by process" in refused.err
+
+
+def test_a_taken_port_is_told_with_its_setting(ibid: Ibid) -> None:
+    """At once, before anything is opened."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        refused = ibid("serve", "--port", str(other.getsockname()[1]))
+
+    assert refused.code == 1
+    assert "IBID_PORT" in refused.err
+    assert not (ibid.data / "postgres").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        pytest.param("RAG_TOPK_MAX", "9", "RAG_TOPK_MAX (did you mean RAG_TOP_K_MAX?)", id="misspelt"),
+        pytest.param("RAG_TOP_K_MAX", "0", "RAG_TOP_K_MAX", id="out of range"),
+        pytest.param("IBID_PORT", "http", "IBID_PORT", id="not a number"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_with_its_name(
+    ibid: Ibid, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    """One sentence, exit code 1."""
+    monkeypatch.setenv(name, value)
+
+    refused = ibid("serve")
+
+    assert refused.code == 1
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_the_network_is_served_only_with_a_key(ibid: Ibid) -> None:
+    """Refused without one; with one it starts, and asks others for it."""
+    refused = ibid.process("serve", "--port", "0", IBID_HOST=NEVER[0])
+    running = ibid.start(IBID_HOST=NEVER[0], IBID_BOOTSTRAP_KEY="a-key-of-twenty-characters")
+    try:
+        status = httpx.get(f"{running.url}/api/documents", trust_env=False).status_code
+    finally:
+        running.stop()
+
+    assert refused.code == 1
+    assert NEVER[1] in refused.err
+    assert status == 401
+
+
+def test_without_a_service_commands_open_the_stores_themselves(ibid: Ibid) -> None:
+    """What one command writes the next one finds; the folder is free again in between."""
+    path = ibid.place / "tower.pdf"
+    path.write_bytes(text_pdf("The tower clock of Ribe was repaired by a blacksmith named Sorensen in 1911."))
+
+    ingested = ibid("ingest", path)
+    answered = ibid("ask", "Who repaired the tower clock of Ribe?")
+    key = ibid("keys", "create", "--tenant", "acme")
+    listed = ibid("keys", "list", "--json")
+
+    assert (ingested.code, answered.code, key.code) == (0, 0, 0)
+    assert "[tower.pdf#1]" in answered.out
+    assert json.loads(listed.out)["tenant"] == "acme"
+    assert read_lock(ibid.data) is None
+
+
+def test_an_interrupted_command_leaves_quietly(ibid: Ibid) -> None:
+    """Ctrl-C while the stores are being opened: exit code 130, no traceback, the folder free."""
+    process = subprocess.Popen(
+        [PROGRAM, "ask", "Why?"], env=ibid.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    patience = time.monotonic() + 30
+    while not (ibid.data / NAME).exists() and time.monotonic() < patience:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+    assert read_lock(ibid.data) is None

@@ -48,7 +48,7 @@ def test_a_form_names_one_place(form: Form, where: dict[str, str]) -> None:
     assert form.fields() == {**where, "wait": "10"}
 
 
-@pytest.mark.parametrize(("status", "is_in"), zip(Status, [True, True, False, False], strict=True))
+@pytest.mark.parametrize(("status", "is_in"), list(zip(Status, [True, True, False, False], strict=True)))
 def test_only_taken_and_known_files_are_in(status: Status, *, is_in: bool) -> None:
     """The exit code depends on it."""
     assert status.is_in is is_in

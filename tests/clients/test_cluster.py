@@ -6,8 +6,6 @@ import pwd
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -17,17 +15,9 @@ from app.clients import cluster as module
 from app.clients import launcher
 from app.clients.cluster import Cluster, open_cluster
 from app.domain.errors import StartError
+from tests.fakes.servers import alive, ask, pid
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")
-
-
-async def ask(cluster: Cluster, sql: str) -> object:
-    """One value, over a connection of its own."""
-    connection = await asyncpg.connect(cluster.dsn)
-    try:
-        return await connection.fetchval(sql)
-    finally:
-        await connection.close()
 
 
 async def back(cluster: Cluster, sql: str) -> object:
@@ -40,56 +30,9 @@ async def back(cluster: Cluster, sql: str) -> object:
                 await asyncio.sleep(0.02)
 
 
-def pid(cluster: Cluster) -> int:
-    """The postmaster's."""
-    assert cluster.process
-    return cluster.process.pid
-
-
-def status(number: int) -> dict[str, str]:
-    """/proc's page on a process; empty if there is none."""
-    page = Path(f"/proc/{number}/status")
-    lines = page.read_text().splitlines() if page.exists() else []
-    return {name: value.strip() for name, value in (line.split(":", 1) for line in lines)}
-
-
-def alive(number: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    return status(number).get("State", "Z")[0] != "Z"
-
-
 def left(home: Path) -> list[Path]:
     """What a stopped server should have taken with it."""
     return [*(home / "run").iterdir(), *home.glob("data/postmaster.pid")]
-
-
-@pytest.fixture(scope="module")
-def open_folder() -> Iterator[Path]:
-    """A folder that every user reaches, unlike pytest's own."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stopped cluster's home with one row in it."""
-
-    async def make(home: Path) -> None:
-        async with open_cluster(home) as cluster:
-            await ask(cluster, "CREATE TABLE kept AS SELECT 7 AS n")
-
-    home = tmp_path_factory.mktemp("made") / "pg"
-    with asyncio.Runner() as runner:
-        runner.run(make(home))
-    return home
-
-
-@pytest.fixture
-def settled(made: Path, tmp_path: Path) -> Path:
-    """A test's own copy of it."""
-    subprocess.run(["cp", "-a", made, tmp_path / "pg"], check=True)  # noqa: S607 - any cp will do
-    return tmp_path / "pg"
 
 
 async def test_starts_from_nothing(tmp_path: Path) -> None:
@@ -172,7 +115,8 @@ async def test_half_made_cluster_is_made_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 120, "a b, c'd\"%é"], ids=["long", "odd"])
 async def test_any_path_will_do(settled: Path, tmp_path: Path, name: str) -> None:
     """Where a socket's path would be too long or need quoting, it lies in a private folder, removed after."""
-    async with open_cluster(settled.rename(tmp_path / name)) as cluster:
+    os.rename(settled, tmp_path / name)  # noqa: PTH104 - pathlib is not for coroutines
+    async with open_cluster(tmp_path / name) as cluster:
         run = cluster.quarters.run
         assert await ask(cluster, "SELECT 1") == 1
         assert not run.is_relative_to(tmp_path)
@@ -187,48 +131,6 @@ async def test_relative_folder(settled: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.chdir("/")
         os.kill(pid(cluster), signal.SIGKILL)
         assert await back(cluster, "SELECT 1") == 1
-
-
-@as_root
-async def test_root_reaches_beneath_private_folders(settled: Path) -> None:
-    """Beneath a 0700 folder the server is another user who may look further; no parent changes."""
-    private = settled.parent.parent
-    before = private.stat()
-    assert before.st_mode & 0o077 == 0
-    async with open_cluster(settled) as cluster:
-        facts = status(pid(cluster))
-    assert facts["Uid"].split()[0] != "0"
-    assert int(facts["CapEff"], 16) == int(facts["CapPrm"], 16) == 1 << 2
-    assert facts["NoNewPrivs"] == "1"
-    assert (before.st_mode, before.st_uid) == (private.stat().st_mode, private.stat().st_uid)
-
-
-@as_root
-async def test_root_gives_no_power_without_need(open_folder: Path) -> None:
-    """Where the other user reaches everything, no capability goes along."""
-    async with open_cluster(open_folder / "plain") as cluster:
-        facts = status(pid(cluster))
-    assert int(facts["CapEff"], 16) == 0
-
-
-@as_root
-async def test_restored_copy_of_roots_is_taken_over(settled: Path) -> None:
-    """A backup put back by root belongs to the server again."""
-    subprocess.run(["chown", "-R", "0:0", settled], check=True)  # noqa: S607, ASYNC221 - root's, a moment
-    async with open_cluster(settled) as cluster:
-        assert await ask(cluster, "SELECT n FROM kept") == 7
-
-
-@as_root
-async def test_folder_of_another_user_stays_his(open_folder: Path) -> None:
-    """What an ordinary user began, root goes on with as that user, so that he can come back."""
-    user = pwd.getpwnam("daemon").pw_uid
-    home = open_folder / "his"
-    home.mkdir()
-    os.chown(home, user, user)
-    async with open_cluster(home) as cluster:
-        assert status(pid(cluster))["Uid"].split()[0] == str(user)
-    assert (home / "data").stat().st_uid == user
 
 
 @as_root

@@ -1,6 +1,7 @@
 """Where an embedded server lives."""
 
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -9,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.clients import quarters as module
+from app.clients.cluster import open_cluster
 from app.clients.quarters import SOCKET_NAME, prepare, programs, socket_folder
 from app.domain.errors import StartError
+from tests.fakes.servers import ask, pid, status
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")
 
 
 def test_programs_come_from_the_wheel() -> None:
@@ -80,3 +85,58 @@ def test_own_server_is_never_disowned(tmp_path: Path) -> None:
             quarters.clear()
             assert page.exists() is kept
         server.kill()
+
+
+@as_root
+async def test_root_reaches_beneath_private_folders(settled: Path) -> None:
+    """Beneath a 0700 folder the server is another user who may look further; no parent changes."""
+    private = settled.parent.parent
+    before = private.stat()
+    assert before.st_mode & 0o077 == 0
+    async with open_cluster(settled) as cluster:
+        facts = status(pid(cluster))
+    assert facts["Uid"].split()[0] != "0"
+    assert int(facts["CapEff"], 16) == int(facts["CapPrm"], 16) == 1 << 2
+    assert facts["NoNewPrivs"] == "1"
+    assert (before.st_mode, before.st_uid) == (private.stat().st_mode, private.stat().st_uid)
+
+
+@as_root
+async def test_programs_beneath_private_folders(
+    settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment beneath root's home will do: the server's user reads its programs there."""
+    wheel = programs().parents[1]
+    for folder in (wheel, wheel.with_suffix(".libs")):
+        subprocess.run(["cp", "-a", folder, tmp_path], check=True)  # noqa: S607, ASYNC221 - a moment
+    monkeypatch.setattr(module, "programs", lambda: tmp_path / wheel.name / "pginstall" / "bin")
+    async with open_cluster(settled) as cluster:
+        assert await ask(cluster, "SELECT n FROM kept") == 7
+
+
+@as_root
+async def test_root_gives_no_power_without_need(open_folder: Path) -> None:
+    """Where the other user reaches everything, no capability goes along."""
+    async with open_cluster(open_folder / "plain") as cluster:
+        facts = status(pid(cluster))
+    assert int(facts["CapEff"], 16) == 0
+
+
+@as_root
+async def test_restored_copy_of_roots_is_taken_over(settled: Path) -> None:
+    """A backup put back by root belongs to the server again."""
+    subprocess.run(["chown", "-R", "0:0", settled], check=True)  # noqa: S607, ASYNC221 - root's, a moment
+    async with open_cluster(settled) as cluster:
+        assert await ask(cluster, "SELECT n FROM kept") == 7
+
+
+@as_root
+async def test_folder_of_another_user_stays_his(open_folder: Path) -> None:
+    """What an ordinary user began, root goes on with as that user, so that he can come back."""
+    user = pwd.getpwnam("daemon").pw_uid
+    home = open_folder / "his"
+    home.mkdir()
+    os.chown(home, user, user)
+    async with open_cluster(home) as cluster:
+        assert status(pid(cluster))["Uid"].split()[0] == str(user)
+    assert (home / "data").stat().st_uid == user

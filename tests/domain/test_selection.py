@@ -70,6 +70,7 @@ def test_a_short_message_without_a_match_is_skipped() -> None:
     ("case", "reason"),
     [
         pytest.param({"asked": 1, "answered": 1, "timed_out": False, "stored": 0}, Reason.EMPTY, id="empty"),
+        pytest.param({"asked": 0, "answered": 0, "timed_out": False, "stored": 0}, Reason.EMPTY, id="none"),
         pytest.param(
             {"asked": 1, "answered": 0, "timed_out": True, "stored": 0}, Reason.TIMEOUT, id="timeout"
         ),

@@ -1,37 +1,29 @@
-"""Log lines as a test reads them: the real set-up of `app/logs.py`, writing JSON into memory."""
+"""Lines as a page would have them, without a PDF: set below each other, ten points high."""
 
-import io
-import json
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
-import structlog
+from app.intake.line import Line, Style
 
-from app.logs import configure
+BODY = Style(10.0)
+TITLE = Style(18.0, bold=True)
+BOLD = Style(10.0, bold=True)
+TOP, PITCH = 700.0, 12.0
 
 
-class Lines(io.StringIO):
-    """What was logged."""
-
-    def all(self) -> list[dict[str, Any]]:
-        """Each line as its object, oldest first."""
-        return [json.loads(line) for line in self.getvalue().splitlines()]
-
-    def of(self, event: str) -> list[dict[str, Any]]:
-        """Those of one event."""
-        return [line for line in self.all() if line["event"] == event]
+def line(
+    text: str, page: int = 1, row: int = 0, *, style: Style = BODY, left: float = 72, right: float = 540
+) -> Line:
+    """A line in the given row of a page; rows are 12 points apart."""
+    top = TOP - PITCH * row
+    return Line(text, page, left, right, top, top - style.size, style)
 
 
-@contextmanager
-def captured(level: str = "debug") -> Iterator[Lines]:
-    """Log into memory while the block lasts; pytest's own handlers come back after it."""
-    root = logging.getLogger()
-    handlers, before, lines = root.handlers, root.level, Lines()
-    configure(level, json=True, stream=lines)
-    try:
-        yield lines
-    finally:
-        root.handlers, root.level = handlers, before
-        structlog.reset_defaults()
+def page_of(texts: Sequence[str], page: int = 1) -> list[Line]:
+    """A page of lines: `# ` begins a heading, an empty string leaves a row free."""
+    found = []
+    for row, text in enumerate(texts):
+        if text.startswith("# "):
+            found.append(line(text.removeprefix("# "), page, row, style=BOLD, right=200))
+        elif text:
+            found.append(line(text, page, row))
+    return found

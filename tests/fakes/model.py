@@ -62,6 +62,10 @@ class ModelServer:
     fault: Fault = field(default_factory=Fault)
     requests: list[Request] = field(default_factory=list)
     port: int = 0
+    connections: int = 0
+    """Accepted so far."""
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the first request."""
 
     @property
     def url(self) -> str:
@@ -77,6 +81,7 @@ class ModelServer:
         try:
             while request := await read_request(reader):
                 self.requests.append(request)
+                self.arrived.set()
                 if not await self.watched(request, reader, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -210,12 +215,13 @@ async def model_server(
 ) -> AsyncIterator[ModelServer]:
     """Serve on a free loopback port until left; connections still open are cut."""
     model = ModelServer(reply, dim, fault=fault or Fault())
-    connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
+    served: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connections[writer] = asyncio.ensure_future(model.serve(reader, writer))
-        await connections[writer]
-        del connections[writer]
+        model.connections += 1
+        served[writer] = asyncio.ensure_future(model.serve(reader, writer))
+        await served[writer]
+        del served[writer]
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     model.port = server.sockets[0].getsockname()[1]
@@ -223,7 +229,7 @@ async def model_server(
         yield model
     finally:
         server.close()
-        left = dict(connections)
+        left = dict(served)
         for writer in left:
             writer.transport.abort()
         await asyncio.gather(*left.values(), return_exceptions=True)

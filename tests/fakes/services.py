@@ -53,6 +53,8 @@ class FakeReply:
     said: int = 0
     """Tokens that have left."""
     finished: bool = False
+    ended: bool = False
+    """Whether `events()` was seen to its end, or closed."""
 
     @property
     def meta(self) -> dict[str, object]:
@@ -61,18 +63,25 @@ class FakeReply:
 
     async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
         """The others."""
+        try:
+            async for text in self._said():
+                yield "token", {"text": text}
+            if self.error:
+                raise self.error
+            yield "citations", dict(EVENTS["citations"])
+            self.finished = True
+            yield "done", dict(EVENTS["done"])
+        finally:
+            self.ended = True
+
+    async def _said(self) -> AsyncIterator[str]:
         while True:
             for text in self.tokens:
                 await asyncio.sleep(self.pause)
                 self.said += 1
-                yield "token", {"text": text}
+                yield text
             if not self.endless:
-                break
-        if self.error:
-            raise self.error
-        yield "citations", dict(EVENTS["citations"])
-        self.finished = True
-        yield "done", dict(EVENTS["done"])
+                return
 
     async def whole(self) -> dict[str, object]:
         """The same as one object."""

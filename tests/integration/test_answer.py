@@ -43,8 +43,9 @@ def test_the_extractive_answer_quotes_and_cites_the_page(house: Service) -> None
     assert "412 crates" in said["answer"]
     [label] = said["cited"]
     assert f"[{label}]" in said["answer"]
-    page = {citation["label"]: citation["page"] for citation in said["citations"]}[label]
-    assert (label.split("#")[0], page) == ("garden.pdf", 2)
+    pages = {item["label"]: range(item["page"], item["page_end"] + 1) for item in said["citations"]}
+    assert label.split("#")[0] == "garden.pdf"
+    assert 2 in pages[label]
 
 
 def test_a_citation_leads_to_its_text(house: Service) -> None:
@@ -52,7 +53,7 @@ def test_a_citation_leads_to_its_text(house: Service) -> None:
     said = house.chat(QUESTION)
     citation = next(item for item in said["citations"] if item["label"] == said["cited"][0])
     chunk = house.client.get(citation["url"]).json()
-    assert (chunk["label"], chunk["page"]) == (citation["label"], 2)
+    assert (chunk["label"], chunk["page"]) == (citation["label"], citation["page"])
     assert "412 crates" in chunk["text"]
 
 

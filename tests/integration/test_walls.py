@@ -116,8 +116,7 @@ def test_global_documents_are_the_tenants_and_written_with_its_key(walls: tuple[
         client(running, keys.bob) as bob,
         client(running, keys.zeta) as zeta,
     ):
-        form = {"files": {"file": ("vault.pdf", SECRET)}, "data": {"scope": "global"}}
-        refused = bob.post("/api/documents", **form)
+        refused = bob.post("/api/documents", files={"file": ("vault.pdf", SECRET)}, data={"scope": "global"})
         assert (refused.status_code, refused.json()["type"]) == (403, "urn:ibid:problem:forbidden")
         document = upload(acme, scope="global")
         body = {"message": QUESTION, "session_id": "fresh", "stream": False}

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -11,16 +12,33 @@ import pytest
 from app.domain.errors import StartError
 from app.domain.passage import Embedding
 from app.models import embedder as module
-from app.models.embedder import DIM, PREFIX, Bundled, open_bundled
+from app.models.embedder import DIM, PREFIX, Bundled, load, open_bundled
+
+Loaded: TypeAlias = tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]
 
 PROSE = "The council voted on Tuesday to close the northern bridge for repairs until the end of March. "
 
 
+@pytest.fixture(scope="module")
+def loaded() -> Loaded:
+    """The real model, loaded once."""
+    return load()
+
+
 @pytest.fixture
-async def embedder() -> AsyncIterator[Bundled]:
-    """The real model."""
+async def embedder(loaded: Loaded) -> AsyncIterator[Bundled]:
+    """The real model with threads of the test's own."""
+    embedder = Bundled(*loaded)
+    yield embedder
+    await embedder.close()
+
+
+async def test_opens_and_closes() -> None:
+    """The context loads the model and leaves no thread behind."""
     async with open_bundled() as opened:
-        yield opened
+        threads = [*opened.queries.threads, *opened.between.threads, *opened.background.threads]
+        assert await opened.query("bridge")
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def cosine(one: Embedding, other: Embedding) -> float:

@@ -22,6 +22,7 @@ class Gate:
         self.open = threading.Semaphore(0)
 
     def __call__(self, text: str) -> Embedding:
+        """One text."""
         self.seen.append(text)
         self.entered.release()
         self.open.acquire()

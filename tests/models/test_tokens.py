@@ -1,7 +1,7 @@
 """Counting tokens, and whose vocabulary is o200k."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.models.tokens import O200k
@@ -29,6 +29,7 @@ def test_other_families_are_estimated(model: str) -> None:
     assert O200k().factor(model) == 1.3
 
 
+@settings(deadline=None)  # the first example loads the vocabulary
 @given(st.text(st.characters(), max_size=300), st.text(st.characters(), max_size=300))
 def test_any_text_has_a_count(one: str, other: str) -> None:
     """Texts joined never count more than their bytes, and the empty text counts nothing."""

@@ -75,10 +75,10 @@ async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> Non
     assert await store.get(HERE, ANSWER.id) == ANSWER
 
 
-@pytest.mark.parametrize("key", ["", "a\0", "\ud800", new_id()])
-async def test_an_id_that_is_none_is_not_there(pool: Pool, key: str) -> None:
+async def test_an_id_that_is_none_is_not_there(pool: Pool) -> None:
     """Whatever stands in the path."""
-    assert await AnswerStore(pool).get(HERE, key) is None
+    for key in ("", "a\0", "\ud800", new_id()):
+        assert await AnswerStore(pool).get(HERE, key) is None
 
 
 async def test_again_replaces(pool: Pool) -> None:

@@ -10,8 +10,10 @@ from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.ports import Job
 from app.stores.jobs import JobStore
+from app.stores.lease import here
 from app.stores.part import enqueue
 from app.stores.transaction import transaction
+from tests.stores.test_lease import dead_pid
 
 HERE = Part("acme", "alice", "s1")
 LONG = 60.0
@@ -140,13 +142,26 @@ async def test_finished_is_gone(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM ibid.job") == 0
 
 
-async def test_expire_frees_what_a_dead_service_held(pool: Pool) -> None:
-    """A start that is alone need not wait for leases; the deaths are counted all the same."""
+async def test_expire_frees_what_the_dead_of_this_machine_held(pool: Pool) -> None:
+    """A start after a crash need not wait for leases; the deaths are counted all the same."""
     await add(pool, "a")
     await claimed(JobStore(pool))
+    await pool.execute("UPDATE ibid.job SET worker = $1", f"{here()}{dead_pid()}:0")
     store = JobStore(pool)
     await store.expire()
     assert (await claimed(store)).lost == 1
+
+
+@pytest.mark.parametrize("worker", [None, "elsewhere:1:1:0"], ids=["living", "another machine"])
+async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
+    """Replicas, and other workers of this machine, keep what they hold."""
+    await add(pool, "a")
+    await claimed(JobStore(pool))
+    if worker:
+        await pool.execute("UPDATE ibid.job SET worker = $1", worker)
+    store = JobStore(pool)
+    await store.expire()
+    assert await store.claim(lease_seconds=LONG) is None
 
 
 async def test_entered_it_hears_of_new_jobs(pool: Pool) -> None:

@@ -45,11 +45,11 @@ async def test_the_key_itself_is_not_kept(keys: KeyStore, pool: Pool) -> None:
     assert (made.prefix, made.name) == (key[: len("ibid_acmesons_") + 4], "laptop")
 
 
-@pytest.mark.parametrize("key", ["", "nobody's", "x" * 100_000, "a\0b", "\ud800"])
-async def test_what_is_no_key_stands_for_nobody(keys: KeyStore, key: str) -> None:
+async def test_what_is_no_key_stands_for_nobody(keys: KeyStore) -> None:
     """Whatever stands in the header."""
     await keys.create("acme")
-    assert await keys.find(key) is None
+    for key in ("", "nobody's", "x" * 100_000, "a\0b", "\ud800"):
+        assert await keys.find(key) is None
 
 
 async def test_without_live_keys_the_service_is_open(keys: KeyStore) -> None:

@@ -1,0 +1,170 @@
+"""The SSE grammar of an answer (CONTRACT §1), byte by byte."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.types import Message
+
+from app.api.events import EventStream
+from app.domain.errors import ModelTimeout
+from tests.fakes.logged import Lines
+from tests.fakes.server import Event, events
+from tests.fakes.services import FakeReply
+
+ASK = {"message": "hi", "session_id": "s"}
+SECRET = "the patient's name is Ada"
+
+
+async def raw(reply: FakeReply, *, every: float = 15) -> str:
+    """The whole stream of a reply."""
+    sent: list[bytes] = []
+    forever = asyncio.Event()
+
+    async def receive() -> Message:
+        await forever.wait()
+        return {}
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    await EventStream(reply, "request-1", every=every)({"type": "http"}, receive, send)
+    return b"".join(sent).decode()
+
+
+async def told(reply: FakeReply) -> list[Event]:
+    """Its events."""
+    return events(await raw(reply))
+
+
+async def test_each_event_has_a_running_id() -> None:
+    """`<answer_id>:<n>`, from 1."""
+    found = await told(FakeReply(answer_id="A"))
+
+    assert [event.id for event in found] == ["A:1", "A:2", "A:3", "A:4", "A:5"]
+
+
+async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
+    """Sources are shown while the model still thinks."""
+    reply = FakeReply(pause=30)
+    got = asyncio.Event()
+
+    async def send(message: Message) -> None:
+        if b"event: meta" in message.get("body", b""):
+            got.set()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    task = asyncio.create_task(EventStream(reply, "r")({"type": "http"}, receive, send))
+    async with asyncio.timeout(1):
+        await got.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert reply.said == 0
+
+
+async def test_the_head_keeps_proxies_from_buffering(app: FastAPI, client: httpx.AsyncClient) -> None:
+    """CONTRACT §1."""
+    headers = (await client.post("/api/chat", json=ASK)).headers
+
+    assert headers["content-type"] == "text/event-stream"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-length" not in headers
+
+
+async def test_silence_is_filled_with_comments() -> None:
+    """Which clients pass over."""
+    text = await raw(FakeReply(tokens=["late"], pause=0.1), every=0.02)
+
+    assert text.count(": ping\n\n") >= 2
+    assert [event.name for event in events(text)] == ["meta", "token", "citations", "done"]
+
+
+@given(st.text(max_size=80))
+async def test_any_text_arrives_as_it_was_said(text: str) -> None:
+    """Line breaks, quotes, ends of lines of other alphabets: none ends an event."""
+    found = await told(FakeReply(tokens=[text]))
+
+    assert found[1].data == {"text": text}
+
+
+@pytest.mark.parametrize("half", ["\ud83d", "a\udc00b"], ids=["high", "low"])
+async def test_half_a_character_does_not_break_the_stream(half: str) -> None:
+    """Some servers cut emoji between two deltas; each half is JSON's own escape of it."""
+    text = await raw(FakeReply(tokens=[half]))
+
+    assert json.loads(text.split("data: ")[2].split("\n")[0]) == {"text": half}
+
+
+async def test_a_problem_ends_the_stream() -> None:
+    """As the document it would have been; its instance is the request."""
+    found = await told(FakeReply(error=ModelTimeout("60 s of silence")))
+
+    assert [event.name for event in found] == ["meta", "token", "token", "error"]
+    assert found[-1].data == {
+        "type": "urn:ibid:problem:model-timeout",
+        "title": "The model did not answer in time",
+        "status": 504,
+        "detail": "60 s of silence",
+        "instance": "request-1",
+    }
+
+
+async def test_any_other_fault_ends_it_as_an_internal_problem(lines: Lines) -> None:
+    """The stream's last resort: told to the client without its text, and to the log with its place."""
+    found = await told(FakeReply(error=RuntimeError(SECRET)))
+
+    assert (found[-1].name, found[-1].data["type"]) == ("error", "urn:ibid:problem:internal")
+    assert SECRET not in json.dumps(found[-1].data)
+    (line,) = lines.of("answer failed")
+    assert (line["error"], line["answer_id"]) == ("RuntimeError", "answer-1")
+    assert SECRET not in lines.getvalue()
+
+
+async def test_what_no_json_can_hold_is_an_internal_problem() -> None:
+    """NaN would stop every browser at that event."""
+    reply = FakeReply()
+    reply.tokens = [float("nan")]  # type: ignore[list-item] # a fault of ours, acted out
+
+    assert (await told(reply))[-1].name == "error"
+
+
+async def test_the_texts_of_an_answer_are_not_logged(client: httpx.AsyncClient, lines: Lines) -> None:
+    """Neither the question nor what was said."""
+    await client.post("/api/chat", json=ASK | {"message": SECRET})
+
+    assert lines.of("request")
+    assert SECRET not in lines.getvalue()
+    assert "Revenue" not in lines.getvalue()
+
+
+async def test_an_answer_left_in_the_middle_is_ended(client: httpx.AsyncClient) -> None:
+    """A slow client's answer waits inside a send; its generator is closed, not forgotten."""
+    reply, blocked, leave = FakeReply(endless=True), asyncio.Event(), asyncio.Event()
+
+    async def send(message: Message) -> None:
+        if b"event: token" in message.get("body", b""):
+            blocked.set()
+            await asyncio.Event().wait()
+
+    async def receive() -> Message:
+        await leave.wait()
+        return {"type": "http.disconnect"}
+
+    task = asyncio.create_task(EventStream(reply, "r")({"type": "http"}, receive, send))
+    await blocked.wait()
+    leave.set()
+    async with asyncio.timeout(1):
+        await task
+
+    assert reply.said == 1
+    assert reply.ended

@@ -1,0 +1,95 @@
+"""The page, its files and the reference: ours alone, and closed to everything else."""
+
+import re
+
+import httpx
+import pytest
+
+from app.api.pages import FOLDER
+from tests.fakes.checks import told
+
+
+async def test_the_page_is_served(client: httpx.AsyncClient) -> None:
+    """At `/`, as HTML."""
+    response = await client.get("/")
+
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<title>Ibid" in response.text
+
+
+async def test_everything_the_page_asks_for_is_served(client: httpx.AsyncClient) -> None:
+    """From here, and with its own type."""
+    page = (await client.get("/")).text
+    found = set(re.findall(r'(?:src|href)="(/web/[^"]+)"', page))
+
+    assert {path.rpartition(".")[2] for path in found} >= {"js", "css"}
+    kinds = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+    for path in found:
+        response = await client.get(path)
+        assert response.status_code == 200, path
+        assert response.headers["content-type"].startswith(kinds[path.rpartition(".")[2]])
+        assert response.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_the_page_may_run_nothing_but_its_own_script(client: httpx.AsyncClient) -> None:
+    """Whatever an answer contains; and nobody may frame it."""
+    policy = (await client.get("/")).headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+async def test_the_page_keeps_to_its_own_policy(client: httpx.AsyncClient) -> None:
+    """No inline script, style or handler, and nothing from elsewhere: the browser would refuse it."""
+    page = (await client.get("/")).text
+
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+    assert "<style" not in page
+    assert not re.search(r"\s(on\w+|style)=", page)
+    assert not re.search(r'(?:src|href)="(https?:)?//', page)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.html",
+        "..%2Fconfig.py",
+        "%2e%2e/config.py",
+        "__init__.py",
+        "app.py",
+        "nothing.js",
+        ".js",
+        "a/b.js",
+    ],
+)
+async def test_nothing_but_its_files_is_served(client: httpx.AsyncClient, name: str) -> None:
+    """No path leads out of the folder."""
+    told(await client.get(f"/web/{name}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("path", ["/", "/web/app.js", "/docs"])
+async def test_pages_can_be_asked_for_their_head(client: httpx.AsyncClient, path: str) -> None:
+    """As `curl -I` does."""
+    response = await client.head(path)
+
+    assert response.status_code == 200
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_the_reference_needs_no_script_and_no_network(client: httpx.AsyncClient) -> None:
+    """It is one page of HTML whose only style is allowed by its hash."""
+    response = await client.get("/docs")
+
+    assert response.status_code == 200
+    assert "<script" not in response.text
+    assert not re.search(r'(?:src|href)="(https?:)?//', response.text)
+    policy = response.headers["content-security-policy"]
+    assert re.search(r"style-src 'sha256-[A-Za-z0-9+/]{43}='", policy)
+
+
+def test_the_folder_is_part_of_the_package() -> None:
+    """An installed Ibid has its page."""
+    assert (FOLDER / "index.html").is_file()

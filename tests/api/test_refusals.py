@@ -1,0 +1,35 @@
+"""Every problem of the tree is either declared by a route or known not to be one."""
+
+from fastapi import FastAPI
+
+from app.domain import errors
+from app.domain.errors import kinds
+
+ELSEWHERE: dict[type[errors.IbidError], str] = {
+    errors.StartError: "the service does not run",
+    errors.RetrievalError: "never a status: it ends in `degraded`",
+    errors.WrongMethod: "of paths, not of operations",
+}
+
+
+def declared(app: FastAPI) -> set[str]:
+    """The slugs that the document shows."""
+    found: set[str] = set()
+    for entry in app.openapi()["paths"].values():
+        for operation in entry.values():
+            for response in operation["responses"].values():
+                problems = response.get("content", {}).get("application/problem+json", {})
+                found |= set(problems.get("examples", {}))
+    return found
+
+
+def test_no_problem_is_forgotten_in_the_document(app: FastAPI) -> None:
+    """A new error must be declared where it can happen."""
+    missing = {kind.slug for kind in kinds()} - {kind.slug for kind in ELSEWHERE} - declared(app)
+
+    assert missing == set()
+
+
+def test_nothing_is_declared_that_does_not_exist(app: FastAPI) -> None:
+    """Slugs come from the tree alone."""
+    assert declared(app) <= {kind.slug for kind in kinds()}

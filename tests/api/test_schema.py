@@ -1,0 +1,151 @@
+"""The OpenAPI document: true, complete, and with an example of everything."""
+
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from app.api import bodies, replies
+from app.config import Rag, Settings
+from app.main import create_app
+
+Operation = dict[str, Any]
+
+
+@pytest.fixture
+def spec(app: FastAPI) -> dict[str, Any]:
+    """The document."""
+    return app.openapi()
+
+
+def operations(spec: dict[str, Any]) -> list[Operation]:
+    """All of them."""
+    return [operation for entry in spec["paths"].values() for operation in entry.values()]
+
+
+def contents(spec: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(media type, content) of every body and response."""
+    found = []
+    for operation in operations(spec):
+        for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+            found += list(part.get("content", {}).items())
+    return found
+
+
+def examples(content: dict[str, Any]) -> list[object]:
+    """The values."""
+    single = [content["example"]] if "example" in content else []
+    return single + [example["value"] for example in content.get("examples", {}).values()]
+
+
+async def test_it_is_served(client: httpx.AsyncClient, spec: dict[str, Any]) -> None:
+    """For tools."""
+    response = await client.get("/openapi.json")
+
+    assert response.json() == spec
+    assert spec["openapi"].startswith("3.1")
+
+
+def test_every_body_and_reply_has_an_example(spec: dict[str, Any]) -> None:
+    """But for the bytes of a PDF."""
+    for media, content in contents(spec):
+        assert media == "application/pdf" or examples(content), media
+
+
+def model_of(content: dict[str, Any]) -> type[BaseModel]:
+    """The model behind a reference."""
+    name = content["schema"]["$ref"].rpartition("/")[2]
+    found: type[BaseModel] = getattr(bodies, name, None) or getattr(replies, name)
+    return found
+
+
+def test_every_json_example_fits_its_schema(spec: dict[str, Any]) -> None:
+    """An example that is wrong teaches the wrong thing."""
+    found = [
+        model_of(content).model_validate(value)
+        for media, content in contents(spec)
+        if media == "application/json"
+        for value in examples(content)
+    ]
+
+    assert len(found) >= 10
+
+
+def test_every_problem_example_has_what_a_problem_must(spec: dict[str, Any]) -> None:
+    """And nothing that the schema does not know."""
+    schema = spec["components"]["schemas"]["Problem"]
+    found = [
+        value
+        for media, content in contents(spec)
+        if media == "application/problem+json"
+        for value in examples(content)
+    ]
+
+    assert len(found) > 20
+    for value in found:
+        assert isinstance(value, dict)
+        assert set(schema["required"]) <= set(value) <= set(schema["properties"])
+
+
+def test_every_response_tells_of_the_request_id(spec: dict[str, Any]) -> None:
+    """And a 503 of Retry-After."""
+    for operation in operations(spec):
+        for status, response in operation["responses"].items():
+            assert "X-Request-ID" in response["headers"], (operation["operationId"], status)
+            assert ("Retry-After" in response["headers"]) == (status == "503")
+
+
+def test_every_fault_is_told_as_a_problem(spec: dict[str, Any]) -> None:
+    """All but `/readyz`, whose 503 is its own report."""
+    for operation in operations(spec):
+        for status, response in operation["responses"].items():
+            if int(status) >= 400 and (operation["operationId"], status) != ("ready", "503"):
+                assert list(response["content"]) == ["application/problem+json"]
+
+
+def test_the_frameworks_own_error_schemas_are_gone(spec: dict[str, Any]) -> None:
+    """Nothing answers them, and nothing refers to them."""
+    assert "ValidationError" not in str(spec)
+
+
+def test_the_key_is_optional_where_it_is_read(spec: dict[str, Any]) -> None:
+    """The open service needs none; health and pages never do."""
+    for operation in operations(spec):
+        if "api" in str(operation.get("tags")) or operation["tags"] != ["health"]:
+            assert operation["security"] == [{"key": []}, {}]
+        else:
+            assert "security" not in operation
+    assert spec["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
+def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
+    """Unique, and what a generated client's method would be called."""
+    ids = [operation["operationId"] for operation in operations(spec)]
+
+    assert sorted(ids) == [
+        "alive",
+        "chat",
+        "deleteDocument",
+        "getChunk",
+        "getDocument",
+        "getFile",
+        "listDocuments",
+        "ready",
+        "uploadDocument",
+    ]
+
+
+@pytest.mark.parametrize("most", [3, 40])
+def test_the_bound_of_top_k_is_the_setting(most: int) -> None:
+    """Else a client generated from it would be refused."""
+    spec = create_app(Settings(_env_file=None, rag=Rag(top_k_max=most))).openapi()
+
+    options = spec["components"]["schemas"]["ChatBody"]["properties"]["top_k"]["anyOf"]
+    assert options[0]["maximum"] == most
+
+
+def test_the_document_is_made_once(app: FastAPI) -> None:
+    """It takes a while."""
+    assert app.openapi() is app.openapi()

@@ -1,0 +1,88 @@
+"""JSON on the wire."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+from starlette.types import Message
+
+from app.api.wire import Json, JsonRequest, encoded, is_json
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+def requested(body: bytes) -> JsonRequest:
+    """A request with this body."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return JsonRequest({"type": "http", "method": "POST", "headers": []}, receive)
+
+
+@given(VALUES)
+def test_what_is_sent_reads_back_the_same(value: object) -> None:
+    """And is one line of UTF-8."""
+    sent = encoded(value)
+
+    assert json.loads(sent) == value
+    assert b"\n" not in sent
+
+
+@given(VALUES)
+async def test_what_is_received_is_what_was_meant(value: object) -> None:
+    """However the sender escaped it."""
+    for ascii_only in (True, False):
+        assert await requested(json.dumps(value, ensure_ascii=ascii_only).encode()).json() == value
+
+
+def test_text_is_sent_as_itself() -> None:
+    """Not as escapes: shorter, and readable in a terminal."""
+    assert encoded({"text": "Größe 😀"}) == '{"text":"Größe 😀"}'.encode()
+
+
+@pytest.mark.parametrize("text", ["\ud83d", "x\udc00"])
+def test_half_a_surrogate_pair_is_sent_as_its_escape(text: str) -> None:
+    """UTF-8 has no form for it."""
+    assert json.loads(encoded({"text": text})) == {"text": text}
+    assert bytes(Json({"text": text}).body).isascii()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_json_does_not_have_is_not_sent(value: float) -> None:
+    """Python would write NaN, which no browser reads."""
+    with pytest.raises(ValueError, match="Out of range"):
+        encoded(value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+async def test_other_encodings_are_refused(encoding: str) -> None:
+    """CONTRACT's opening: UTF-8."""
+    with pytest.raises(HTTPException) as caught:
+        await requested('{"text": "é"}'.encode(encoding)).json()
+
+    assert caught.value.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("content_type", "fits"),
+    [
+        ("application/json", True),
+        ("application/json;charset=utf-8", True),
+        (" Application/JSON ", True),
+        ("application/jsonp", False),
+        ("application/problem+json", False),
+        ("text/json", False),
+        ("text/plain; application/json", False),
+        ("", False),
+    ],
+)
+def test_json_is_known_by_its_media_type(content_type: str, fits: bool) -> None:
+    """A form posted by a foreign page has one of three other types, and needs no leave of the browser."""
+    assert is_json(content_type) is fits

@@ -1,0 +1,55 @@
+"""The ledger: told once, and its figures add up."""
+
+from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+
+
+def entry(key: str, verdict: Verdict, source: str = "documents") -> Entry:
+    """A candidate with this verdict."""
+    return Entry(source, key, f"{key}.pdf#1", 0.5, 0.5, verdict)
+
+
+FULL = Trace(
+    Reason.OK,
+    entries=(
+        entry("a", Verdict.PACKED),
+        entry("b", Verdict.DUPLICATE),
+        entry("c", Verdict.PACKED),
+        entry("d", Verdict.OVER_BUDGET),
+        entry("e", Verdict.OVER_BUDGET),
+        entry("m", Verdict.PACKED, "memories"),
+    ),
+    degraded=(Degraded("code", "timeout"),),
+)
+
+
+def test_the_packed_are_those_that_the_model_saw() -> None:
+    """In the ledger's order."""
+    assert [item.id for item in FULL.packed] == ["a", "c", "m"]
+
+
+def test_context_was_used_only_if_all_went_well() -> None:
+    """In every case but `ok` the model answers without context."""
+    assert [reason for reason in Reason if Trace(reason).used] == [Reason.OK]
+
+
+def test_the_notes_tell_what_was_taken_left_and_lost() -> None:
+    """Counts by source, counts by verdict, and who did not answer."""
+    assert FULL.notes() == [
+        "Retrieved 2 passages from documents",
+        "Retrieved 1 passages from memories",
+        "Left out 1 candidates: duplicate",
+        "Left out 2 candidates: over_budget",
+        "code did not answer: timeout",
+    ]
+
+
+def test_the_notes_tell_why_there_is_no_context() -> None:
+    """Nothing packed: the reason stands first."""
+    assert Trace(Reason.EMPTY).notes() == ["No context: empty"]
+
+
+def test_reasons_stand_in_their_precedence() -> None:
+    """As CONTRACT §1 lists them."""
+    assert [str(reason) for reason in Reason] == [
+        "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok",
+    ]  # fmt: skip

@@ -1,0 +1,96 @@
+"""Text to terms: what finds what."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.index.analysis import forms, terms, words
+
+
+def meets(query: str, passage: str) -> bool:
+    """Whether every term of the query is one of the passage."""
+    return set(terms(query)) <= set(terms(passage))
+
+
+@pytest.mark.parametrize(
+    ("query", "passage"),
+    [
+        pytest.param("RIVERS", "a river", id="case and plural"),
+        pytest.param("café", "the cafe", id="accents"),
+        pytest.param("cafe", "the cafe\u0301", id="decomposed accents"),
+        pytest.param("10K", "Form 10-K", id="hyphen left out"),
+        pytest.param("10 2021", "10-K/2021", id="parts of a compound"),
+        pytest.param("email", "an e-mail", id="written together"),
+        pytest.param("AT&T", "at&t inc.", id="ampersand"),
+        pytest.param("US", "the U.S. market", id="dotted letters"),
+        pytest.param("user name", "getUserName()", id="camel case"),
+        pytest.param("http", "HTTPServer", id="acronym in camel case"),
+        pytest.param("snake case", "snake_case", id="snake case"),
+        pytest.param("2022", "FY2022", id="letters before digits"),
+        pytest.param("1998", "$1,998 million", id="thousands"),
+        pytest.param("3.5", "about 3.5 %", id="decimals"),
+        pytest.param("2023-08-30", "on 2023-08-30", id="dates"),
+        pytest.param("Pepsi", "Pepsi's", id="possessive"),
+        pytest.param("eau", "l'eau", id="elision"),
+        pytest.param("ﬁling", "filing", id="ligature"),
+        pytest.param("книга", "книги", id="Russian"),
+        pytest.param("كتاب", "الكتاب", id="Arabic article"),
+        pytest.param("经济", "中国经济增长", id="Chinese"),
+        pytest.param("東京", "東京都の天気", id="Japanese"),
+        pytest.param("प्रधानमंत्री", "प्रधानमंत्री ने कहा", id="Hindi with its vowel signs"),
+        pytest.param("手机", "iPhone手机", id="mixed scripts"),
+    ],
+)
+def test_a_query_meets_what_is_written_otherwise(query: str, passage: str) -> None:
+    """Ways of writing a word that a reader takes for the same have terms in common."""
+    assert meets(query, passage)
+
+
+@pytest.mark.parametrize(
+    ("query", "passage"),
+    [
+        pytest.param("35", "3.5", id="a decimal is not its digits"),
+        pytest.param("1998", "1,99 8", id="a comma that is not a thousands mark"),
+        pytest.param("cat", "concatenate", id="inside a word"),
+        pytest.param("经济", "经 济", id="characters that do not touch"),
+    ],
+)
+def test_a_query_does_not_meet_another_word(query: str, passage: str) -> None:
+    """What only looks alike stays apart."""
+    assert not meets(query, passage)
+
+
+def test_common_words_are_kept() -> None:
+    """There is no list of stop words: rarity is judged in the caller's reach."""
+    assert len(terms("to be or not to be")) == 6
+
+
+def test_a_compound_counts_once_a_term() -> None:
+    """Whole and parts are different terms of one word; none of them twice."""
+    found = terms("e-mail")
+    assert len(found) == len(set(found)) == 2
+
+
+@pytest.mark.parametrize("text", ["", " \n", "_", "- . '", "!?…", "\u200d"])
+def test_marks_alone_are_no_words(text: str) -> None:
+    """Punctuation gives no empty term."""
+    assert all(form for word in words(text) for form in forms(word))
+
+
+def test_data_is_cut() -> None:
+    """A megabyte without a space costs no more than a word."""
+    assert terms("x" * 1_000_000) == terms("x" * 64)
+
+
+@given(st.text())
+def test_any_text_can_be_analysed(text: str) -> None:
+    """Total, and the same each time; terms fit 64 bits."""
+    found = terms(text)
+    assert found == terms(text)
+    assert all(0 <= term < 1 << 64 for term in found)
+
+
+@given(st.text(), st.text())
+def test_lines_are_analysed_apart(first: str, second: str) -> None:
+    """No word reaches over a line break: a text's terms are those of its lines."""
+    assert terms(f"{first}\n\n{second}") == terms(first) + terms(second)

@@ -1,0 +1,52 @@
+"""Headings over several lines, and emphasis that is no heading."""
+
+from app.intake.emphasis import body_size, gathered
+from tests.fakes.lines import BODY, BOLD, TITLE, line
+
+
+def test_the_size_of_the_text_is_that_of_most_characters() -> None:
+    """Not of most lines: headings are many and short."""
+    lines = [*[line("Head", style=TITLE)] * 3, line("A line of the text itself.")]
+    assert body_size(lines) == BODY.size
+    assert body_size([]) == 0
+
+
+def test_a_heading_over_two_lines_is_one() -> None:
+    """A full line of emphasis goes on in the next."""
+    lines = [
+        line("A very long heading that fills its line and", style=BOLD),
+        line("Goes On", row=1, style=BOLD, right=120),
+        line("Text.", row=2),
+    ]
+    first, second = gathered(lines)
+    assert first.text == "A very long heading that fills its line and Goes On"
+    assert (first.top, first.bottom) == (lines[0].top, lines[1].bottom)
+    assert second.text == "Text."
+
+
+def test_centred_lines_are_one_heading() -> None:
+    """As on title pages."""
+    above = line("UNITED STATES", style=BOLD, left=250, right=360)
+    assert len(gathered([above, line("AND THE REST", row=1, style=BOLD, left=200, right=410)])) == 1
+
+
+def test_headings_below_each_other_stay_apart() -> None:
+    """Short lines that begin alike do not go on in each other."""
+    assert (
+        len(
+            gathered([line("Part One", style=BOLD, right=120), line("Chapter", row=1, style=BOLD, right=120)])
+        )
+        == 2
+    )
+
+
+def test_rows_in_bold_stay_rows() -> None:
+    """Totals of a table are not joined to a heading."""
+    assert len(gathered([line("Total 1 2", style=BOLD), line("Sum 3 4", row=1, style=BOLD)])) == 2
+
+
+def test_a_paragraph_in_bold_is_text() -> None:
+    """A longer run of emphasis heads nothing, and none of it is lost."""
+    lines = gathered([line(f"line {n} of a notice in bold", row=n, style=BOLD) for n in range(5)])
+    assert len(lines) == 5
+    assert not any(found.style.bold for found in lines)

@@ -1,0 +1,95 @@
+"""Rows, labels and tables, told from prose by shape."""
+
+import pytest
+
+from app.intake.table import beside_labels, is_entry, is_label, is_row, tables
+from tests.fakes.lines import line, page_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Net revenue $ 3,991 $ 5,506 $ 5,299",
+        "Goodwill impairment — 233 —",
+        "2022 2021 2020",
+        "(408) 578 (1,176)",
+        "Umsatz 1.234,5 987,6",
+        "صافي الدخل 1,234 2,345",
+        "Margin 12.5% n/a 3%",
+    ],
+)
+def test_rows_of_figures_are_rows(text: str) -> None:
+    """In any language, with signs, dashes and brackets."""
+    assert is_row(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We refer to 2015, 2014 and 2013 as fiscal years unless we say otherwise.",
+        "— — —",
+        "Total assets",
+        "On March 3, 2021 the board met.",
+        "",
+    ],
+)
+def test_prose_about_figures_is_no_row(text: str) -> None:
+    """Figures among many words are told about, not listed."""
+    assert not is_row(text)
+
+
+def test_an_entry_ends_with_its_figure() -> None:
+    """A label and one figure, as in a table of contents; a bare number is none."""
+    assert is_entry("Item 1. Business 5")
+    assert not is_entry("17")
+    assert not is_entry("He was born in 1970 and lived a long and happy life there until 2020")
+
+
+def test_a_label_is_short_and_ends_no_sentence() -> None:
+    """What may stand between rows."""
+    assert is_label("Cash flows from operating activities:")
+    assert not is_label("The table ends here.")
+
+
+def found(texts: list[str]) -> list[list[str]]:
+    """The tables of a page, as their lines."""
+    lines = page_of(texts)
+    return [[line.text for line in lines[start:end]] for start, end in tables(lines)]
+
+
+def test_a_table_has_its_column_heads_and_wrapped_labels() -> None:
+    """Short lines above the first row and between rows belong to it; sentences around it do not."""
+    table = ["Year ended", "2022 2021", "Sales 10 20", "Cost of goods", "sold 1 2", "Profit 9 18"]
+    assert found(["A sentence before it.", *table, "A sentence after it."]) == [table]
+
+
+def test_a_sentence_ends_a_table() -> None:
+    """Two tables with prose between them are two."""
+    first, second = ["a 1 2", "b 3 4"], ["c 5 6", "d 7 8"]
+    assert found([*first, "And now something else.", *second]) == [first, second]
+
+
+def test_the_tail_of_a_sentence_is_no_column_head() -> None:
+    """A short last line of a paragraph stays with it."""
+    prose = "This long line of ordinary prose goes on and on and so introduces the table that is"
+    assert found([prose, "shown here:", "a 1 2", "b 3 4"]) == [["a 1 2", "b 3 4"]]
+
+
+def test_one_row_is_no_table() -> None:
+    """Neither is a pair of entries."""
+    assert found(["Text.", "a 1 2", "Text."]) == []
+    assert found(["Text.", "In the year 2020", "in the year 2021", "Text."]) == []
+
+
+def test_a_table_of_contents_is_a_table() -> None:
+    """So that its entries stay lines and are not taken for headings."""
+    entries = ["Item 1. Business 5", "Item 2. Properties 17", "Item 3. Legal Proceedings 18"]
+    assert found(entries) == [entries]
+
+
+def test_heads_over_the_figures_alone_are_no_caption() -> None:
+    """A caption is centred on the table or begins where its labels do."""
+    rows = [line("a 1 2", row=1, left=70, right=540)]
+    assert beside_labels(line("2022 2021", left=400, right=540), rows)
+    assert not beside_labels(line("Balance Sheet", left=250, right=360), rows)
+    assert not beside_labels(line("Balance Sheet", left=70, right=160), rows)

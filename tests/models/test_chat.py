@@ -1,0 +1,199 @@
+"""Chat behind the OpenAI protocol, against a real socket."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.config import Chat, OpenAI, Rag, Settings
+from app.domain.answer import Finish, Usage
+from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
+from app.domain.ports import Delta
+from app.domain.prompt import Prompt
+from app.models.chat import chat_name, chat_server, open_chat
+from app.models.openai import Server
+from tests.fakes.model import Fault, model_server
+from tests.models.talk import PROMPT, REPLY, chat_with, said
+
+
+async def test_an_answer_streams_whole() -> None:
+    """The deltas joined are the reply to the letter; the last one tells how it ended and what it used."""
+    async with model_server(REPLY) as fake, chat_with(fake) as model:
+        *deltas, last = await said(model)
+    assert "".join(delta.text for delta in deltas) == REPLY
+    assert len(deltas) > 3
+    assert last == Delta(finish=Finish.STOP, usage=Usage(5, 8))
+
+
+async def test_the_prompt_travels_as_roles() -> None:
+    """The server sees the prompt's messages in their order, the model's name and the limit of length."""
+    async with model_server() as fake, chat_with(fake, answer_tokens=77) as model:
+        await said(model, model="asked-for")
+    body = fake.requests[0].body
+    assert [(one["role"], one["content"]) for one in body["messages"]] == [
+        ("system", "Be brief."),
+        ("user", "Before"),
+        ("assistant", "Yes"),
+        ("user", "Hello?"),
+    ]
+    assert (body["model"], body["stream"], body["max_tokens"]) == ("asked-for", True, 77)
+
+
+async def test_lone_surrogates_travel_as_question_marks() -> None:
+    """Text that JSON cannot carry does not fail the request."""
+    async with model_server() as fake, chat_with(fake) as model:
+        await said(model, Prompt("s", "a\ud800b"))
+    assert fake.requests[0].body["messages"][-1]["content"] == "a?b"
+
+
+@pytest.mark.parametrize(
+    ("refused", "sent"),
+    [
+        ({"max_tokens"}, {"max_completion_tokens": 4096, "stream_options": {"include_usage": True}}),
+        ({"stream_options"}, {"max_tokens": 4096}),
+        ({"max_tokens", "max_completion_tokens", "stream_options"}, {}),
+    ],
+    ids=["max_tokens", "stream_options", "all"],
+)
+async def test_a_field_the_server_refuses_is_left_out(refused: set[str], sent: dict[str, object]) -> None:
+    """A server that refuses an optional field by name is asked without it, from then on at once."""
+    async with model_server(fault=Fault(rejects=frozenset(refused))) as fake, chat_with(fake) as model:
+        await said(model)
+        before = len(fake.requests)
+        assert (await said(model))[-1].finish is Finish.STOP
+    optional = {"max_tokens", "max_completion_tokens", "stream_options"}
+    last = fake.requests[-1].body
+    assert {name: last[name] for name in optional & last.keys()} == sent
+    assert len(fake.requests) == before + 1
+
+
+async def test_the_vendor_is_sent_the_newer_limit() -> None:
+    """OpenAI's reasoning models refuse `max_tokens`."""
+    settings = Settings(openai=OpenAI.model_validate({"api_key": "k"}))
+    at = chat_server(settings)
+    assert at
+    async with open_chat(settings, at) as model:
+        assert model.options()["max_completion_tokens"] == 4096
+        assert "max_tokens" not in model.options()
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [(400, ModelError), (401, ModelRefused), (404, ModelRefused), (429, ModelBusy), (500, ModelError)],
+)
+async def test_a_status_is_told_before_the_stream(status: int, problem: type[ModelError]) -> None:
+    """A fault at the head is raised on entering, so that it can still be a status; it is not retried."""
+    fault = Fault(status=status, retry_after="7", message="your prompt was Hello?")
+    async with model_server(fault=fault) as fake, chat_with(fake) as model:
+        with pytest.raises(problem) as told:
+            await said(model)
+    assert (type(told.value), "Hello" in told.value.detail) == (problem, False)
+    assert told.value.retry_after == (7 if status == 429 else None)
+    assert len(fake.requests) == 1
+
+
+async def test_nobody_there_is_an_error() -> None:
+    """A refused connection is the model's failure, told without waiting."""
+    settings = Settings()
+    async with open_chat(settings, Server("http://127.0.0.1:1/v1", "k")) as model:
+        with pytest.raises(ModelError, match="cannot be reached"):
+            await said(model)
+
+
+async def test_garbage_is_an_error_at_the_head() -> None:
+    """A 200 that is a web page is not taken for an answer."""
+    async with model_server(fault=Fault(garbage=True)) as fake, chat_with(fake) as model:
+        with pytest.raises(ModelError, match="stream of events"):
+            await said(model)
+
+
+async def test_a_slow_head_is_a_timeout() -> None:
+    """No response head within CHAT_TIMEOUT_SECONDS is 504."""
+    fault = Fault(head_delay=30)
+    async with model_server(fault=fault) as fake, chat_with(fake, timeout_seconds=0.1) as model:
+        with pytest.raises(ModelTimeout):
+            await said(model)
+
+
+async def test_opening_is_the_head() -> None:
+    """The context is entered when the head has arrived, before any word."""
+    async with (
+        model_server(REPLY, fault=Fault(stall_after=0)) as fake,
+        chat_with(fake) as model,
+        asyncio.timeout(5),
+        model.open(PROMPT) as stream,
+    ):
+        assert stream.model == "Jinx-gpt-oss-20b"
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["left", "cancelled"])
+async def test_leaving_closes_the_connection_at_once(cancelled: bool) -> None:
+    """The server sees its client gone within 500 ms, whether the reader left or was cancelled."""
+    loop = asyncio.get_running_loop()
+    async with model_server(REPLY, fault=Fault(pace=0.05)) as fake, chat_with(fake) as model:
+        heard = asyncio.Event()
+
+        async def read_some() -> None:
+            async with model.open(PROMPT) as stream:
+                async for _ in stream:
+                    heard.set()
+                    if not cancelled:
+                        return
+
+        reader = asyncio.create_task(read_some())
+        await heard.wait()
+        left = loop.time()
+        if cancelled:
+            reader.cancel()
+        await asyncio.wait([reader])
+        async with asyncio.timeout(5):
+            await fake.requests[0].closed.wait()
+        closed = fake.requests[0].closed_at
+        assert closed is not None
+        assert closed - left < 0.5
+
+
+async def test_leaving_before_the_head_closes_too() -> None:
+    """A caller cancelled while the head is awaited leaves no request behind."""
+    async with model_server(fault=Fault(head_delay=30)) as fake, chat_with(fake) as model:
+        asking = asyncio.create_task(said(model))
+        await fake.arrived.wait()
+        asking.cancel()
+        async with asyncio.timeout(0.5):
+            await fake.requests[0].closed.wait()
+
+
+async def test_a_connection_is_used_again() -> None:
+    """An answer read to its end gives its connection back."""
+    async with model_server() as fake, chat_with(fake) as model:
+        for _ in range(3):
+            await said(model)
+    assert (len(fake.requests), fake.connections) == (3, 1)
+
+
+async def test_many_answers_at_once_do_not_mix() -> None:
+    """Concurrent streams each get their own words."""
+
+    def echo(body: dict[str, Any]) -> str:
+        return f"echo {body['messages'][-1]['content']}"
+
+    async with model_server(echo) as fake, chat_with(fake) as model:
+        answers = await asyncio.gather(*(said(model, Prompt("s", f"m{n}")) for n in range(20)))
+    assert ["".join(delta.text for delta in deltas) for deltas in answers] == [
+        f"echo m{n}" for n in range(20)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (Settings(), "gpt-5.2"),
+        (Settings(rag=Rag(model="rag")), "rag"),
+        (Settings(chat=Chat(base_url="http://own/v1")), "Jinx-gpt-oss-20b"),
+        (Settings(chat=Chat(base_url="http://own/v1", model="mine")), "mine"),
+    ],
+    ids=["default", "RAG_MODEL", "CHAT_BASE_URL", "CHAT_MODEL"],
+)
+def test_the_models_name(settings: Settings, name: str) -> None:
+    """CHAT_MODEL; else the seed's model on a server of its own; else RAG_MODEL."""
+    assert chat_name(settings) == name

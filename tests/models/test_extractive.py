@@ -1,0 +1,146 @@
+"""The extractive answerer."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.answer import Finish
+from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding, Passage
+from app.domain.prompt import Prompt, Role, Turn
+from app.models import extractive
+from app.models.embedder import open_bundled
+from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive, asked
+
+MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
+BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
+
+
+def prompt(message: str, *texts: str, turns: tuple[Turn, ...] = ()) -> Prompt:
+    """A prompt with these passages packed."""
+    packed = [Passage("documents", str(n), text, 1, f"mill.pdf#{n}") for n, text in enumerate(texts, 1)]
+    return Prompt("system", message, tuple(packed), turns=turns)
+
+
+async def answer(to: Prompt, model: Extractive | None = None) -> str:
+    """The whole text, checked to arrive in order and to end well."""
+    async with (model or Extractive()).open(to) as stream:
+        deltas = [delta async for delta in stream]
+    assert deltas[-1].finish is Finish.STOP
+    assert all(delta.text and delta.finish is None for delta in deltas[:-1])
+    return "".join(delta.text for delta in deltas)
+
+
+class Slow:
+    """An embedder that takes too long, or fails."""
+
+    space = "slow@2"
+
+    def __init__(self, fault: RetrievalError | None = None) -> None:
+        self.fault = fault
+
+    async def query(self, text: str) -> Embedding:
+        """A vector at once."""
+        return np.array([1, 0], "<f4").tobytes()
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Not asked."""
+        raise NotImplementedError
+
+    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
+        """Never, or a fault."""
+        if self.fault:
+            raise self.fault
+        await asyncio.sleep(60)
+        raise NotImplementedError
+
+
+async def test_quotes_and_cites() -> None:
+    """The sentence that answers, between quotation marks, with its passage's label."""
+    said = await answer(prompt("When was the mill built?", BREAD, MILL))
+    assert said.startswith("“It was built in 1843 by Anna Keller.” [mill.pdf#2]")
+
+
+async def test_every_statement_is_a_cited_quote() -> None:
+    """Nothing is said about the documents but in their own words, each with its place."""
+    said = await answer(prompt("When was the mill built and when did it close?", MILL, BREAD))
+    for paragraph in said.split("\n\n"):
+        quote = re.fullmatch(r"“(.+)” \[mill\.pdf#(\d)\]", paragraph)
+        assert quote
+        assert quote[1] in (MILL, BREAD)[int(quote[2]) - 1]
+
+
+async def test_without_passages_it_says_what_to_do() -> None:
+    """No context: a plain sentence without a citation, and how to add documents or a model."""
+    said = await answer(prompt("hello"))
+    assert said == NOTHING
+    assert "[" not in said
+
+
+async def test_an_unanswered_question_is_said_to_be() -> None:
+    """Passages that match but do not answer are not passed off as an answer."""
+    assert (await answer(prompt("What is the boiling point of tungsten?", MILL))).startswith(CLOSEST)
+
+
+async def test_passages_without_a_sentence() -> None:
+    """Passages of marks alone hold nothing to quote."""
+    assert await answer(prompt("What?", "— — —", "…")) == NO_SENTENCE
+
+
+@pytest.mark.parametrize(
+    "embedder", [Slow(), Slow(RetrievalError("overloaded")), object()], ids=["slow", "overloaded", "remote"]
+)
+async def test_an_embedder_that_does_not_answer_costs_only_meaning(embedder: Slow) -> None:
+    """Within a moment the answer comes, ranked by words."""
+    async with asyncio.timeout(2):
+        said = await answer(prompt("When was the mill built?", MILL), Extractive(embedder))
+    assert "1843" in said
+
+
+async def test_the_bundled_embedder_joins_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With it, an answer in other words is found."""
+    monkeypatch.setattr(extractive, "SECONDS", 30.0)
+    texts = ("The mill has a cat.", "The mill's owner bought it from the parish for nine hundred crowns.")
+    async with open_bundled() as embedder:
+        model = Extractive(embedder)
+        alone = await answer(prompt("What did the mill cost?", *texts))
+        said = await answer(prompt("What did the mill cost?", *texts), model)
+    assert "crowns" in said
+    assert "crowns" not in alone.split("\n\n")[0]
+
+
+async def test_the_stream_comes_in_pieces() -> None:
+    """An answer is several deltas, so that it can be shown as it grows."""
+    async with Extractive().open(prompt("When was the mill built?", MILL)) as stream:
+        assert stream.model == "extractive"
+        assert len([delta async for delta in stream]) > 3
+
+
+async def test_quoted_text_cannot_forge_markup() -> None:
+    """A citation or code mark inside a quote is defused; the real citation stands behind it."""
+    said = await answer(prompt("When was it built?", "It was built in 1843 [other.pdf#9] `code 【x#1】."))
+    assert said == "“It was built in 1843 (other.pdf#9) 'code (x#1).” [mill.pdf#1]"
+
+
+def test_a_follow_up_takes_its_subject_along() -> None:
+    """A question without a subject is read with the one before; a full one alone."""
+    turns = (Turn(Role.USER, "When was the mill built?"), Turn(Role.ASSISTANT, "1843"))
+    assert asked(prompt("And by whom?", turns=turns)) == "When was the mill built? And by whom?"
+    assert asked(prompt("How long must dough rest?", turns=turns)) == "How long must dough rest?"
+    assert asked(prompt("And by whom?")) == "And by whom?"
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(min_size=1, max_size=60), st.lists(st.text(max_size=200), min_size=1, max_size=4))
+def test_only_packed_labels_are_cited(message: str, texts: list[str]) -> None:
+    """Whatever the passages hold, no other label is in the text, and the text is never empty."""
+    said = asyncio.run(answer(prompt(message, *texts)))
+    assert said
+    assert set(re.findall(r"\[([^\[\]]*#[^\[\]]*)\]", said)) <= {
+        f"mill.pdf#{n}" for n in range(1, len(texts) + 1)
+    }
