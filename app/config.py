@@ -1,204 +1,68 @@
-"""Settings: every knob, grouped, documented under itself. The only reader of the environment.
+"""Settings: reads every knob of `app/knobs.py` from the environment, once. The only reader of it.
 
-Names are the seeds' (`RAG_TOKEN_BUDGET`); the part before the first underscore is the group. Sources:
-the process environment, then `.env`. An empty value counts as unset. Raises `StartError`.
+Sources: the process environment, then `.env`. Blanks around a value do not count, an empty one is unset.
+A misspelt name of ours stops the start with its name, so does a value out of range. Raises `StartError`.
 """
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from app.domain.errors import StartError
+from app.knobs import (
+    Cache,
+    Chat,
+    Chroma,
+    Corpus,
+    DocumentLimits,
+    Embed,
+    Enable,
+    Feedback,
+    Group,
+    Ibid,
+    Memory,
+    OpenAI,
+    Postgres,
+    Qdrant,
+    Rag,
+    Rerank,
+    Retrieve,
+    Vantage,
+)
+
+__all__ = [
+    "Cache",
+    "Chat",
+    "Chroma",
+    "Corpus",
+    "DocumentLimits",
+    "Embed",
+    "Enable",
+    "Feedback",
+    "Group",
+    "Ibid",
+    "LOOPBACK",
+    "Memory",
+    "OpenAI",
+    "Postgres",
+    "Qdrant",
+    "Rag",
+    "Rerank",
+    "Retrieve",
+    "Settings",
+    "Vantage",
+    "load",
+    "misspelt",
+    "names",
+]
 
 OWN_PREFIXES = ("IBID_", "RAG_", "VANTAGE_")
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-Url = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z+]*://\S+$")]
-
-
-class Group(BaseModel):
-    """A group of settings: frozen; foreign names under the same prefix are not ours to judge."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Ibid(Group):
-    """Where the service lives."""
-
-    data_dir: Path = Path(".ibid")
-    """Folder of everything embedded: Postgres, Chroma, the lock file. Made if missing."""
-    host: str = "127.0.0.1"
-    """Address to listen on. Others than loopback are refused while there is no API key."""
-    port: int = Field(8000, ge=0, le=65535)
-    """TCP port; 0 takes a free one."""
-    bootstrap_key: SecretStr | None = None
-    """A first tenant key of the tenant `default`, for containers. At least 20 characters."""
-    log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
-    """Least level that is logged. Message texts are never logged at any level."""
-    workers: int = Field(1, ge=0, le=16)
-    """Documents read at once by this process; 0 leaves the work to other replicas."""
-
-
-class Rag(Group):
-    """Retrieval and the context block (seed 004)."""
-
-    token_budget: int = Field(50_000, ge=1, le=1_000_000)
-    """Tokens the context block may hold: about 40 % of a 128k window."""
-    top_k_max: int = Field(40, ge=1, le=200)
-    """Most passages an answer may be given; also the default of `top_k`."""
-    similarity_threshold: float = Field(0.2, ge=-1, le=1)
-    """Similarity a passage must exceed, unless words vouch for it."""
-    cache_ttl_seconds: float = Field(300, ge=0, le=86_400)
-    """Seconds a retrieval is kept; 0 turns the cache off."""
-    timeout_seconds: float = Field(6, gt=0, le=600)
-    """Seconds all sources have together; what has answered by then is used."""
-    debug_mode: bool | None = None
-    """Show candidates, scores and the prompt in replies. Unset: on while open on loopback, else off."""
-    model: str = "gpt-5.2"
-    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset."""
-    rewrite: bool = False
-    """Let the chat model rewrite the question before it is searched."""
-
-
-class OpenAI(Group):
-    """An OpenAI-protocol server for chat and embeddings alike."""
-
-    api_key: SecretStr | None = None
-    """Key. Unset (and no base URLs): bundled embeddings and the extractive answerer."""
-    base_url: Url | None = None
-    """Base URL, `/v1` included. Unset: the vendor's own."""
-
-
-class Chat(Group):
-    """The chat model."""
-
-    base_url: Url | None = None
-    """Chat server, `/v1` included (vLLM, Ollama, llama.cpp, …). Unset: OPENAI_BASE_URL."""
-    api_key: SecretStr | None = None
-    """Its key. Unset: OPENAI_API_KEY."""
-    model: str | None = None
-    """Unset: Jinx-gpt-oss-20b when CHAT_BASE_URL is set, else RAG_MODEL."""
-    context_tokens: int = Field(128_000, ge=512, le=10_000_000)
-    """Tokens the model's window holds."""
-    history_tokens: int = Field(8_000, ge=0, le=1_000_000)
-    """Tokens of earlier turns, newest whole turns first."""
-    answer_tokens: int = Field(4_096, ge=16, le=200_000)
-    """Tokens of the window kept free for the answer, and the most it may have."""
-    timeout_seconds: float = Field(60, gt=0, le=3_600)
-    """Seconds the model may be silent, before its first byte and between two deltas."""
-
-
-class Embed(Group):
-    """The embedding model."""
-
-    base_url: Url | None = None
-    """Embedding server, `/v1` included. Unset: OPENAI_BASE_URL."""
-    api_key: SecretStr | None = None
-    """Its key. Unset: OPENAI_API_KEY."""
-    model: str | None = None
-    """Unset: the space in the stores; else text-embedding-3-large with a key; else the bundled one."""
-    dim: int | None = Field(None, ge=8, le=16_000)
-    """Dimensions asked for. Unset: 1536 for text-embedding-3-large, else what the model gives."""
-
-
-class Postgres(Group):
-    """The record of everything Ibid writes."""
-
-    dsn: SecretStr | None = None
-    """postgresql://… of a server with pgvector. Unset: the embedded one."""
-
-
-class Chroma(Group):
-    """The index of documents."""
-
-    url: Url | None = None
-    """http(s)://… of a Chroma server. Unset: embedded under IBID_DATA_DIR."""
-
-
-class Qdrant(Group):
-    """The index of memories and reference collections (not used before those endpoints exist)."""
-
-    url: Url | None = None
-    """http(s)://… of a Qdrant server or cluster; `ibid doctor` checks it."""
-
-
-class Cache(Group):
-    """Shared between replicas."""
-
-    url: Url | None = None
-    """redis://… (Valkey or Redis). Unset: in this process."""
-
-
-class DocumentLimits(Group):
-    """What may be uploaded."""
-
-    max_mb: int = Field(200, ge=1, le=4_096)
-    """MiB of one file."""
-    max_pages: int = Field(5_000, ge=1, le=100_000)
-    """Pages of one PDF."""
-    memory_mb: int = Field(1_024, ge=256, le=65_536)
-    """MiB of memory a worker process may use to read one PDF."""
-    timeout_seconds: float = Field(120, gt=0, le=3_600)
-    """Seconds a worker process may take to read one PDF."""
-
-
-class Retrieve(Group):
-    """Memories and reference collections (seed 003)."""
-
-    threshold: float = Field(0.30, ge=-1, le=1)
-    """Similarity a passage of the corpus must exceed."""
-
-
-class Corpus(Group):
-    """Reference collections."""
-
-    collections: str | None = None
-    """Comma-separated names that narrow the list. Unset: all of the tenant's."""
-
-
-class Memory(Group):
-    """The memory services of the seeds."""
-
-    service_url: Url | None = None
-    """An outside service with /memory_feedback and /temporal. Unset: built in."""
-
-
-class Rerank(Group):
-    """A second stage."""
-
-    url: Url | None = None
-    """A `/rerank` server. Unset: none."""
-
-
-class Enable(Group):
-    """Switches."""
-
-    vantage_endpoints: bool = False
-    """1 turns the /vantage routes on; else they are 404."""
-
-
-class Vantage(Group):
-    """The policy overlay (seed 003)."""
-
-    debug: bool = False
-    """Extra fields in `meta`."""
-    personal_memory: bool = False
-    """1 lets the overlay search personal memory."""
-    model: str = "gpt-5.2"
-    """Chat model of /vantage/query."""
-
-
-class Feedback(Group):
-    """The feedback classifier."""
-
-    model: str = "gpt-4o-mini"
-    """Model that names a sentiment in one token."""
 
 
 class Settings(BaseSettings):
@@ -226,6 +90,21 @@ class Settings(BaseSettings):
     vantage: Vantage = Vantage()
     feedback: Feedback = Feedback()
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options of the command line, then the environment, then `.env`: each only by our own names."""
+        for source in (env_settings, dotenv_settings):
+            if isinstance(source, EnvSettingsSource):
+                source.env_vars = ours(source.env_vars)
+        return init_settings, env_settings, dotenv_settings
+
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach the service."""
@@ -240,6 +119,16 @@ def names() -> list[str]:
         if isinstance(model, type) and issubclass(model, BaseModel):
             found += [f"{group}_{name}".upper() for name in model.model_fields]
     return found
+
+
+def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The settings among environment variables, by their small names, without blanks and empty ones.
+
+    A `CACHE` or `MEMORY` that somebody else set would be taken for a whole group, and read as JSON.
+    """
+    known = set(names())
+    found = {name.lower(): (value or "").strip() for name, value in present.items() if name.upper() in known}
+    return {name: value for name, value in found.items() if value}
 
 
 def misspelt(present: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -260,14 +149,23 @@ def hint(name: str, known: list[str], cutoff: float) -> str:
 
 def load(env_file: Path | None = Path(".env"), **overrides: object) -> tuple[Settings, list[str]]:
     """Settings from the environment and `.env`, and warnings to log. Raises `StartError`."""
-    written = dotenv_values(env_file) if env_file and env_file.is_file() else {}
-    errors, warnings = misspelt([*os.environ, *written])
+    errors, warnings = misspelt([*os.environ, *written(env_file)])
     if errors:
         raise StartError("unknown setting: " + ", ".join(sorted(set(errors))))
     try:
         return Settings(_env_file=env_file, **overrides), warnings  # type: ignore[arg-type] # kwargs are groups
     except ValidationError as error:
         raise StartError("; ".join(told(error))) from None
+
+
+def written(env_file: Path | None) -> Mapping[str, str | None]:
+    """What `.env` holds; nothing if it is not there."""
+    if env_file is None or not env_file.is_file():
+        return {}
+    try:
+        return dotenv_values(env_file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"{env_file} cannot be read: {type(error).__name__}") from None
 
 
 def told(error: ValidationError) -> list[str]:

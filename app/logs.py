@@ -31,6 +31,8 @@ QUIET = frozenset({"/healthz", "/readyz"})
 """Asked every few seconds by machines: logged at `debug`."""
 FRAMES = 20
 """Innermost frames of ours that are logged of a traceback."""
+CAUSES = 5
+"""Errors told of one chain of causes."""
 PACKAGE = str(Path(__file__).parent) + "/"
 """Where frames of ours come from; an installed one lies beside its vendors."""
 
@@ -96,10 +98,25 @@ def fault(_logger: object, _method: str, line: EventDict) -> EventDict:
     info = line.pop("exc_info", None)
     found = sys.exc_info()[1] if info is True else info[1] if isinstance(info, tuple) else info
     if isinstance(found, BaseException):
-        name = type(found).__qualname__
-        line["error"] = f"{name}: {found}" if isinstance(found, IbidError) else name
-        line["at"] = places(found.__traceback__)
+        chain = [root(found)]
+        while (cause := chain[-1].__cause__) and len(chain) < CAUSES:
+            chain.append(root(cause))
+        line["error"] = " from ".join(map(named, chain))
+        line["at"] = places(chain[0].__traceback__)
     return line
+
+
+def root(error: BaseException) -> BaseException:
+    """The first error of a task group, which itself says nothing."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def named(error: BaseException) -> str:
+    """An error's class; its text if it is one of ours."""
+    name = type(error).__qualname__
+    return f"{name}: {error}" if isinstance(error, IbidError) else name
 
 
 def places(trace: TracebackType | None) -> list[str]:
@@ -131,8 +148,8 @@ class RequestLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        named = scope.setdefault("state", {})["request_id"] = _adopted(scope) or new_id()
-        header, status, started = (HEADER, named.encode()), 0, time.perf_counter()
+        given = scope.setdefault("state", {})["request_id"] = _adopted(scope) or new_id()
+        header, status, started = (HEADER, given.encode()), 0, time.perf_counter()
 
         async def told(message: Message) -> None:
             nonlocal status
@@ -141,7 +158,7 @@ class RequestLog:
                 message = {**message, "headers": [*message.get("headers", ()), header]}
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=named):
+        with structlog.contextvars.bound_contextvars(request_id=given):
             try:
                 await self.app(scope, receive, told)
             finally:

@@ -43,6 +43,8 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
         version=health.VERSION,
         lifespan=lifespan,
         middleware=middleware(settings),
+        # `api/pages.py` serves both: made in a thread, and without scripts from elsewhere.
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

@@ -76,7 +76,7 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
         open_space(settings, pool) as (embedder, space),
         open_chroma(settings) as chroma,
         open_documents(pool, chroma, space) as documents,
-        open_model(settings, embedder) as model,
+        open_model(settings, embedder, space) as model,
         JobStore(pool) as jobs,
     ):
         yield Opened(held, pool, embedder, documents, model, jobs)
@@ -95,11 +95,11 @@ async def open_space(settings: Settings, pool: Pool) -> AsyncIterator[tuple[Embe
 
 
 @asynccontextmanager
-async def open_model(settings: Settings, embedder: Embedder) -> AsyncIterator[ChatModel]:
+async def open_model(settings: Settings, embedder: Embedder, space: Space) -> AsyncIterator[ChatModel]:
     """The chat model: a server's, else the extractive answerer."""
     at = chat_server(settings)
     if at is None:
-        yield Extractive(embedder)
+        yield Extractive(embedder, space.floor)
         return
     async with open_chat(settings, at) as model:
         yield model

@@ -227,6 +227,35 @@ def test_a_deep_traceback_is_cut_to_its_innermost_frames(monkeypatch: pytest.Mon
     assert line["at"][-1].endswith("deeper")
 
 
+def test_an_error_is_told_with_what_caused_it() -> None:
+    """The driver's class says what the store's own does not."""
+    try:
+        try:
+            raise OSError(SECRET)
+        except OSError as error:
+            raise Unavailable("Postgres does not answer") from error
+    except Unavailable as error:
+        line = fault(None, "error", {"event": "broke", "exc_info": error})
+
+    assert line["error"] == "Unavailable: Postgres does not answer from OSError"
+
+
+def test_an_error_of_a_task_group_is_told_as_itself() -> None:
+    """The group says nothing but that there was one."""
+    inner = KeyError(SECRET)
+    group = ExceptionGroup("unhandled", [ExceptionGroup("inner", [inner])])
+
+    assert fault(None, "error", {"event": "broke", "exc_info": group})["error"] == "KeyError"
+
+
+def test_a_circle_of_causes_ends() -> None:
+    """Somebody may chain an error to itself."""
+    error = KeyError("x")
+    error.__cause__ = error
+
+    assert fault(None, "error", {"event": "broke", "exc_info": error})["error"].count("KeyError") == 5
+
+
 def test_an_error_that_was_never_raised_has_no_place() -> None:
     """It has no traceback."""
     assert fault(None, "error", {"event": "broke", "exc_info": KeyError("x")})["at"] == []

@@ -3,15 +3,16 @@
 Bytes go from the socket to disk in blocks, written and hashed in a thread: memory stays at a few MiB whatever
 the file's size, and the loop is never held. The file's name is only a name, never a path. Names come as
 UTF-8; `filename*` (RFC 5987) counts where there is no plain one. Sizes are bytes.
-Raises `WrongType`, `BadInput` for a broken form, `TooLarge`, and `InvalidField` for what is missing or extra.
+Raises `WrongType`, `BadInput` for a broken form, `TooLarge`, `InvalidField` for what is missing or extra, and
+`Unavailable` when the disk is full.
 """
 
 import asyncio
 import hashlib
 import re
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -21,7 +22,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from app.domain.errors import BadInput, InvalidField, TooLarge, WrongType
+from app.domain.errors import BadInput, InvalidField, TooLarge, Unavailable, WrongType
 from app.domain.filename import clean
 
 BLOCK = 1 << 20
@@ -52,7 +53,7 @@ async def received(request: Request, limit: int) -> AsyncIterator[Received]:
     sink = await asyncio.to_thread(Sink)
     try:
         await receive(request, form, sink)
-        await asyncio.to_thread(sink.file.close)
+        await asyncio.to_thread(sink.finish)
         name = form.named()
         yield Received(form.fields, sink.path, name, form.size, sink.hash.hexdigest())
     finally:
@@ -80,6 +81,15 @@ async def receive(request: Request, form: "Form", sink: "Sink") -> None:
     await asyncio.to_thread(sink.write, form.take())
 
 
+@contextmanager
+def room() -> Iterator[None]:
+    """A temporary folder that takes no more is no fault of the client's: `Unavailable`."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable("There is no room for the upload just now.") from error
+
+
 class Sink:
     """A temporary file and the hash of what went into it. Blocking: for threads."""
 
@@ -90,8 +100,14 @@ class Sink:
 
     def write(self, block: bytes) -> None:
         """Append a block."""
-        self.file.write(block)
+        with room():
+            self.file.write(block)
         self.hash.update(block)
+
+    def finish(self) -> None:
+        """Close; the last bytes may only now meet a full disk."""
+        with room():
+            self.file.close()
 
     def discard(self) -> None:
         """Close and delete."""

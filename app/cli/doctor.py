@@ -74,13 +74,15 @@ async def examined(data_dir: Path | None) -> list[Finding]:
     return [read, *[await finding(part, check, config) for part, check in PARTS.items()]]
 
 
-async def finding(part: str, check: Check, config: Settings) -> Finding:
+async def finding(
+    part: str, check: Check, config: Settings, *, patience: float = PATIENCE_SECONDS
+) -> Finding:
     """One part, with a deadline."""
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(patience):
             return Finding(part, ok=True, found=await check(config))
     except TimeoutError:
-        return Finding(part, ok=False, found=f"no answer in {PATIENCE_SECONDS:.0f} seconds")
+        return Finding(part, ok=False, found=f"no answer in {patience:.0f} seconds")
     except Ailment as error:
         return Finding(part, ok=False, found=error.detail, advice=error.advice)
     except IbidError as error:

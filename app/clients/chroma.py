@@ -67,6 +67,21 @@ class VendorClient(Protocol):
         """Give back what it holds."""
 
 
+class Remote:
+    """A server's client that gives its connections back; the vendor's own forgets to."""
+
+    def __init__(self, client: VendorClient, session: httpx.Client) -> None:
+        self._client = client
+        self._session = session
+        self.heartbeat = client.heartbeat
+        self.get_or_create_collection = client.get_or_create_collection
+
+    def close(self) -> None:
+        """Both ends of it."""
+        self._client.close()
+        self._session.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """Ids and, row by row, their vectors."""
@@ -188,12 +203,13 @@ class Lost(IbidError):
 
 
 def guarded(work: Callable[[], Result]) -> Result:
-    """In the thread: one kind of error for all of the vendor's (a missing server is a `ValueError`)."""
+    """In the thread: one kind of error for all of the vendor's. A missing server is a `ValueError` of its
+    client, one that is not Chroma answers with what ends in a `KeyError` or `TypeError`."""
     from chromadb.errors import ChromaError  # noqa: PLC0415 - heavy vendor, opened late
 
     try:
         return work()
-    except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
+    except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
         raise Lost(f"{type(error).__name__}: {error}") from error
 
 
@@ -250,10 +266,10 @@ def remote(url: str) -> VendorClient:
     settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
     port = parts.port or (443 if secure else 8000)
     client = chromadb.HttpClient(parts.hostname or "", port, ssl=secure, settings=settings)
+    session: httpx.Client = client._server._session  # noqa: SLF001 - there is no public way
     # The vendor waits for ever; without a deadline of its own a dead server would keep every thread.
-    client._server._session.timeout = WRITE_SECONDS  # noqa: SLF001 - there is no public way
-    opened: VendorClient = client
-    return opened
+    session.timeout = httpx.Timeout(WRITE_SECONDS)
+    return Remote(client, session)
 
 
 @asynccontextmanager

@@ -46,8 +46,8 @@ class Shelf:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes; half a kilobyte a document beside its blocks."""
-        return sum(block.nbytes for block in self.blocks) + 512 * len(self.documents)
+        """Memory, bytes; half a kilobyte a document beside its blocks, and for the shelf itself."""
+        return sum(block.nbytes for block in self.blocks) + 512 * (1 + len(self.documents))
 
     def located(self, places: Iterable[Place]) -> dict[Place, Spot]:
         """Where passages stand; those that are not, or no more, in this part are left out."""

@@ -112,15 +112,17 @@ class Packer:
 
     def fill(self, group: Sequence[Piece], again: Sequence[Piece]) -> None:
         """Spread a long block evenly; `again` stands at the head of each further chunk."""
-        repeated = sum(piece.tokens for piece in again)
-        total = self.tokens + sum(piece.tokens for piece in group)
-        share = total / ceil(total / (TARGET - repeated)) + repeated
+        passed = self.tokens
+        total = passed + sum(piece.tokens for piece in group)
+        share = total / ceil(total / (TARGET - sum(piece.tokens for piece in again)))
+        due = share
         for n, piece in enumerate(group):
-            held = self.tokens
-            if held + piece.tokens / 2 > share or held + piece.tokens > LIMIT:
+            if passed + piece.tokens / 2 > due or self.tokens + piece.tokens > LIMIT:
                 self.close()
                 self.held += again if n >= len(again) else ()
+                due += share
             self.held.append(piece)
+            passed += piece.tokens
 
     def close(self, before: Block | None = None) -> None:
         """End the chunk under way. What introduces the block that follows goes with it."""

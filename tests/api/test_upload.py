@@ -1,6 +1,8 @@
 """Forms as they come over the wire: whole, in pieces, odd, and broken."""
 
+import errno
 import hashlib
+import io
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -12,7 +14,7 @@ from starlette.types import Message
 
 from app.api import upload
 from app.api.upload import Form, Received, boundary, disposed, received
-from app.domain.errors import BadInput, IbidError, InvalidField, TooLarge, WrongType
+from app.domain.errors import BadInput, IbidError, InvalidField, TooLarge, Unavailable, WrongType
 
 KIND = "multipart/form-data; boundary=XX"
 MIB = 1 << 20
@@ -231,6 +233,25 @@ async def test_the_file_is_gone_when_the_block_ends() -> None:
 
     assert there
     assert not form.path.exists()
+
+
+async def test_a_full_disk_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """503: it may try again."""
+
+    class Full(io.BytesIO):
+        def write(self, block: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    make = upload.Sink.__init__
+
+    def full(self: upload.Sink) -> None:
+        make(self)
+        self.file.close()
+        self.file = Full()
+
+    monkeypatch.setattr(upload.Sink, "__init__", full)
+
+    assert isinstance(await refused(whole(file())), Unavailable)
 
 
 async def test_the_name_is_never_a_path_on_disk() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.cli import main, terminal
 
@@ -48,6 +49,7 @@ class Ibid:
             redirect_stderr(err),
             patch.object(sys, "argv", words),
             patch.object(terminal, "configure", lambda _level: None),
+            capture_logs(),
             pytest.raises(SystemExit) as ended,
         ):
             main()

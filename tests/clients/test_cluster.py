@@ -96,11 +96,10 @@ async def test_recycled_process_number(settled: Path) -> None:
     """A postmaster.pid left by a crash, whose number another program of that user has now, is no obstacle."""
     nobody = pwd.getpwnam("nobody").pw_uid
     page = settled / "data" / "postmaster.pid"
-    with subprocess.Popen(["sleep", "60"], user=nobody) as other:  # noqa: S607, ASYNC220 - a moment
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, user=nobody) as other:  # noqa: ASYNC220 - a moment
         page.write_text(f"{other.pid}\n{page.parent}\n1\n5432\n\n\n")
         async with open_cluster(settled) as cluster:
             assert await ask(cluster, "SELECT n FROM kept") == 7
-        other.kill()
 
 
 async def test_half_made_cluster_is_made_anew(tmp_path: Path) -> None:

@@ -79,12 +79,14 @@ def test_own_server_is_never_disowned(tmp_path: Path) -> None:
     quarters = prepare(tmp_path)
     quarters.data.mkdir()
     page = quarters.data / "postmaster.pid"
-    with subprocess.Popen(["sh", "-c", "sleep 60; :", str(quarters.data)]) as server:  # noqa: S607 - stands for one
+    stand_in = ["/bin/sh", "-c", "echo; read line", str(quarters.data)]
+    with subprocess.Popen(stand_in, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        server.stdout.readline()
         for number, kept in ((server.pid, True), (2**22 - 1, True), (os.getpid(), False)):
             page.write_text(f"{number}\n")
             quarters.clear()
             assert page.exists() is kept
-        server.kill()
 
 
 @as_root

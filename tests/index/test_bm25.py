@@ -12,7 +12,7 @@ from app.index.analysis import terms
 from app.index.bm25 import Held, held, scores, survey
 from app.index.segment import build
 
-WORDS = "sea sand wave otter fish".split()
+WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=8)
 QUERY = st.lists(st.sampled_from([*WORDS, "absent"]), min_size=1, max_size=4).map(" ".join)
 
@@ -82,7 +82,7 @@ def test_a_word_that_stands_nowhere_weighs_most() -> None:
     assert view.coverage < 0.5
 
 
-FEW = ["the code of zyxel", *(f"the sea of sand {n}" for n in range(40))]
+FEW = ["this is the code of zyxel", *(f"what is the sea of sand {n}" for n in range(40))]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from app.index.segment import build
 from app.index.shelf import Listed, Shelf
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-WORDS = "sea sand wave otter fish".split()
+WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 SESSION, SHARED = Part("t", "", "s"), Part("t")
 
@@ -57,7 +57,7 @@ def told(search: Search, query: str, limit: int = 3) -> tuple[object, ...]:
 def test_a_shelf_that_followed_equals_one_made_anew(
     documents: list[tuple[list[str], bool]], query: str
 ) -> None:
-    """Documents that came and went leave no trace in ids, order or scores: adding and removing is rebuilding."""
+    """Documents that came and went leave no trace in ids, order or scores."""
     followed = Shelf(SESSION, 0, {})
     for n, (texts, _) in enumerate(documents):
         followed = with_document(followed, f"d{n}", texts)

@@ -32,12 +32,8 @@ def test_centred_lines_are_one_heading() -> None:
 
 def test_headings_below_each_other_stay_apart() -> None:
     """Short lines that begin alike do not go on in each other."""
-    assert (
-        len(
-            gathered([line("Part One", style=BOLD, right=120), line("Chapter", row=1, style=BOLD, right=120)])
-        )
-        == 2
-    )
+    lines = [line(text, row=row, style=BOLD, right=120) for row, text in enumerate(("Part One", "Chapter"))]
+    assert len(gathered([*lines, line("Text as wide as the page.", row=2)])) == 3
 
 
 def test_rows_in_bold_stay_rows() -> None:

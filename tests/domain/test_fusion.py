@@ -1,0 +1,120 @@
+"""Relevance: in [0, 1], comparable between sources, and never worse for a leg that cannot tell."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.fusion import fuse
+from app.domain.passage import Candidate, Hit, Legs, Passage
+
+
+def passage(key: str, similarity: float | None, source: str = "documents") -> Passage:
+    """A passage of that similarity."""
+    return Passage(source, key, f"text of {key}", 3, f"{key}.pdf#1", similarity=similarity)
+
+
+def legs(
+    similarities: Mapping[str, float | None],
+    words: dict[str, float] | None = None,
+    *,
+    source: str = "documents",
+    coverage: float = 1.0,
+    beside: dict[str, float] | None = None,
+) -> Legs:
+    """One source's legs: similarities by passage, BM25 scores of the word leg and beside it."""
+    ranked = sorted((words or {}).items(), key=lambda item: -item[1])
+    return Legs(
+        source,
+        words=tuple(Hit(key, score, coverage) for key, score in ranked),
+        passages={key: passage(key, value, source) for key, value in similarities.items()},
+        beside={key: Hit(key, score, 0.1) for key, score in (beside or {}).items()},
+    )
+
+
+def order(found: list[Candidate]) -> list[str]:
+    """Ids, best first."""
+    return [item.passage.id for item in found]
+
+
+SIMILARITY = st.none() | st.floats(-1, 1)
+LEGS = st.builds(
+    lambda similar, words: legs(similar, {key: score for key, score in words.items() if key in similar}),
+    st.dictionaries(st.sampled_from("abcdef"), SIMILARITY),
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(0.01, 50)),
+)
+
+
+@given(st.lists(LEGS, max_size=3))
+def test_relevance_is_in_its_range_and_order(found: list[Legs]) -> None:
+    """Every passage once a source, best first, all in [0, 1]."""
+    candidates = fuse(found)
+    scores = [item.passage.score for item in candidates]
+    assert len(candidates) == sum(len(one.passages) for one in found)
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@given(LEGS, st.floats(0.1, 10))
+def test_the_scale_of_bm25_does_not_matter(found: Legs, factor: float) -> None:
+    """Raw scores of another corpus differ by a factor: relevance does not."""
+    scaled = legs(
+        {key: item.similarity for key, item in found.passages.items()},
+        {hit.key: hit.score * factor for hit in found.words},
+    )
+    before, after = ({c.passage.id: c.passage.score for c in fuse([one])} for one in (found, scaled))
+    assert after == pytest.approx(before)
+
+
+def test_more_of_either_is_more_relevant() -> None:
+    """At equal words the more similar one leads, at equal similarity the one with more words."""
+    assert order(fuse([legs({"a": 0.3, "b": 0.4}, {"a": 2, "b": 2})])) == ["b", "a"]
+    assert order(fuse([legs({"a": 0.3, "b": 0.3}, {"a": 1, "b": 2})])) == ["b", "a"]
+
+
+def test_where_meaning_cannot_tell_words_decide() -> None:
+    """Similarities that lie close together are not stretched: a language the embedder never learned."""
+    flat = {"right": 0.50, "a": 0.55, "b": 0.56, "c": 0.54}
+    assert order(fuse([legs(flat, {"right": 9.0, "a": 2.0, "b": 1.0})]))[0] == "right"
+
+
+def test_where_meaning_can_tell_it_outweighs_weak_words() -> None:
+    """A paraphrase stands out by similarity, and shares few words."""
+    clear = {"right": 0.7, "a": 0.2, "b": 0.15}
+    assert order(fuse([legs(clear, {"a": 5.0, "b": 4.5, "right": 3.0})]))[0] == "right"
+
+
+def test_without_an_embedding_words_alone_order() -> None:
+    """Similarity None: relevance is the share of the best BM25 score."""
+    found = fuse([legs({"a": None, "b": None}, {"a": 4.0, "b": 1.0})])
+    assert [(item.passage.id, item.passage.score) for item in found] == [("a", 1.0), ("b", 0.25)]
+
+
+def test_a_source_that_covers_less_of_the_query_weighs_less() -> None:
+    """Each source's best word hit is not equally good: coverage compares them."""
+    whole = legs({"a": 0.3}, {"a": 5.0}, coverage=0.9)
+    partly = legs({"m": 0.3}, {"m": 50.0}, source="memories", coverage=0.3)
+    assert order(fuse([partly, whole])) == ["a", "m"]
+
+
+def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
+    """What the word leg saw beside its own choice is part of relevance, and kept with the candidate."""
+    found = fuse([legs({"a": 0.5, "b": 0.5}, {"w": 4.0}, beside={"b": 2.0})])
+    assert order(found) == ["b", "a"]
+    assert found[0].words == Hit("b", 2.0, 0.1)
+    assert found[1].words is None
+
+
+def test_equals_stay_in_the_order_of_their_source() -> None:
+    """Ties are the source's to break."""
+    assert order(fuse([legs({"c": 0.3, "a": 0.3, "b": 0.3})])) == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [pytest.param([], id="no sources"), pytest.param([Legs("documents")], id="nothing found")],
+)
+def test_nothing_found_is_nothing(found: list[Legs]) -> None:
+    """No candidates, no error."""
+    assert fuse(found) == []

@@ -1,0 +1,30 @@
+"""Identical content once."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.passage import Candidate, Passage
+from app.domain.ranking import content, dedupe
+
+
+def candidates(texts: list[str]) -> list[Candidate]:
+    """One candidate a text."""
+    return [Candidate(Passage("documents", str(n), text, 1, f"a.pdf#{n}")) for n, text in enumerate(texts)]
+
+
+def test_white_space_and_case_make_no_difference() -> None:
+    """The first of equal texts stays, the others are duplicates."""
+    kept, duplicates = dedupe(candidates(["The  Sea", "the sea\n", "the sand", "THE SEA"]))
+    assert [item.passage.id for item in kept] == ["0", "2"]
+    assert [item.passage.id for item in duplicates] == ["1", "3"]
+
+
+@given(st.lists(st.text("aA \n", max_size=4)))
+def test_nothing_is_lost(texts: list[str]) -> None:
+    """Kept and duplicates are what was given, in order; no content is kept twice, none is lost."""
+    given_ones = candidates(texts)
+    kept, duplicates = dedupe(given_ones)
+    assert sorted((*kept, *duplicates), key=lambda item: int(item.passage.id)) == given_ones
+    shown = [content(item.passage.text) for item in kept]
+    assert len(shown) == len(set(shown))
+    assert {content(item.passage.text) for item in duplicates} <= set(shown)

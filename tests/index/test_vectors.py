@@ -1,0 +1,52 @@
+"""How vectors are named and filtered in Chroma; what it does with them is tested in tests/sources."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.document import Part
+from app.index.vectors import collection, key, place_of, where
+
+
+@given(st.text(min_size=1, max_size=200), st.booleans())
+def test_any_space_has_a_name_that_chroma_takes(space: str, is_global: bool) -> None:
+    """3 to 512 of letters, digits, `.`, `_`, `-`, alphanumeric at both ends."""
+    name = collection(space, is_global=is_global)
+    assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]", name)
+
+
+@given(st.text(), st.text())
+def test_two_spaces_never_share_a_collection(one: str, other: str) -> None:
+    """Also where their letters are the same but for marks."""
+    names = [collection(space, is_global=True) for space in (one, other)]
+    assert (names[0] == names[1]) == (one == other)
+
+
+def test_global_and_session_vectors_are_kept_apart() -> None:
+    """Two collections a space."""
+    assert collection("m@8", is_global=True).startswith("ibid-global-m-8-")
+    assert collection("m@8", is_global=False).startswith("ibid-sessions-m-8-")
+
+
+@pytest.mark.parametrize(
+    ("part", "filter_"),
+    [
+        pytest.param(Part("t"), {"tenant": "t"}, id="global"),
+        pytest.param(
+            Part("t", "ann", "s"),
+            {"$and": [{"tenant": "t"}, {"owner": "ann"}, {"session": "s"}]},
+            id="session",
+        ),
+    ],
+)
+def test_a_part_is_filtered_whole(part: Part, filter_: dict[str, object]) -> None:
+    """Every word of its key, by equality."""
+    assert where(part) == filter_
+
+
+@given(st.text(), st.integers(1, 10**6))
+def test_a_key_names_its_place(document: str, ordinal: int) -> None:
+    """And back."""
+    assert place_of(key((document, ordinal))) == (document, ordinal)

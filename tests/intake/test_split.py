@@ -1,0 +1,193 @@
+"""Chunks: whole, in order, of a size, with the structure they stand in."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.index.vocabulary import count
+from app.intake.block import Block, Kind
+from app.intake.split import ENOUGH, LIMIT, TARGET, split
+
+SENTENCE = "The quick brown fox jumps over the lazy dog and runs away from it. "
+"""15 tokens."""
+
+
+def block(text: str, kind: Kind = Kind.PROSE, *path: str, page: int = 1) -> Block:
+    """A block on one page."""
+    return Block(kind, text.strip(), ((0, page),), path)
+
+
+def prose(sentences: int, *path: str, page: int = 1) -> Block:
+    """A paragraph of so many sentences."""
+    return block(SENTENCE * sentences, Kind.PROSE, *path, page=page)
+
+
+def head(text: str, *above: str, page: int = 1) -> Block:
+    """A heading under others."""
+    return block(text, Kind.HEADING, *above, text, page=page)
+
+
+def table(rows: int, *path: str) -> Block:
+    """A table with two lines of column heads."""
+    lines = [f"Row {n} {n},000 {n},500" for n in range(rows)]
+    return block("\n".join(["Year 2022 and", "year 2021", *lines]), Kind.TABLE, *path)
+
+
+def characters(text: str) -> str:
+    """A text without white space."""
+    return "".join(text.split())
+
+
+DRAWN = st.lists(
+    st.one_of(
+        st.builds(block, st.text("aé 你.。؟।\n1", min_size=1, max_size=2_000).filter(str.strip)),
+        st.builds(prose, st.integers(1, 80), st.sampled_from(["", "A", "B"]), page=st.integers(1, 9)),
+        st.builds(head, st.sampled_from(["A", "B", "A long heading " * 20]), page=st.integers(1, 9)),
+        st.builds(table, st.integers(2, 12)),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None)
+@given(DRAWN)
+def test_no_character_is_lost_or_moved(blocks: list[Block]) -> None:
+    """All chunks together are all blocks together, but for white space."""
+    chunks = split(blocks, count)
+    assert characters("".join(chunk.text for chunk in chunks)) == characters("".join(b.text for b in blocks))
+
+
+@settings(deadline=None)
+@given(DRAWN)
+def test_chunks_keep_their_measure(blocks: list[Block]) -> None:
+    """Tokens are counted exactly and never over the limit; ordinals count from 1; none is empty."""
+    chunks = split(blocks, count)
+    assert [chunk.ordinal for chunk in chunks] == list(range(1, len(chunks) + 1))
+    assert all(chunk.text.strip() and chunk.tokens == count(chunk.text) <= LIMIT for chunk in chunks)
+    assert all(chunk.page <= chunk.page_end for chunk in chunks)
+
+
+def test_paragraphs_fill_chunks_near_the_target() -> None:
+    """Whole paragraphs as far as they fit."""
+    chunks = split([prose(5) for _ in range(40)], count)
+    assert all(TARGET - 90 < chunk.tokens <= TARGET for chunk in chunks[:-1])
+
+
+def test_a_long_paragraph_is_spread_evenly_at_sentences() -> None:
+    """No crumb is left at its end."""
+    chunks = split([prose(45)], count)
+    assert len(chunks) == 3
+    assert all(chunk.text.endswith("from it.") for chunk in chunks)
+    assert max(chunk.tokens for chunk in chunks) - min(chunk.tokens for chunk in chunks) < 40
+
+
+def test_a_section_begins_a_chunk() -> None:
+    """With its heading as the first line and in the path."""
+    chunks = split([head("A"), prose(12, "A"), head("B"), prose(12, "B")], count)
+    assert [chunk.heading for chunk in chunks] == ["A", "B"]
+    assert chunks[1].text.startswith("B\nThe quick")
+
+
+def test_a_heading_never_ends_a_chunk() -> None:
+    """Several before a text go with it; only at the end of the document nothing follows."""
+    blocks = [prose(12, "A"), head("B"), head("C", "B"), prose(15, "B", "C"), head("D")]
+    chunks = split(blocks, count)
+    assert chunks[1].text.startswith("B\nC\nThe quick")
+    assert chunks[1].heading == "B › C"
+    assert chunks[-1].text.endswith("D")
+
+
+def test_short_sections_share_a_chunk_and_its_path_is_what_they_share() -> None:
+    """Crumbs would say little by themselves."""
+    blocks = [b for name in "BCD" for b in (head(name, "A"), prose(2, "A", name))]
+    [chunk] = split(blocks, count)
+    assert chunk.heading == "A"
+    assert chunk.tokens < ENOUGH + 30
+
+
+def test_a_table_that_fits_is_whole_and_goes_with_its_lead() -> None:
+    """A chunk ends before the sentence that introduces it."""
+    lead = block("Sales were as follows:")
+    chunks = split([prose(14), lead, table(22), prose(3)], count)
+    [held] = [chunk for chunk in chunks if "Row 0 " in chunk.text]
+    assert held.text.startswith("Sales were as follows:\nYear 2022")
+    assert "Row 21 " in held.text
+
+
+def test_a_long_table_says_its_column_heads_again() -> None:
+    """Figures without them mean nothing; no row is said twice."""
+    chunks = split([table(120)], count)
+    assert len(chunks) > 3
+    assert all(chunk.text.startswith("Year 2022 and\nyear 2021\nRow") for chunk in chunks)
+    rows = [line for chunk in chunks for line in chunk.text.split("\n")[2:]]
+    assert rows == table(120).text.split("\n")[2:]
+
+
+def test_pages_span_what_the_chunk_holds() -> None:
+    """A sentence that begins on a page belongs to it, and to the next if it goes on there."""
+    text = SENTENCE * 3
+    over = Block(Kind.PROSE, text.strip(), ((0, 3), (len(SENTENCE), 4)))
+    [chunk] = split([over], count)
+    assert (chunk.page, chunk.page_end) == (3, 4)
+    first, *rest = split(
+        [Block(Kind.PROSE, (SENTENCE * 40).strip(), ((0, 3), (len(SENTENCE) * 20, 4)))], count
+    )
+    assert (first.page, rest[-1].page, rest[-1].page_end) == (3, 4, 4)
+
+
+def test_a_deep_path_keeps_its_innermost_headings() -> None:
+    """At most 300 characters, each heading at most 120."""
+    path = [f"Heading {n} " + "x" * 200 for n in range(6)]
+    [chunk] = split([block("Text.", Kind.PROSE, *path)], count)
+    assert len(chunk.heading) <= 300
+    assert chunk.heading.split(" › ")[-1].startswith("Heading 5")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "end"),
+    [
+        ("这是一个关于世界的很长的句子，它说了很多话。", "。"),
+        ("これは世界についての長い文です。", "。"),
+        ("هذه جملة طويلة عن العالم وما فيه من أشياء؟ ", "؟"),
+        ("यह दुनिया के बारे में एक लंबा वाक्य है। ", "।"),
+        ("Это длинное предложение о мире и его вещах. ", "."),
+        ("นี่คือประโยคยาวเกี่ยวกับโลก ", "ก"),
+    ],
+    ids=["zh", "ja", "ar", "hi", "ru", "th"],
+)
+def test_every_script_is_cut_at_its_sentences(sentence: str, end: str) -> None:
+    """Chunks of texts without Latin letters are of the same size and end where sentences do."""
+    chunks = split([block(sentence * 200)], count)
+    assert len(chunks) > 3
+    assert all(TARGET / 2 < chunk.tokens <= LIMIT for chunk in chunks)
+    assert all(chunk.text.endswith(end) for chunk in chunks)
+
+
+def test_an_endless_word_is_cut() -> None:
+    """A megabyte without a space becomes chunks like any other."""
+    chunks = split([block("x" * 1_000_000)], count)
+    assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
+    assert all(chunk.tokens <= LIMIT for chunk in chunks)
+
+
+def test_no_blocks_make_no_chunks() -> None:
+    """Nothing in, nothing out."""
+    assert split([], count) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda n: [prose(n)], lambda n: [prose(1)] * n, lambda n: [head("A")] * n, lambda n: [table(n)]],
+    ids=["sentences", "paragraphs", "headings", "rows"],
+)
+def test_splitting_takes_linear_time(make: Callable[[int], list[Block]]) -> None:
+    """Eight times the text takes about eight times as long."""
+    seconds = []
+    for size in (500, 4_000):
+        start = time.process_time()
+        split(make(size), count)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 24 * max(seconds[0], 0.02)

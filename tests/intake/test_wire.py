@@ -1,0 +1,61 @@
+"""The line between worker and service."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.document import Chunk, Parsed
+from app.domain.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex
+from app.intake.wire import Request, ask, asked, fault, heard, told
+
+CHUNK = Chunk(ordinal=1, text="a\nb", page=1, page_end=2, heading="A › B", tokens=3)
+
+
+def test_a_request_arrives_as_it_was_made() -> None:
+    """Names with any character too, a lone surrogate included."""
+    request = Request(1, "/tmp/\udcff.pdf", 'na"me\n😀.pdf', 10, 512, 1.5)  # noqa: S108 - a name, not a file
+    assert asked(ask(request)) == request
+    assert ask(request).count(b"\n") == 1
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]))),
+    st.text(st.characters(exclude_categories=["Cs"])),
+)
+def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
+    """Whatever the text holds."""
+    chunks = tuple(Chunk(n, text, 1, 1, "", 1) for n, text in enumerate(texts, 1))
+    parsed = Parsed(3, title, chunks)
+    assert heard(b"".join(told(parsed))) == parsed
+
+
+@pytest.mark.parametrize("kind", [NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex])
+def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
+    """With its detail."""
+    with pytest.raises(kind, match="12 pages"):
+        heard(fault(kind("12 pages")))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"1\n2",
+        b"nonsense",
+        b"\xff\xfe",
+        b'{"fault": "unknown", "detail": ""}',
+        b'{"pages": 1, "title": ""}',
+        b"".join(list(told(Parsed(1, "", (CHUNK,))))[:-1]),
+        b"".join(told(Parsed(1, "", (CHUNK, CHUNK))))[:-12],
+        json.dumps({"pages": 1, "title": ""}).encode() + b'\n{"no": "chunk"}\n{"end": 1}',
+    ],
+)
+def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
+    """What does not come to its end, or is of another form, is damage."""
+    with pytest.raises(PdfDamaged):
+        heard(output)
