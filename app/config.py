@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from app.domain.errors import StartError
@@ -36,6 +37,7 @@ from app.knobs import (
 )
 
 __all__ = [
+    "LOOPBACK",
     "Cache",
     "Chat",
     "Chroma",
@@ -46,7 +48,6 @@ __all__ = [
     "Feedback",
     "Group",
     "Ibid",
-    "LOOPBACK",
     "Memory",
     "OpenAI",
     "Postgres",
@@ -62,6 +63,8 @@ __all__ = [
 ]
 
 OWN_PREFIXES = ("IBID_", "RAG_", "VANTAGE_")
+ENCODING = "utf-8-sig"
+"""Of `.env`: editors on Windows put a mark in front, which would become part of the first name."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -69,7 +72,11 @@ class Settings(BaseSettings):
     """All of them. Build one with `load()`; pass it on; never read the environment elsewhere."""
 
     model_config = SettingsConfigDict(
-        env_nested_delimiter="_", env_nested_max_split=1, env_ignore_empty=True, extra="ignore", frozen=True
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_file_encoding=ENCODING,
+        extra="ignore",
+        frozen=True,
     )
 
     ibid: Ibid = Ibid()
@@ -93,11 +100,11 @@ class Settings(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic-settings calls it with all five
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
         dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Options of the command line, then the environment, then `.env`: each only by our own names."""
         for source in (env_settings, dotenv_settings):
@@ -163,11 +170,23 @@ def written(env_file: Path | None) -> Mapping[str, str | None]:
     if env_file is None or not env_file.is_file():
         return {}
     try:
-        return dotenv_values(env_file)
+        return dotenv_values(env_file, encoding=ENCODING)
     except (OSError, UnicodeDecodeError) as error:
         raise StartError(f"{env_file} cannot be read: {type(error).__name__}") from None
 
 
 def told(error: ValidationError) -> list[str]:
     """Each fault with the environment's name; values are left out, they may be secrets."""
-    return [f"{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}" for fault in error.errors()]
+    faults = error.errors(include_input=False, include_url=False)
+    return [f"{'_'.join(map(str, fault['loc'])).upper()}: {plainly(fault)}" for fault in faults]
+
+
+def plainly(fault: ErrorDetails) -> str:
+    """What is wrong, where pydantic's own words are about types or patterns."""
+    match fault["type"]:
+        case "too_short":
+            return f"must have at least {fault['ctx']['min_length']} characters"
+        case "string_pattern_mismatch" if "://" in fault["ctx"]["pattern"]:
+            return "must be an address such as http://127.0.0.1:8001"
+        case _:
+            return fault["msg"]

@@ -12,7 +12,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -110,8 +110,9 @@ class Sink:
             self.file.close()
 
     def discard(self) -> None:
-        """Close and delete."""
-        self.file.close()
+        """Close and delete; what a full disk did not take is not wanted any more."""
+        with suppress(OSError):
+            self.file.close()
         self.path.unlink(missing_ok=True)
 
 

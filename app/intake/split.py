@@ -22,7 +22,7 @@ LIMIT = 400
 title and heading included."""
 ENOUGH = 120
 """Tokens from which a chunk may end before a heading, or before a block that does not fit; shorter sections
-are joined with the next."""
+are joined with the next, but never at the price of dividing a table."""
 UNIT = 200
 """Tokens of the longest sentence that is not divided."""
 LEAD = 40
@@ -103,7 +103,10 @@ class Packer:
         total = sum(piece.tokens for piece in group)
         room = LIMIT if block.kind is Kind.TABLE else TARGET
         full = self.tokens + total > room or block.kind is Kind.HEADING
-        if full and sum(piece.tokens for piece in self.held if not piece.heads) >= ENOUGH:
+        whole = block.kind is Kind.TABLE and total <= room
+        if full and sum(piece.tokens for piece in self.held if not piece.heads) >= (
+            LEAD if whole else ENOUGH
+        ):
             self.close(before=block)
         if self.tokens + total <= room:
             self.held += group

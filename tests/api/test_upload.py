@@ -5,6 +5,7 @@ import hashlib
 import io
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -242,16 +243,21 @@ async def test_a_full_disk_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPa
         def write(self, block: object) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    make = upload.Sink.__init__
+        def close(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    make, paths = upload.Sink.__init__, list[Path]()
 
     def full(self: upload.Sink) -> None:
         make(self)
+        paths.append(self.path)
         self.file.close()
         self.file = Full()
 
     monkeypatch.setattr(upload.Sink, "__init__", full)
 
     assert isinstance(await refused(whole(file())), Unavailable)
+    assert not paths[0].exists()
 
 
 async def test_the_name_is_never_a_path_on_disk() -> None:

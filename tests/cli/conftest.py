@@ -1,6 +1,7 @@
 """The command line on a data folder of its own: in this process where that is enough, else as a program."""
 
 import io
+import json
 import os
 import re
 import signal
@@ -12,16 +13,21 @@ from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from structlog.testing import capture_logs
 
 from app.cli import main, terminal
+from tests.fakes.pdfs import encrypted_pdf, text_pdf
 
 PROGRAM = Path(sys.executable).with_name("ibid")
 READY_SECONDS = 60.0
 COMMAND_SECONDS = 60.0
+
+HARBOUR = "The harbour of Esbjerg was dredged in 1987 because larger ferries could no longer dock there."
+ORCHARD = "The orchard keeps forty varieties of apple, and the oldest tree was planted by the bishop's cook."
 
 
 @dataclass(frozen=True)
@@ -137,15 +143,37 @@ def ibid(tmp_path: Path) -> Ibid:
     return Ibid(tmp_path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Ibid:
     """The command with the data folder that `service` holds."""
     return Ibid(tmp_path_factory.mktemp("held"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service(held: Ibid) -> Iterator[Running]:
-    """One service for the tests of a module."""
+    """One service for this worker's tests: a start takes seconds."""
     running = held.start()
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def folder(held: Ibid) -> Path:
+    """Two PDFs, of which one cannot be read, and a file of another kind."""
+    place = held.place / "papers"
+    place.mkdir()
+    (place / "harbour.pdf").write_bytes(text_pdf([HARBOUR, ORCHARD], title="On harbours"))
+    (place / "LOCKED.PDF").write_bytes(encrypted_pdf())
+    (place / "notes.txt").write_text("not a PDF")
+    return place
+
+
+@pytest.fixture(scope="session")
+def ingested(held: Ibid, folder: Path, service: Running) -> Done:
+    """The folder and one named file, ingested for all sessions."""
+    return held("ingest", folder, folder / "notes.txt")
+
+
+def lines(output: str) -> list[dict[str, Any]]:
+    """JSON objects, one a line."""
+    return [json.loads(line) for line in output.splitlines()]

@@ -1,0 +1,272 @@
+"""The service's side: every refusal is its problem, and no file harms the service."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from app.config import DocumentLimits
+from app.domain.document import Parsed
+from app.domain.errors import (
+    BadInput,
+    EmptyFile,
+    NotPdf,
+    PdfDamaged,
+    PdfEncrypted,
+    PdfTextless,
+    PdfTooComplex,
+)
+from app.intake import pdf
+from app.intake.pdf import PdfParser, crash
+from app.intake.worker import parse
+from tests.fakes.pdfs import (
+    bomb_pdf,
+    damaged_pdf,
+    empty_pdf,
+    encrypted_pdf,
+    image_pdf,
+    leaves,
+    stream,
+    text_pdf,
+)
+
+LIMITS = DocumentLimits(max_pages=50, memory_mb=512, timeout_seconds=30)
+PATIENT = DocumentLimits(memory_mb=16_384, timeout_seconds=1)
+"""Enough memory for a bomb to go on until its time is up."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a test puts its PDF."""
+    return tmp_path / "a.pdf"
+
+
+async def parsed(path: Path, data: bytes, limits: DocumentLimits = LIMITS) -> Parsed:
+    """What a worker makes of these bytes."""
+    await asyncio.to_thread(path.write_bytes, data)
+    return await PdfParser(limits).parse(path, "a.pdf")
+
+
+def children() -> set[int]:
+    """The processes this one has started that still run."""
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        found |= {int(pid) for pid in (task / "children").read_text().split()}
+    return {pid for pid in found if is_alive(pid)}
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs: there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except FileNotFoundError:
+        return False
+
+
+async def until(condition: "object", seconds: float = 10) -> None:
+    """Wait for a callable to become true."""
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator] # a callable
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.02)
+
+
+async def test_a_worker_makes_the_same_as_this_process_would(path: Path) -> None:
+    """Nothing is lost on the way between them."""
+    data = text_pdf(["# One\n\nSome text “quoted” over €5.", "# Two\n\nMore text."], title="Title")
+    assert await parsed(path, data) == parse(path, "a.pdf", 10)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem", "said"),
+    [
+        (b"", EmptyFile, "no bytes"),
+        (b"PK\x03\x04 a zip" * 200, NotPdf, "%PDF-"),
+        (b" " * 1_100 + text_pdf("Too late."), NotPdf, "%PDF-"),
+        (encrypted_pdf(), PdfEncrypted, "password"),
+        (damaged_pdf("garbage"), PdfDamaged, "structure"),
+        (damaged_pdf("truncated"), PdfDamaged, "structure"),
+        (damaged_pdf("treeless"), PdfDamaged, "structure"),
+        (image_pdf(3), PdfTextless, "3 pages, none with text"),
+        (empty_pdf(1), PdfTextless, "1 page, none with text"),
+        (empty_pdf(51), PdfTooComplex, "51 pages; at most 50"),
+    ],
+    ids=["empty", "zip", "late", "encrypted", "garbage", "truncated", "treeless", "scan", "blank", "pages"],
+)
+async def test_each_refusal_is_its_problem(
+    path: Path, data: bytes, problem: type[BadInput], said: str
+) -> None:
+    """And its detail says what was found."""
+    with pytest.raises(problem) as refused:
+        await parsed(path, data)
+    assert said in refused.value.detail
+
+
+async def test_a_header_within_the_first_kilobyte_will_do(path: Path) -> None:
+    """As with every reader."""
+    assert (await parsed(path, b"\n" * 500 + text_pdf("After a gap."))).chunks[0].text == "After a gap."
+
+
+@pytest.mark.parametrize("kind", ["forms", "stream"])
+async def test_a_bomb_takes_no_more_memory_than_it_is_given(path: Path, kind: str) -> None:
+    """Its worker dies of it, the service reads the next file."""
+    with pytest.raises(PdfTooComplex, match="256 MiB"):
+        await parsed(path, bomb_pdf(kind), DocumentLimits(memory_mb=256, timeout_seconds=60))
+    assert (await parsed(path, text_pdf("Still here."))).pages == 1
+
+
+async def test_a_bomb_takes_no_more_time_than_it_is_given(path: Path) -> None:
+    """The worker is gone when the refusal is raised."""
+    start = time.monotonic()
+    with pytest.raises(PdfTooComplex, match="more than 1 s"):
+        await parsed(path, bomb_pdf(), PATIENT)
+    assert time.monotonic() - start < 5
+    assert not children()
+
+
+async def test_a_cancelled_reading_leaves_no_worker(path: Path) -> None:
+    """Cancellation passes through and kills the worker before it goes on."""
+    task = asyncio.create_task(parsed(path, bomb_pdf(), DocumentLimits(memory_mb=16_384)))
+    await until(children)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not children()
+
+
+async def test_many_readings_at_once_do_not_disturb_each_other(path: Path) -> None:
+    """They share nothing."""
+    paths = [path.with_name(f"{n}.pdf") for n in range(3)]
+    kinds = [text_pdf("Text of the first."), damaged_pdf(), text_pdf("Text of the third.")]
+    results = await asyncio.gather(*map(parsed, paths, kinds), return_exceptions=True)
+    assert [type(result) for result in results] == [Parsed, PdfDamaged, Parsed]
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from app.config import DocumentLimits
+from app.intake.pdf import PdfParser
+asyncio.run(PdfParser(DocumentLimits(memory_mb=16_384)).parse(Path(sys.argv[1]), "a.pdf"))
+"""
+
+
+async def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
+    """However the service dies."""
+    path.write_bytes(bomb_pdf())
+    service = subprocess.Popen([sys.executable, "-c", PARENT, str(path)])
+    listed = Path(f"/proc/{service.pid}/task/{service.pid}/children")
+    try:
+        await until(lambda: listed.read_text().split())
+        [worker] = map(int, listed.read_text().split())
+        # It has to have come to the file, or it would end for another reason.
+        await until(lambda: "AS" and b"16384" in limits_of(worker))
+    finally:
+        service.kill()
+        service.wait()
+    await until(lambda: not is_alive(worker), seconds=5)
+
+
+def limits_of(pid: int) -> bytes:
+    """A process's address space limit in MiB, as text; empty before it has one."""
+    for line in Path(f"/proc/{pid}/limits").read_text().splitlines():
+        if line.startswith("Max address space") and "unlimited" not in line:
+            return str(int(line.split()[3]) >> 20).encode()
+    return b""
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Another worker: this Python code."""
+    monkeypatch.setattr(pdf, "COMMAND", (sys.executable, "-c", code))
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", PdfDamaged),
+        ("import os; os.abort()", PdfTooComplex),
+        ("raise ValueError('text of the document')", PdfDamaged),
+        ("print('{}')", PdfDamaged),
+        ("pass", PdfDamaged),
+    ],
+    ids=["segfault", "abort", "error", "nonsense", "silence"],
+)
+async def test_a_worker_that_fails_is_a_refusal(
+    path: Path, monkeypatch: pytest.MonkeyPatch, code: str, problem: type[BadInput]
+) -> None:
+    """Never an error of the service."""
+    stand_in(monkeypatch, code)
+    with pytest.raises(problem):
+        await parsed(path, text_pdf("x"))
+
+
+async def test_a_worker_that_says_too_much_is_not_listened_to(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says is bounded here as well as there."""
+    monkeypatch.setattr(pdf, "MAX_OUTPUT", 1 << 20)
+    stand_in(monkeypatch, "import sys; sys.stdout.write('x' * (4 << 20))")
+    with pytest.raises(PdfDamaged):
+        await parsed(path, text_pdf("x"))
+
+
+async def test_a_worker_knows_nothing_of_the_services_settings(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its environment is made for it; the end of what it says on stderr is logged."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    stand_in(monkeypatch, "import os, sys; sys.exit(' '.join(sorted(os.environ)))")
+    with capture_logs() as logs, pytest.raises(PdfDamaged):
+        await parsed(path, text_pdf("x"))
+    assert logs[0]["stderr"].split() == sorted(
+        [*pdf.ENVIRONMENT, *({"LC_CTYPE"} & {*logs[0]["stderr"].split()})]
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        (-signal.SIGABRT, PdfTooComplex),
+        (-signal.SIGTRAP, PdfTooComplex),
+        (-signal.SIGKILL, PdfTooComplex),
+        (-signal.SIGXCPU, PdfTooComplex),
+        (-signal.SIGALRM, PdfTooComplex),
+        (-signal.SIGSEGV, PdfDamaged),
+        (-signal.SIGBUS, PdfDamaged),
+        (1, PdfDamaged),
+    ],
+)
+def test_how_a_worker_died_says_why(code: int, problem: type[BadInput]) -> None:
+    """Limits end it by signals of their own; the rest is the file."""
+    assert type(crash(code, 512)) is problem
+
+
+async def test_the_loop_runs_on_while_a_file_is_read(path: Path) -> None:
+    """Nothing of it is done here."""
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    await parsed(path, leaves([stream(b"BT /F 9 Tf 72 720 Td (word) Tj ET\n" * 20_000)], *FONT))
+    ticker.cancel()
+    assert ticks > 10
+
+
+FONT = b"/Font << /F 3 0 R >>", [b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+
+
+def test_nothing_of_the_service_is_inherited() -> None:
+    """No descriptor, no terminal, no folder of the service's."""
+    assert os.getcwd() != "/"  # noqa: PTH109 - what a worker is started in differs from it
+    assert "-P" in pdf.COMMAND

@@ -1,0 +1,142 @@
+"""What the worker process does, and what it gives up before."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import PdfTextless
+from app.index.vocabulary import count
+from app.intake.pdf import COMMAND, ENVIRONMENT
+from app.intake.worker import discreet, parse
+from app.intake.wire import Request, ask
+from tests.fakes.pdfs import image_pdf, script_pdf, table_pdf, text_pdf
+
+PROSE = "The harbour lies in the north of the island. Ships call there twice a week. " * 12
+
+
+def saved(folder: Path, data: bytes) -> Path:
+    """A file of these bytes."""
+    path = folder / "a.pdf"
+    path.write_bytes(data)
+    return path
+
+
+def test_a_pdf_becomes_chunks_with_pages_headings_and_tokens(tmp_path: Path) -> None:
+    """The whole way through, from bytes to chunks."""
+    pages = [f"# Harbours\n\n{PROSE}", f"# Ferries\n\n{PROSE}"]
+    parsed = parse(saved(tmp_path, text_pdf(pages, title="The Island", footer="{page}")), "island.pdf", 10)
+    assert (parsed.pages, parsed.title) == (2, "The Island")
+    assert [(chunk.page, chunk.heading) for chunk in parsed.chunks] == [(1, "Harbours"), (2, "Ferries")]
+    assert parsed.chunks[0].text == f"Harbours\n{PROSE.strip()}"
+    assert all(chunk.tokens == count(chunk.text) for chunk in parsed.chunks)
+
+
+def test_a_table_can_be_read_in_its_chunk(tmp_path: Path) -> None:
+    """Row by row, under its caption."""
+    rows = [["", "2022", "2021"], ["Net sales", "$ 3,991", "$ 5,506"], ["Net loss", "(12)", "(7)"]]
+    path = saved(
+        tmp_path, table_pdf("Results by year", rows, before="It was a good year.", after="So it was.")
+    )
+    [chunk] = parse(path, "a.pdf", 10).chunks
+    assert (
+        "Results by year\n2022 2021\nNet sales $ 3,991 $ 5,506\nNet loss (12) (7)\nSo it was." in chunk.text
+    )
+
+
+def test_the_outline_gives_the_path(tmp_path: Path) -> None:
+    """Bookmarks are headings even where their type does not tell."""
+    marks = [("Beginning", 1, 0), ("Details", 1, 1), ("End", 2, 0)]
+    path = saved(tmp_path, text_pdf([f"Beginning\n\nDetails\n\n{PROSE}", f"End\n\n{PROSE}"], outline=marks))
+    assert [chunk.heading for chunk in parse(path, "a.pdf", 10).chunks] == ["Beginning › Details", "End"]
+
+
+def test_other_scripts_come_through(tmp_path: Path) -> None:
+    """Arabic, Chinese and Hindi are text like any other."""
+    parsed = parse(saved(tmp_path, script_pdf(["مرحبا بالعالم\n你好，世界。\nनमस्ते दुनिया।"])), "a.pdf", 10)
+    assert all(said in parsed.chunks[0].text for said in ("مرحبا بالعالم", "你好，世界。", "नमस्ते दुनिया।"))
+
+
+def test_scans_are_refused_with_their_number_of_pages(tmp_path: Path) -> None:
+    """Nothing of them could be found."""
+    with pytest.raises(PdfTextless, match="12 pages, none with text"):
+        parse(saved(tmp_path, image_pdf(12)), "a.pdf", 100)
+
+
+def child(request: Request) -> "subprocess.CompletedProcess[bytes]":
+    """A worker with this request, to its end."""
+    return subprocess.run(
+        COMMAND, input=ask(request), capture_output=True, env=ENVIRONMENT, check=False, timeout=60
+    )
+
+
+def request(path: Path, **changed: object) -> Request:
+    """A request of this process for a file."""
+    values: dict[str, object] = {
+        "parent": os.getpid(), "path": str(path), "filename": "a.pdf", "max_pages": 10, "memory_mb": 512,
+        "seconds": 30.0,
+    }  # fmt: skip
+    return Request(**{**values, **changed})  # type: ignore[arg-type] # one dictionary for all fields
+
+
+def test_a_worker_says_its_result_and_nothing_else(tmp_path: Path) -> None:
+    """Lines of JSON on stdout, silence on stderr."""
+    done = child(request(saved(tmp_path, text_pdf("Hello there."))))
+    head, chunk, end = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (head["pages"], chunk["text"], end) == (1, "Hello there.", {"end": 1})
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_worker_whose_parent_is_gone_ends(tmp_path: Path) -> None:
+    """Before it reads anything."""
+    done = child(request(saved(tmp_path, text_pdf("Hello there.")), parent=1))
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
+    """Python's own allocations that fail are told as such."""
+    done = child(request(saved(tmp_path, text_pdf("Hello there.")), memory_mb=64))
+    assert json.loads(done.stdout)["fault"] == "pdf-too-complex"
+
+
+CONFINED = """
+import os, resource, signal
+from app.intake.worker import confine
+from app.intake.wire import Request
+confine(Request(os.getppid(), "", "", 1, 300, 7.0))
+print(*(resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1] for name in ("AS", "CPU", "FSIZE", "CORE")))
+print(signal.getitimer(signal.ITIMER_REAL)[0], os.nice(0))
+"""
+
+
+def test_a_worker_gives_up_what_it_does_not_need() -> None:
+    """Memory, processor time, files, core dumps, a day without end, and precedence."""
+    done = subprocess.run(
+        [sys.executable, "-c", CONFINED], env=ENVIRONMENT, capture_output=True, check=True, timeout=30
+    )
+    memory, seconds, size, core, timer, nice = done.stdout.split()
+    assert (int(memory), int(seconds), int(size), int(core)) == (300 << 20, 8, 0, 0)
+    assert 7 < float(timer) <= 12
+    assert int(nice) >= 10
+
+
+def test_an_error_is_told_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which may hold text of the document."""
+    try:
+        raise ValueError("the secret text")
+    except ValueError as error:
+        discreet(type(error), error, error.__traceback__)
+    said = capsys.readouterr().err
+    assert said.startswith("ValueError at ")
+    assert "secret" not in said
+
+
+def test_signals_have_their_names_here() -> None:
+    """The limits rest on what only POSIX has."""
+    assert hasattr(signal, "SIGXCPU")
+    assert hasattr(resource, "RLIMIT_AS")
