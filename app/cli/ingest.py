@@ -14,8 +14,8 @@ import typer
 
 from app.cli.progress import shown
 from app.cli.session import connect
-from app.cli.terminal import DataDir, Json, configured, remark, run, tell
-from app.cli.upload import Form, Outcome, Status, counted, upload_all
+from app.cli.terminal import DataDir, Json, configured, counted, remark, run, tell
+from app.cli.upload import Form, Outcome, Status, upload_all
 from app.config import Settings
 
 

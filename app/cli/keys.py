@@ -80,11 +80,14 @@ async def listed(config: Settings, *, json: bool) -> None:
     if not found:
         tell("No keys: the service is open and serves this machine only.")
         return
-    table = Table("ID", "Tenant", "User", "Name", "Begins", "Made", "Revoked", box=None)
+    table = Table(box=None)
+    table.add_column("ID", min_width=36)  # never cut: `revoke` wants all of it
+    for title in ("Tenant", "User", "Name", "Begins", "Made", "Revoked"):
+        table.add_column(title, overflow="fold")
     for key in found:
         dates = [date.date().isoformat() if date else "" for date in (key.created_at, key.revoked_at)]
         table.add_row(key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates)
-    Console(soft_wrap=True, markup=False).print(table)
+    Console(markup=False).print(table)
 
 
 async def revoked(config: Settings, key_id: str) -> None:

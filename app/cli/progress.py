@@ -8,6 +8,9 @@ from rich import progress as bars
 from rich.console import Console
 
 
+WIDTH = 30
+
+
 class Progress:
     """Steps done, and a remark beside them."""
 
@@ -20,8 +23,8 @@ class Progress:
         self._bar.update(self._task, advance=steps, said=said)
 
     def now(self, what: str) -> None:
-        """What is being worked on."""
-        self._bar.update(self._task, description=what)
+        """What is being worked on; a long name must not push the bar away."""
+        self._bar.update(self._task, description=what if len(what) <= WIDTH else what[: WIDTH - 1] + "…")
 
 
 @contextmanager

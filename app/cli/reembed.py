@@ -5,7 +5,7 @@ itself; interrupted, it goes on from where it was at the next run.
 """
 
 from app.cli.progress import shown
-from app.cli.terminal import DataDir, Json, as_json, configured, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
 from app.config import Settings
 from app.wiring import open_reembed
 
@@ -16,7 +16,7 @@ def reembed(json: Json = False, data_dir: DataDir = None) -> None:
     if json:
         as_json({"chunks": chunks})
     else:
-        tell(f"{chunks:,} passages embedded anew.")
+        tell(f"{counted(chunks, 'passage')} embedded anew.")
 
 
 async def reembedded(config: Settings) -> int:

@@ -39,6 +39,11 @@ def as_json(value: Mapping[str, Any]) -> None:
     tell(json.dumps(value, ensure_ascii=False))
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def settings(
     data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
 ) -> tuple[Settings, list[str]]:

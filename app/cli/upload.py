@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from app.cli.session import Answered, taken
+from app.cli.terminal import counted
 
 AT_ONCE = 2
 """The service reads one file while the next is on its way."""
@@ -84,11 +85,6 @@ class Outcome:
         """For machines; the keys are always there."""
         told = {"path": str(self.path), "status": str(self.status)}
         return {**told, "document": self.document, "problem": self.problem}
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 page`, `1,200 pages`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 async def upload_all(

@@ -1,30 +1,27 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
-Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named.
-Both clients are the vendor's synchronous ones in our own threads: its async client does not verify TLS
-certificates unless told to. No embedding function, no telemetry, nothing downloaded. Reads raise
+Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
+vendor's blocking calls (`collection.py`) run in our own daemon threads, each with a deadline. Reads raise
 `RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from typing import TypeAlias, TypeVar
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from app.clients.collection import Client, Lost, VendorCollection, embedded, guarded, remote
 from app.clients.threads import Threads
 from app.config import Settings
-from app.domain.errors import IbidError, Overloaded, RetrievalError, StartError, Unavailable
+from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailable
 
-READ_SECONDS = 10.0
+READ_SECONDS = 4.0
+"""Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
 WRITE_SECONDS = 60.0
 """Of one batch: a thousand vectors take about a second and a half."""
 BATCH = 1000
@@ -35,99 +32,12 @@ Where: TypeAlias = Mapping[str, object]
 Result = TypeVar("Result")
 
 
-class VendorCollection(Protocol):
-    """What we call of the vendor's collection; every method blocks."""
-
-    def count(self) -> int:
-        """Vectors in it."""
-
-    def get(self, **arguments: object) -> Mapping[str, Any]:
-        """ids, where, include."""
-
-    def query(self, **arguments: object) -> Mapping[str, Any]:
-        """query_embeddings, where, n_results, include."""
-
-    def upsert(self, **arguments: object) -> None:
-        """ids, embeddings, metadatas."""
-
-    def delete(self, **arguments: object) -> object:
-        """ids or where."""
-
-
-class VendorClient(Protocol):
-    """What we call of the vendor's client."""
-
-    def heartbeat(self) -> int:
-        """Its clock, if it answers."""
-
-    def get_or_create_collection(self, name: str, **arguments: object) -> VendorCollection:
-        """A collection."""
-
-    def close(self) -> None:
-        """Give back what it holds."""
-
-
-class Remote:
-    """A server's client that gives its connections back; the vendor's own forgets to."""
-
-    def __init__(self, client: VendorClient, session: httpx.Client) -> None:
-        self._client = client
-        self._session = session
-        self.heartbeat = client.heartbeat
-        self.get_or_create_collection = client.get_or_create_collection
-
-    def close(self) -> None:
-        """Both ends of it."""
-        self._client.close()
-        self._session.close()
-
-
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """Ids and, row by row, their vectors."""
 
     ids: tuple[str, ...]
     matrix: Matrix
-
-
-class Client:
-    """The vendor's client, opened when first used; every method blocks. Safe in several threads."""
-
-    def __init__(self, connect: Callable[[], VendorClient]) -> None:
-        self._connect = connect
-        self._lock = threading.Lock()
-        self._client: VendorClient | None = None
-        self._collections: dict[str, VendorCollection] = {}
-
-    def open(self) -> VendorClient:
-        """The vendor's object."""
-        with self._lock:
-            if self._client is None:
-                self._client = self._connect()
-            return self._client
-
-    def collection(self, name: str) -> VendorCollection:
-        """A collection, made if it is missing."""
-        if name not in self._collections:
-            self._collections[name] = self.open().get_or_create_collection(
-                name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
-            )
-        return self._collections[name]
-
-    def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
-        """Work on a collection. One that was dropped behind our back is made anew, once."""
-        from chromadb.errors import NotFoundError  # noqa: PLC0415 - heavy vendor, opened late
-
-        try:
-            return work(self.collection(name))
-        except NotFoundError:
-            self._collections.pop(name, None)
-            return work(self.collection(name))
-
-    def close(self) -> None:
-        """Give back what the client holds."""
-        if self._client is not None:
-            self._client.close()
 
 
 class Chroma:
@@ -198,21 +108,6 @@ class Chroma:
             return await self._threads.run(lambda: guarded(work))
 
 
-class Lost(IbidError):
-    """The vendor failed, whatever it raised. Never leaves this module."""
-
-
-def guarded(work: Callable[[], Result]) -> Result:
-    """In the thread: one kind of error for all of the vendor's. A missing server is a `ValueError` of its
-    client, one that is not Chroma answers with what ends in a `KeyError` or `TypeError`."""
-    from chromadb.errors import ChromaError  # noqa: PLC0415 - heavy vendor, opened late
-
-    try:
-        return work()
-    except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
-        raise Lost(f"{type(error).__name__}: {error}") from error
-
-
 @contextmanager
 def reading() -> Iterator[None]:
     """Faults of a read: an answer can do without it."""
@@ -244,32 +139,6 @@ def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
     """The vendor's float64 rows, or none at all, as a float32 matrix."""
     matrix = np.asarray(rows, dtype=np.float32)
     return Vectors(tuple(ids), matrix.reshape(len(ids), -1) if len(ids) else np.zeros((0, 0), np.float32))
-
-
-def embedded(folder: Path) -> VendorClient:
-    """The vendor's client on a folder of ours. Blocks; about a second with its import."""
-    import chromadb  # noqa: PLC0415 - heavy vendor, opened late
-
-    folder.mkdir(parents=True, exist_ok=True)
-    # Without _env_file=None the vendor would take settings of its own from our .env.
-    settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
-    client: VendorClient = chromadb.PersistentClient(folder, settings)
-    return client
-
-
-def remote(url: str) -> VendorClient:
-    """The vendor's client of a server. Blocks; raises if the server does not answer."""
-    import chromadb  # noqa: PLC0415 - heavy vendor, opened late
-
-    parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
-    port = parts.port or (443 if secure else 8000)
-    client = chromadb.HttpClient(parts.hostname or "", port, ssl=secure, settings=settings)
-    session: httpx.Client = client._server._session  # noqa: SLF001 - there is no public way
-    # The vendor waits for ever; without a deadline of its own a dead server would keep every thread.
-    session.timeout = httpx.Timeout(WRITE_SECONDS)
-    return Remote(client, session)
 
 
 @asynccontextmanager

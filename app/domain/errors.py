@@ -141,7 +141,7 @@ class Missing(IbidError):
 
 
 class Conflict(IbidError):
-    """Another thing stands in the way."""
+    """Another document of the same scope has this name with other bytes, or took its place meanwhile."""
 
     slug, title, status = "name-taken", "The name is taken by another document", 409
 

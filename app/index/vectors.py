@@ -13,7 +13,7 @@ from app.domain.document import Part
 from app.domain.space import Space
 from app.index.block import Matrix, Place
 
-AT_ONCE = 2_000
+AT_ONCE = 1_000
 """Vectors a read: keeps one answer of a Chroma server in the megabytes."""
 WIDER = 4
 """How many times more than wanted the approximate index is asked for; its best are then ranked exactly."""

@@ -17,17 +17,21 @@ MAX_LINES = 3
 """Of a heading."""
 
 
-def body_size(lines: Sequence[Line]) -> float:
-    """The size most characters are set in."""
+def body_style(lines: Sequence[Line]) -> Style:
+    """How the text is set: the size of most characters, bold or italic if most of them are."""
     sizes: Counter[float] = Counter()
+    bold = italic = 0
     for line in lines:
         sizes[line.style.size] += len(line.text)
-    return sizes.most_common(1)[0][0] if sizes else 0.0
+        bold += len(line.text) * line.style.bold
+        italic += len(line.text) * line.style.italic
+    half = sizes.total() / 2
+    return Style(sizes.most_common(1)[0][0], bold > half, italic > half) if sizes else Style()
 
 
 def gathered(lines: Sequence[Line]) -> list[Line]:
     """The lines of a document, headings whole, long runs of emphasis taken for text."""
-    body = body_size(lines)
+    body = body_style(lines)
     found: list[Line] = []
     for _, page in groupby(lines, lambda line: line.page):
         on_page = list(page)
@@ -37,7 +41,7 @@ def gathered(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def runs(lines: Sequence[Line], body: float, edge: float) -> Iterator[list[Line]]:
+def runs(lines: Sequence[Line], body: Style, edge: float) -> Iterator[list[Line]]:
     """Lines that go on from one to the next in the same emphasis; others alone."""
     run: list[Line] = []
     for line in lines:
@@ -49,9 +53,9 @@ def runs(lines: Sequence[Line], body: float, edge: float) -> Iterator[list[Line]
         yield run
 
 
-def is_apart(line: Line, body: float) -> bool:
+def is_apart(line: Line, body: Style) -> bool:
     """Whether its type sets it apart from the text."""
-    return line.style.bold or line.style.size >= LARGER * body
+    return (line.style.bold and not body.bold) or line.style.size >= LARGER * body.size
 
 
 def goes_on(above: Line, line: Line, edge: float) -> bool:
@@ -78,6 +82,6 @@ def merged(run: list[Line]) -> list[Line]:
     return [whole]
 
 
-def as_text(line: Line, body: float) -> Line:
+def as_text(line: Line, body: Style) -> Line:
     """The line in the type of the text."""
-    return replace(line, style=Style(body, bold=False, italic=line.style.italic))
+    return replace(line, style=body)

@@ -1,7 +1,7 @@
 """Which lines are headings, and how deep each stands.
 
 The outline of the PDF is believed where there is one. Beside it, a heading is a short line that is set
-larger than the text, in bold, or in capitals, or that begins like one (`Item 7.`, `2.1 Methods`); lines set
+larger than the text, in bold, in italics or in capitals, or that begins like one (`Item 7.`, `2.1 Methods`); lines set
 alike stand equally deep, larger ones higher. Levels count from 0; those of the outline come before.
 """
 
@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from app.intake.emphasis import body_size, is_apart
-from app.intake.line import Bookmark, Line
-from app.intake.table import FIGURE
+from app.intake.emphasis import body_style, is_apart
+from app.intake.line import Bookmark, Line, Style
+from app.intake.table import FIGURE, is_row
 
 MAX_WORDS, MAX_CHARS = 45, 300
 """Of a heading: one that is set apart may be a whole sentence."""
 MAX_TITLE_WORDS = 16
 """Of one that can stand above others."""
 MAX_PLAIN_WORDS = 8
-"""Of a heading that is set like the text."""
+"""Of a heading that is as large as the text and not bold."""
 BELOW_OUTLINE = 100
 """Added to the level of a heading that is not in the outline."""
 MAX_MARKS = 200
@@ -64,17 +64,18 @@ def is_titled(text: str) -> bool:
     )
 
 
-def stands_out(line: Line, body: float) -> bool:
-    """Whether a line is a heading by its type or its words. `body` is the size of the text."""
-    text = line.text
-    if line.style.size < 0.9 * body:
+def stands_out(line: Line, body: Style) -> bool:
+    """Whether a line is a heading by its type or its words, in a document whose text is set in `body`."""
+    text, words = line.text, len(line.text.split())
+    if line.style.size < 0.9 * body.size or is_row(text):
         return False
     if is_apart(line, body):
         return is_titled(text)
-    if len(text.split()) > MAX_PLAIN_WORDS or text[-1] == ".":
+    if words > MAX_PLAIN_WORDS or text[-1] == ".":
         return False
+    italic = line.style.italic and not body.italic
     capitals = text.isupper() and len(text) > 6
-    return (capitals or bool(NAMED.match(text))) and is_titled(text)
+    return (italic or capitals or bool(NAMED.match(text))) and is_titled(text)
 
 
 def key(line: Line) -> Key:
@@ -91,7 +92,7 @@ class Headings:
     """The headings of one document, asked line by line in order."""
 
     def __init__(self, lines: Sequence[Line], outline: Sequence[Bookmark]) -> None:
-        self.body = body_size(lines)
+        self.body = body_style(lines)
         self.first = lines[0].page if lines else 1
         found = {(line.page, key(line)) for line in lines if stands_out(line, self.body)}
         self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted({each for _, each in found}))}

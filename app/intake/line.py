@@ -14,8 +14,9 @@ class Style:
     size: float = 10.0
     """Height of the type in points, in steps of a half."""
     bold: bool = False
-    """First and last letter are bold: a bold word within a sentence is not meant."""
+    """First and last letter are: a bold word within a sentence is not meant."""
     italic: bool = False
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True)

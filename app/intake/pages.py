@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from app.intake.line import BREAK, Line
 
@@ -24,6 +25,9 @@ FORMS = re.compile("[\u2e80-\u2fdf\ufb00-\ufdff\ufe70-\ufefe]{1,200}")
 BULLETS = str.maketrans({"\uf0b7": "•", "\uf0a7": "•", "\uf0d8": "•", "\uf076": "•"})
 """Bullets of Symbol and Wingdings, which stand in the private use area."""
 
+INSIDE = re.compile(r" (?=[•●▪■] \S)")
+"""Where PDFium took the items of a list for one line."""
+
 BLOCK = 1_000
 """Characters composed at once: Python's time grows with the square of a run of accents."""
 
@@ -36,11 +40,17 @@ SPLIT = re.compile(r"[^\W\d_][-\u2010]$")
 
 EDGE = 3
 """Lines at the top and at the bottom of a page among which running heads are looked for."""
+MANY = 0.4
+"""Share of the pages that a running head stands on: left and right pages may have their own."""
+NUMBER = re.compile(r"\d+")
+
+Key: TypeAlias = tuple[str, str | int]
+"""Which edge, and what a line says there without its numbers; or how far its number is from the page's."""
 
 
 def clean(lines: Iterable[Line]) -> list[Line]:
     """All of it, in order."""
-    readable = [replace(line, text=legible(line.text)) for line in lines]
+    readable = [replace(line, text=text) for line in lines for text in INSIDE.split(legible(line.text))]
     return without_heads(whole([line for line in readable if line.text]))
 
 
@@ -93,21 +103,28 @@ def without_heads(lines: list[Line]) -> list[Line]:
     for line in lines:
         pages[line.page].append(line)
     seen = Counter(key for page in pages.values() for key in {key for _, key in edges(page)})
-    often = max(3, 0.4 * len(pages))
-    running = {key for key, count in seen.items() if count >= often}
+    running = {key for key, count in seen.items() if count >= max(least(key), MANY * len(pages))}
     return [line for page in pages.values() for line in kept(page, running)]
 
 
-def kept(page: list[Line], running: set[str]) -> list[Line]:
+def least(key: Key) -> int:
+    """Pages it takes to prove a running head; numbers that count the pages prove it sooner."""
+    return 2 if isinstance(key[1], int) else 3
+
+
+def kept(page: list[Line], running: set[Key]) -> list[Line]:
     """A page without its running heads."""
     dropped = {n for n, key in edges(page) if key in running}
     rest = [line for n, line in enumerate(page) if n not in dropped]
     return rest if any(WORD.search(line.text) for line in rest) else page
 
 
-def edges(page: list[Line]) -> Iterator[tuple[int, str]]:
-    """(index, key) of the lines at the edges; the key is the same for lines that differ in numbers."""
+def edges(page: list[Line]) -> Iterator[tuple[int, Key]]:
+    """(index, key) of the lines at the edges."""
     order = sorted(range(len(page)), key=lambda n: -page[n].top)
     for side, part in (("top", order[:EDGE]), ("bottom", order[-EDGE:])):
         for n in part:
-            yield n, side + re.sub(r"\d+", "#", page[n].text.lower())
+            text = page[n].text
+            yield n, (side, NUMBER.sub("#", text.lower()))
+            if text.isdecimal() and len(text) < 6:
+                yield n, (side, int(text) - page[n].page)

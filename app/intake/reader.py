@@ -94,7 +94,7 @@ def placed(text_page: pdfium.PdfTextPage, text: str, page: int, first: int, last
     start = native.FPDFText_GetCharIndexFromTextIndex(text_page, first)
     end = native.FPDFText_GetCharIndexFromTextIndex(text_page, last)
     begins, ends = box(text_page, start), box(text_page, end)
-    bold, italic = face(text_page, start)
+    bold, italic = map(all, zip(face(text_page, start), face(text_page, end), strict=True))
     size = max(begins.top - begins.bottom, ends.top - ends.bottom)
     return Line(
         text=text,
@@ -103,7 +103,7 @@ def placed(text_page: pdfium.PdfTextPage, text: str, page: int, first: int, last
         right=max(begins.right, ends.right),
         top=max(begins.top, ends.top),
         bottom=min(begins.bottom, ends.bottom),
-        style=Style(round(size * 2) / 2, bold and face(text_page, end)[0], italic),
+        style=Style(round(size * 2) / 2, bold, italic),
     )
 
 

@@ -4,6 +4,7 @@ Every character of the blocks is in exactly one chunk, in order; only the heads 
 said again where a long table goes on. Chunks do not overlap. Figures: docs/decisions/0008-chunks.md.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,7 +14,7 @@ from typing import TypeAlias
 from app.domain.document import Chunk
 from app.intake.block import Block, Kind
 from app.intake.sentence import fitting
-from app.intake.table import is_row
+from app.intake.table import SENTENCE_END, is_row
 
 TARGET = 300
 """Tokens a chunk is filled to: one thought with its surroundings; forty of them are 12,000 tokens."""
@@ -25,13 +26,19 @@ ENOUGH = 120
 are joined with the next, but never at the price of dividing a table."""
 UNIT = 200
 """Tokens of the longest sentence that is not divided."""
+LONG_TABLE = 350
+"""Tokens to which the parts of a longer table are filled."""
 LEAD = 40
 """Tokens of the longest paragraph that is moved to the table it introduces."""
+CAPTION = 20
+"""Tokens of the longest paragraph that is moved to what follows if it ends no sentence."""
 COLUMN_HEADS = 60
 """Most tokens of the heads of columns that are said again."""
 SEGMENT_CHARS, PATH_CHARS = 120, 300
 """Of one heading in a path, and of a path; the outermost are left out."""
 JOINT = " › "
+MAJORITY = 0.75
+"""Share of a chunk's text that must stand under a heading for it to be the chunk's."""
 
 Count: TypeAlias = Callable[[str], int]
 """o200k tokens of a text."""
@@ -117,7 +124,8 @@ class Packer:
         """Spread a long block evenly; `again` stands at the head of each further chunk."""
         passed = self.tokens
         total = passed + sum(piece.tokens for piece in group)
-        share = total / ceil(total / (TARGET - sum(piece.tokens for piece in again)))
+        room = LONG_TABLE - sum(piece.tokens for piece in again) if again else TARGET
+        share = total / ceil(total / room)
         due = share
         for n, piece in enumerate(group):
             if passed + piece.tokens / 2 > due or self.tokens + piece.tokens > LIMIT:
@@ -146,14 +154,16 @@ class Packer:
 
 
 def introduced(held: Sequence[Piece], block: Block) -> int:
-    """Where in a chunk begins what belongs to the next block: headings, and a short lead to a table. A
-    chunk of headings alone ends behind them."""
+    """Where in a chunk begins what belongs to the next block: headings, a short line that ends no sentence,
+    a short lead to a table. A chunk of nothing else ends behind them."""
     end = before_headings(held, len(held))
-    if end and block.kind is Kind.TABLE:
+    if end:
         lead = held[end - 1].block
-        tokens = sum(piece.tokens for piece in held if piece.block is lead)
-        if lead.kind is Kind.PROSE and tokens <= LEAD:
-            end = before_headings(held, next(n for n, piece in enumerate(held) if piece.block is lead))
+        first = next(n for n, piece in enumerate(held) if piece.block is lead)
+        tokens = sum(piece.tokens for piece in held[first:end])
+        short = tokens <= CAPTION and not SENTENCE_END.search(lead.text)
+        if lead.kind is Kind.PROSE and (short or (tokens <= LEAD and block.kind is Kind.TABLE)):
+            end = before_headings(held, first)
     return end or len(held)
 
 
@@ -171,10 +181,24 @@ def column_heads(group: Sequence[Piece]) -> list[Piece]:
 
 
 def heading(ended: Sequence[Piece]) -> str:
-    """The path that all of a chunk's text stands under, outermost first."""
-    paths = [piece.block.path for piece in ended if not piece.heads] or [ended[0].block.path]
-    shared = [here[0] for here in takewhile(lambda here: len(set(here)) == 1, zip(*paths, strict=False))]
-    path = [segment[:SEGMENT_CHARS] for segment in shared]
+    """The path that nearly all of a chunk's text stands under, outermost first."""
+    shares: Counter[tuple[str, ...]] = Counter()
+    for piece in [piece for piece in ended if not piece.heads] or ended:
+        shares[piece.block.path] += piece.tokens
+    path: tuple[str, ...] = ()
+    while deeper := [each for each in shares if each[: len(path)] == path and len(each) > len(path)]:
+        following = Counter[str]()
+        for each in deeper:
+            following[each[len(path)]] += shares[each]
+        segment, tokens = following.most_common(1)[0]
+        if tokens < MAJORITY * shares.total():
+            break
+        path = (*path, segment)
+    return shortened([segment[:SEGMENT_CHARS] for segment in path])
+
+
+def shortened(path: list[str]) -> str:
+    """A path as it is shown, without its outermost where it is long."""
     while len(JOINT.join(path)) > PATH_CHARS:
         path = path[1:]
     return JOINT.join(path)

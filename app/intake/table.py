@@ -31,7 +31,11 @@ def figures(text: str) -> tuple[int, int]:
 def is_row(text: str) -> bool:
     """At least two figures, and enough of them not to be prose about figures."""
     count, words = figures(text)
-    return count >= 2 and count >= 0.3 * words and any(char.isdigit() for char in text)
+    if count < 2 or not any(char.isdigit() for char in text):
+        return False
+    return count >= 0.3 * words or (
+        count >= 0.2 * words and bool(FIGURE.fullmatch(text.rsplit(maxsplit=1)[-1]))
+    )
 
 
 def is_entry(text: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from app.intake.emphasis import body_size
+from app.intake.emphasis import body_style
 from app.intake.line import Line
 
 MAX_CHARS = 160
@@ -39,7 +39,7 @@ def largest(lines: Sequence[Line]) -> str:
     """The first line on the first page in its largest type, if that is clearly larger than the text's."""
     first = [line for line in lines if line.page == lines[0].page and is_title(line.text)]
     size = max((line.style.size for line in first), default=0.0)
-    if size < 1.2 * body_size(lines):
+    if size < 1.2 * body_style(lines).size:
         return ""
     return next(line.text for line in first if line.style.size == size)
 

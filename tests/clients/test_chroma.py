@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from app.clients import chroma as room
-from app.clients.chroma import Chroma, Client, VendorClient, VendorCollection, open_chroma
+from app.clients.chroma import Chroma, open_chroma
+from app.clients.collection import Client, VendorClient, VendorCollection
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.errors import RetrievalError, StartError, Unavailable

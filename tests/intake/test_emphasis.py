@@ -1,14 +1,15 @@
 """Headings over several lines, and emphasis that is no heading."""
 
-from app.intake.emphasis import body_size, gathered
+from app.intake.emphasis import body_style, gathered
+from app.intake.line import Style
 from tests.fakes.lines import BODY, BOLD, TITLE, line
 
 
-def test_the_size_of_the_text_is_that_of_most_characters() -> None:
+def test_the_text_is_set_like_most_characters() -> None:
     """Not of most lines: headings are many and short."""
     lines = [*[line("Head", style=TITLE)] * 3, line("A line of the text itself.")]
-    assert body_size(lines) == BODY.size
-    assert body_size([]) == 0
+    assert body_style(lines) == BODY
+    assert body_style([line("Slanted", style=Style(9.0, italic=True))]).italic
 
 
 def test_a_heading_over_two_lines_is_one() -> None:

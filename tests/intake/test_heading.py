@@ -3,7 +3,7 @@
 import pytest
 
 from app.intake.heading import Headings, is_titled, plain, stands_out
-from app.intake.line import Bookmark, Line
+from app.intake.line import Bookmark, Line, Style
 from tests.fakes.lines import BODY, BOLD, TITLE, line
 
 TEXT = "An ordinary line of text that is long enough to be most of what is on the page."
@@ -41,17 +41,18 @@ def test_rows_entries_and_fragments_are_no_headings(text: str) -> None:
     [
         (line("Larger Type", style=TITLE), True),
         (line("Bold Type", style=BOLD), True),
+        (line("Slanted Type", style=Style(10.0, italic=True)), True),
         (line("ALL IN CAPITALS"), True),
         (line("Item 1. Business"), True),
         (line("Plain words"), False),
         (line("Item 1 says that everybody has to file the form in time."), False),
         (line("THIS IS A WHOLE SENTENCE IN CAPITALS THAT NOBODY WOULD HEAD ANYTHING WITH"), False),
     ],
-    ids=["larger", "bold", "capitals", "named", "plain", "prose", "shouted"],
+    ids=["larger", "bold", "italic", "capitals", "named", "plain", "prose", "shouted"],
 )
 def test_type_or_words_make_a_heading(found: Line, heads: bool) -> None:
     """Relative to the size of the text."""
-    assert stands_out(found, BODY.size) is heads
+    assert stands_out(found, BODY) is heads
 
 
 def walk(lines: list[Line], outline: list[Bookmark] | None = None) -> list[tuple[str, ...]]:

@@ -74,6 +74,14 @@ def test_running_heads_and_page_numbers_go() -> None:
     assert sum("Body of page" in found.text for found in lines) == 4
 
 
+def test_numbers_that_count_the_pages_go_from_the_second_on() -> None:
+    """Other numbers at the edge of two pages are text."""
+    pages = [["Some text", "and more", "17"], ["Other text", "still more", "18"]]
+    lines = clean([found for n, texts in enumerate(pages, 4) for found in page_of(texts, n)])
+    assert len(lines) == 4
+    assert len(clean([*page_of(["Net sales", "17"], 1), *page_of(["Net loss", "99"], 2)])) == 4
+
+
 def test_a_line_that_repeats_inside_pages_stays() -> None:
     """Only edges are looked at."""
     texts = ["One a.", "Two b.", "Three c.", "The same.", "Four d.", "Five e.", "Six f."]

@@ -59,7 +59,7 @@ def test_a_citation_leads_to_its_text(house: Service) -> None:
 
 def test_the_stream_keeps_its_grammar(talk: Talk) -> None:
     """meta, tokens, citations, done; ids count from 1; the label is the packed one."""
-    talk.model.reply = "It gave 412 crates [garden.pdf#2], they say [other.pdf#7]."
+    talk.model.reply = "It gave 412 crates [garden.pdf#1], they say [other.pdf#7]."
     told = events(talk.service, message=QUESTION)
     names = [name for name, _, _ in told]
     assert names == ["meta", *["token"] * (len(names) - 3), "citations", "done"]
@@ -68,19 +68,19 @@ def test_the_stream_keeps_its_grammar(talk: Talk) -> None:
         f"{meta['answer_id']}:{n}" for n in range(1, len(told) + 1)
     ]
     assert (meta["rag"]["reason"], meta["session_id"]) == ("ok", "s")
-    assert text == "It gave 412 crates [garden.pdf#2], they say."
-    assert told[-2][1] == {"cited": ["garden.pdf#2"], "unknown": ["other.pdf#7"], "appended": False}
+    assert text == "It gave 412 crates [garden.pdf#1], they say."
+    assert told[-2][1] == {"cited": ["garden.pdf#1"], "unknown": ["other.pdf#7"], "appended": False}
     assert told[-1][1]["finish_reason"] == "stop"
 
 
 def test_the_model_is_shown_the_context_in_roles(talk: Talk) -> None:
     """System, context line, earlier turns, message: in this order."""
-    talk.model.reply = "Fine [garden.pdf#2]."
+    talk.model.reply = "Fine [garden.pdf#1]."
     history = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
     talk.service.chat(QUESTION, history=history, notes=["Speak plainly."])
     messages = talk.model.asked("/chat/completions")[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system"] * 3 + ["user", "assistant", "user"]
-    assert '- From garden.pdf#2: "' in messages[1]["content"]
+    assert '- From garden.pdf#1: "' in messages[1]["content"]
     assert messages[2]["content"] == "Speak plainly."
     assert messages[-1]["content"] == QUESTION
 

@@ -169,7 +169,7 @@ async def test_a_long_job_keeps_its_lease() -> None:
     async with running(jobs, handler, lease=0.15):
         await until(lambda: bool(jobs.log))
     assert jobs.log == [("finish", 1)]
-    assert jobs.beats >= 4
+    assert jobs.beats >= 2
 
 
 async def test_a_lost_lease_cancels_the_work() -> None:
@@ -198,14 +198,14 @@ async def test_a_short_outage_does_not_cost_the_work() -> None:
         nonlocal cancelled
         jobs.away = True
         try:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.6)
             jobs.away = False
             await asyncio.sleep(0.3)
         except asyncio.CancelledError:
             cancelled = True
             raise
 
-    async with running(jobs, handler, lease=0.4):
+    async with running(jobs, handler, lease=1.5):
         await until(lambda: bool(jobs.log))
     assert (jobs.log, cancelled) == ([("finish", 1)], False)
 

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from app.clients.chroma import Chroma, Client, embedded
+from app.clients.chroma import Chroma
+from app.clients.collection import Client, embedded
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.sources.documents import DocumentSource

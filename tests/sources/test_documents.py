@@ -5,7 +5,8 @@ from collections.abc import Awaitable
 
 import pytest
 
-from app.clients.chroma import Chroma, Client, VendorClient
+from app.clients.chroma import Chroma
+from app.clients.collection import Client, VendorClient
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import tracemalloc
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -174,39 +174,47 @@ async def test_tenants_and_parts_are_made_on_the_way(pool: Pool, tmp_path: Path)
     assert await pool.fetchval("SELECT version FROM ibid.part WHERE session_id = 's1'") == 0
 
 
+@dataclass(frozen=True)
+class Halfway:
+    """An upload that stops after its first piece."""
+
+    reached: asyncio.Event
+    go: asyncio.Event
+
+
 @pytest.fixture
-def halfway(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Set when a first piece is on its way; the next ones are slow."""
-    gate, pieces = asyncio.Event(), admission.pieces
+def halfway(monkeypatch: pytest.MonkeyPatch) -> Halfway:
+    """The next uploads stop there until they may go on."""
+    stop, pieces = Halfway(asyncio.Event(), asyncio.Event()), admission.pieces
 
     async def slow(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
         async for piece in pieces(document_id, path):
             yield piece
-            gate.set()
-            await asyncio.sleep(0.2)
+            stop.reached.set()
+            await stop.go.wait()
 
     monkeypatch.setattr(admission, "pieces", slow)
-    return gate
+    return stop
 
 
-async def test_cancelled_in_the_middle_nothing_is_kept(
-    pool: Pool, tmp_path: Path, halfway: asyncio.Event
-) -> None:
+async def test_cancelled_in_the_middle_nothing_is_kept(pool: Pool, tmp_path: Path, halfway: Halfway) -> None:
     """A client that leaves while its bytes are written leaves no row, no piece, no job."""
     task = asyncio.create_task(DocumentStore(pool).admit(ALICE, upload(tmp_path, "x" * (4 * PIECE))))
-    await halfway.wait()
+    await halfway.reached.wait()
     task.cancel()
     await asyncio.wait({task})
     assert task.cancelled()
     assert [await count(pool, table) for table in ("document", "document_piece", "job")] == [0, 0, 0]
 
 
-async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, halfway: asyncio.Event) -> None:
+async def test_a_broken_connection_keeps_nothing(pool: Pool, tmp_path: Path, halfway: Halfway) -> None:
     """Postgres restarting under an upload: `Unavailable`, and the next try is whole."""
     store, given = DocumentStore(pool), upload(tmp_path, "y" * (2 * PIECE))
     task = asyncio.create_task(store.admit(ALICE, given))
-    await halfway.wait()
-    await pool.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'")
+    await halfway.reached.wait()
+    kill = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'COPY%'"
+    assert await pool.fetchval(kill)
+    halfway.go.set()
     await asyncio.wait({task})
     assert isinstance(task.exception(), Unavailable)
     assert await count(pool, "document_piece") == 0

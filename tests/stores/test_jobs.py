@@ -9,6 +9,7 @@ from app.clients.pool import Pool, open_pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.ports import Job
+from app.stores import bell
 from app.stores.jobs import JobStore
 from app.stores.lease import here
 from app.stores.part import enqueue
@@ -164,13 +165,14 @@ async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
     assert await store.claim(lease_seconds=LONG) is None
 
 
-async def test_entered_it_hears_of_new_jobs(pool: Pool) -> None:
+async def test_entered_it_hears_of_new_jobs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """An idle worker starts at once."""
+    monkeypatch.setattr(bell, "POLL", 30)
     async with JobStore(pool) as store:
         wait = asyncio.create_task(store.wait(seconds=30))
         await asyncio.sleep(0.05)
         await add(pool, "a")
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(10):
             await wait
 
 

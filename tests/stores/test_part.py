@@ -27,19 +27,27 @@ def test_home(session_id: str | None, part: Part) -> None:
 
 async def test_writers_of_one_part_take_turns(pool: Pool) -> None:
     """The second waits until the first has committed; another part's writer does not."""
-    order: list[str] = []
+    holding, release, order = asyncio.Event(), asyncio.Event(), list[str]()
 
-    async def write(name: str, part: Part, seconds: float) -> None:
+    async def first() -> None:
+        async with transaction(pool) as connection:
+            await hold(connection, HERE)
+            holding.set()
+            await release.wait()
+            order.append("first")
+
+    async def write(name: str, part: Part) -> None:
         async with transaction(pool) as connection:
             await hold(connection, part)
-            await asyncio.sleep(seconds)
             order.append(name)
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(write("first", HERE, 0.2))
+        group.create_task(first())
+        await holding.wait()
+        group.create_task(write("second", HERE))
+        await write("elsewhere", Part("acme", "alice", "s2"))
         await asyncio.sleep(0.05)
-        group.create_task(write("second", HERE, 0))
-        group.create_task(write("elsewhere", Part("acme", "alice", "s2"), 0))
+        release.set()
     assert order == ["elsewhere", "first", "second"]
 
 

@@ -1,0 +1,148 @@
+"""Remarks that review would repeat, held by a machine: how the rooms are furnished (STYLE, DESIGN §2)."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from app.domain import errors
+from app.domain.errors import IbidError, kinds
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(
+    path.relative_to(ROOT) for path in (ROOT / "app").rglob("*.py") if path.name != "__init__.py"
+)
+ROOMS = [path for path in MODULES if len(path.parts) > 2]
+
+UNTESTED = {
+    "app/domain/key.py": "fields alone",
+    "app/domain/ports.py": "protocols alone: tests/fakes and the stores keep them, the type checker says so",
+    "app/services/services.py": "fields alone",
+    "app/wiring.py": "opened whole by tests/test_main.py and tests/integration",
+    "app/knobs.py": "fields alone: tests/test_config.py reads every one",
+}
+"""Modules without a test file of their own, each with its reason."""
+
+BROAD = {"app/problems.py", "app/api/events.py"}
+"""`except Exception` stands in the 500 handler and the stream's last resort only."""
+
+VAGUE = {"utils", "util", "helpers", "helper", "manager", "common", "misc", "base", "core"}
+
+
+@cache
+def tree(module: Path) -> ast.Module:
+    """A module, parsed."""
+    return ast.parse((ROOT / module).read_text(encoding="utf-8"))
+
+
+def nodes(module: Path, *kinds_of: type[ast.AST]) -> Iterator[ast.AST]:
+    """Its nodes of these kinds."""
+    return (node for node in ast.walk(tree(module)) if isinstance(node, kinds_of))
+
+
+def test_every_module_has_its_test() -> None:
+    """app/x/y.py is tested by tests/x/test_y.py, but for those with a reason."""
+    expected = {module: Path("tests", *module.parts[1:-1], f"test_{module.name}") for module in MODULES}
+    missing = [str(module) for module, test in expected.items() if not (ROOT / test).is_file()]
+    assert [module for module in missing if module not in UNTESTED] == []
+
+
+def test_exceptions_are_no_older_than_their_reason() -> None:
+    """A module that is gone, or has its test by now, is not excused any more."""
+    paths = {str(module) for module in MODULES}
+    assert [name for name in UNTESTED if name not in paths] == []
+    tests = {
+        name: ROOT / "tests" / Path(name).relative_to("app").with_name(f"test_{Path(name).name}")
+        for name in UNTESTED
+    }
+    assert [name for name, test in tests.items() if test.is_file()] == []
+
+
+def test_file_names_are_one_word() -> None:
+    """A file is the noun it defines, and no drawer for whatever is left."""
+    words = {module: module.stem for module in MODULES if module.stem != "__main__"}
+    assert [str(module) for module, word in words.items() if not re.fullmatch("[a-z]+[0-9]*", word)] == []
+    assert [str(module) for module, word in words.items() if word in VAGUE] == []
+
+
+def test_files_are_short() -> None:
+    """At most 250 lines."""
+    long = {str(module): len((ROOT / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
+    assert {name: lines for name, lines in long.items() if lines > 250} == {}
+
+
+def test_functions_are_short() -> None:
+    """At most 40 lines, docstring included."""
+    found = {}
+    for module in MODULES:
+        for node in nodes(module, ast.FunctionDef, ast.AsyncFunctionDef):
+            assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > 40:
+                found[f"{module}:{node.name}"] = lines
+    assert found == {}
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    """In its first lines; the tree of errors alone is drawn longer."""
+    lines = {str(module): len((ast.get_docstring(tree(module)) or "").splitlines()) for module in MODULES}
+    assert [name for name, count in lines.items() if count == 0] == []
+    assert [name for name, count in lines.items() if count > 12 and name != "app/domain/errors.py"] == []
+
+
+def test_nothing_is_caught_broadly() -> None:
+    """`except Exception` and a bare `except` stand in two places only."""
+    broad = set()
+    for module in MODULES:
+        for node in nodes(module, ast.ExceptHandler):
+            assert isinstance(node, ast.ExceptHandler)
+            caught = ast.unparse(node.type) if node.type else "Exception"
+            if re.search(r"\bException\b", caught):
+                broad.add(str(module))
+    assert broad <= BROAD
+
+
+def test_the_environment_is_read_in_one_file() -> None:
+    """app/config.py; everybody else is handed the settings."""
+    found = set()
+    for module in MODULES:
+        for node in nodes(module, ast.Attribute, ast.Name, ast.ImportFrom):
+            text = ast.unparse(node)
+            if re.fullmatch(
+                r"os\.(environb?|getenvb?|putenv)|from os import .*env.*|dotenv_values|load_dotenv", text
+            ):
+                found.add(str(module))
+    assert found <= {"app/config.py"}
+
+
+@pytest.mark.parametrize("floor", ["sources", "projects"])
+def test_no_module_is_left_unwired(floor: str) -> None:
+    """What can be searched or shown is known to wiring (sources) or to a service (projects)."""
+    users = ["app/wiring.py"] if floor == "sources" else [str(m) for m in MODULES if "services" in m.parts]
+    imported = {
+        node.module
+        for user in users
+        for node in nodes(Path(user), ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    rooms = [module for module in ROOMS if module.parts[1] == floor]
+    names = [".".join(module.with_suffix("").parts) for module in rooms]
+    assert [name for name in names if name not in imported] == []
+
+
+def test_the_page_of_problems_lists_the_tree() -> None:
+    """Every slug with its status and when it comes, in the words of its class; and nothing else."""
+    page = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| (`[a-z-]+` \| \w+) \| (.+) \|$", page))
+    told = {}
+    for kind in kinds():
+        if kind.__module__ == errors.__name__:
+            status = "none" if kind.slug in {"retrieval", "start"} else kind.status
+            when = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+            told[f"`{kind.slug}` | {status}"] = "" if kind is IbidError else when
+    assert set(rows) == set(told)
+    assert [row for row, text in rows.items() if not text.startswith(told[row])] == []
+    assert [row for row, text in rows.items() if len(text.rpartition(" | ")[2]) < 10] == []

@@ -1,0 +1,54 @@
+"""The README's commands, run as they stand there: a newcomer copies them."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import service
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+ADDRESS = "http://127.0.0.1:8000"
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are for curl")
+
+
+def examples() -> list[str]:
+    """The blocks marked as shell."""
+    return re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@needs_curl
+def test_the_three_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
+    """Upload, a streamed answer, the same as JSON; only the port is this test's."""
+    report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
+    (tmp_path / "report.pdf").write_bytes(report)
+
+    with service(tmp_path / "data") as running:
+        said = [
+            subprocess.run(
+                ["/bin/sh", "-c", command.replace(ADDRESS, running.lock.url)],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            ).stdout
+            for command in examples()
+        ]
+
+    uploaded, streamed, whole = said
+    assert json.loads(uploaded)["state"] == "ready"
+    assert re.findall(r"^event: (\w+)", streamed, re.MULTILINE)[0] == "meta"
+    assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
+    assert json.loads(whole)["cited"] == ["report.pdf#1"]
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))
+def test_every_link_leads_somewhere(path: str) -> None:
+    """Files of the repository that the README names are there."""
+    assert (Path(__file__).parents[1] / path).exists()
