@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 from anyio.from_thread import start_blocking_portal
+from hypothesis import settings
 
 from app.clients.cluster import Cluster, open_cluster
 from app.clients.migrations import migrate
@@ -27,6 +28,9 @@ serial = itertools.count()
 def pytest_configure() -> None:
     """Before anything is collected: no outside network, no settings of this machine."""
     forbid()
+    # A busy machine is no counterexample; pytest-timeout ends what hangs.
+    settings.register_profile("ibid", deadline=None)
+    settings.load_profile("ibid")
     for name in names():
         os.environ.pop(name, None)
 

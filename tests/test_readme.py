@@ -52,3 +52,11 @@ def test_the_three_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
 def test_every_link_leads_somewhere(path: str) -> None:
     """Files of the repository that the README names are there."""
     assert (Path(__file__).parents[1] / path).exists()
+
+
+def test_every_decision_is_in_the_index() -> None:
+    """A page that nobody finds decides nothing."""
+    folder = Path(__file__).parents[1] / "docs" / "decisions"
+    index = (folder / "README.md").read_text()
+
+    assert [page.name for page in sorted(folder.glob("[0-9]*.md")) if f"({page.name})" not in index] == []

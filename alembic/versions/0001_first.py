@@ -37,7 +37,7 @@ CREATE TABLE ibid.space (
     name        text PRIMARY KEY,
     model       text NOT NULL,
     dim         integer NOT NULL CHECK (dim BETWEEN 1 AND 16000),
-    floor       real NOT NULL,                          -- median cosine of unrelated texts
+    floor       double precision NOT NULL,                        -- median cosine of unrelated texts
     created_at  timestamptz NOT NULL DEFAULT now(),
     current     boolean NOT NULL DEFAULT false
 );

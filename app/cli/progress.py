@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from rich import progress as bars
 from rich.console import Console
 
-
 WIDTH = 30
 
 

@@ -144,8 +144,8 @@ class Cluster:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while process.returncode is None:
-                    # Another's pid: a predecessor that is on its way out may still answer.
-                    if self.quarters.postmaster() == process.pid and await self.answers():
+                    # Its own pid: a predecessor that is on its way out may still be ready.
+                    if self.quarters.postmaster() == (process.pid, "ready") and await self.answers():
                         return True
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:

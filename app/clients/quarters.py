@@ -63,17 +63,19 @@ class Quarters:
         said = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return " / ".join(said[-lines:])
 
-    def postmaster(self) -> int | None:
-        """The pid in postmaster.pid; it may be a dead one's."""
+    def postmaster(self) -> tuple[int, str]:
+        """(pid, status) of postmaster.pid, which may be a dead one's; (0, "") if there is none, or half
+        of one. The status is "ready" once connections are taken (PostgreSQL, utils/pidfile.h)."""
         try:
-            return int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
-        except (OSError, ValueError):
-            return None
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+            return int(lines[0]), lines[7].strip() if len(lines) > 7 else ""
+        except (OSError, ValueError, IndexError):
+            return 0, ""
 
     def clear(self) -> None:
         """Drop a postmaster.pid whose number is another program's by now. PostgreSQL would refuse to start
         for ever: in a container numbers begin anew, and a thread of ours can have an old postmaster's."""
-        command = Path(f"/proc/{self.postmaster()}/cmdline")
+        command = Path(f"/proc/{self.postmaster()[0]}/cmdline")
         if command.exists() and os.fsencode(self.data) not in command.read_bytes():
             (self.data / "postmaster.pid").unlink()
 

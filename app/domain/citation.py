@@ -19,6 +19,7 @@ TOKEN = re.compile(rf"[\[【［\]】］]|\r?\n|\r|`{{1,{RUN_MAX}}}|~{{1,{RUN_MAX
 SPECIAL = re.compile(r"[\[【［\]】］\n\r`~]|[ \t\u00a0\u202f\\]\Z")
 """What plain text lacks; a blank or backslash at its end may belong to a marker to come."""
 LINKS = ("(http://", "(https://")
+PAIR = re.compile(r"\[([^\[\]]{1,160})\]")
 COMPLETE = re.compile(r"(.*)[,;、]\s*", re.DOTALL)
 
 
@@ -115,9 +116,21 @@ class CitationFilter:
         if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
             tail.put(" ")  # a marker taken out must not join two runs into one that means something else
         self._code.ticks(run, tail.head, tail.before)
-        if self._code.mode is not Mode.SPAN:
+        if self._code.mode is not Mode.SPAN and tail.mark is not None:
+            self._note(tail.held[tail.mark :])
             tail.mark = None
         tail.put(run)
+
+    def _note(self, code: str) -> None:
+        """Packed labels in inline code count as cited: some models write all of theirs so."""
+        for inner in PAIR.findall(code):
+            marker = read(inner, self._known)
+            self._count(marker.cited if marker else (), ())
+
+    def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
+        """Each label once."""
+        self.cited += [name for name in cited if name not in self.cited]
+        self.unknown += [name for name in unknown if name not in self.unknown]
 
     def _open(self, token: str) -> None:
         """A bracket, unless it closes one: in a span it is read once that has closed, or has not."""
@@ -157,8 +170,7 @@ class CitationFilter:
         place -= tail.held[:place].endswith("\\")
         tail.retract(place if marker.text or more else tail.lead(place))
         tail.hole = len(tail.held)
-        self.cited += [name for name in marker.cited if name not in self.cited]
-        self.unknown += [name for name in marker.unknown if name not in self.unknown]
+        self._count(marker.cited, marker.unknown)
         if marker.text:
             tail.opens.clear()
             tail.put(marker.text + " " * bool(more))

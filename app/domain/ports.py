@@ -166,6 +166,9 @@ class DocumentRecord(Protocol):
     ) -> None:
         """Write the chunks with their vectors; again replaces."""
 
+    async def kept(self, document_id: str, space: str) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
+        """The chunks and vectors that an earlier try wrote in `space`; none, or all."""
+
     async def make_ready(self, document_id: str) -> None:
         """In one transaction: ready, what it replaces gone, the part's version bumped."""
 
@@ -197,40 +200,6 @@ class Vectors(Protocol):
     async def swap(self, space: Space) -> bool:
         """In one transaction the new vectors become the vectors, and `space` the current one. False: chunks
         came in meanwhile that have none yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Work to do, leased to this worker."""
-
-    id: int
-    kind: str
-    """`ingest` or `purge`."""
-    document_id: str
-    part: Part
-    attempts: int
-    """Times it was leased, this one included."""
-    lost: int = 0
-    """Leases of it that ran out: the process died, or the work broke off in a way nobody foresaw."""
-
-
-class Jobs(Protocol):
-    """The `jobs` table: SKIP LOCKED, lease, attempts, heartbeat."""
-
-    async def claim(self, *, lease_seconds: float) -> Job | None:
-        """The next job, leased; None: nothing to do."""
-
-    async def beat(self, job: Job, *, lease_seconds: float) -> bool:
-        """Extend the lease; False: it was lost."""
-
-    async def finish(self, job: Job) -> None:
-        """Done: the row goes."""
-
-    async def retry(self, job: Job, *, delay_seconds: float) -> None:
-        """Give it back, not before `delay_seconds` from now."""
-
-    async def wait(self, *, seconds: float) -> None:
-        """Until a job may be there (a notification) or the time is up."""
 
 
 @dataclass(frozen=True, slots=True)

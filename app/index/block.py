@@ -8,16 +8,11 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.index.place import Matrix, Place
 from app.index.segment import Mask, Segment, merge
-
-Matrix: TypeAlias = NDArray[np.float32]
-Place: TypeAlias = tuple[str, int]
-"""Document id and ordinal: what a passage is called outside of this room, and how ties are broken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 
-from app.domain.document import Chunk, Part
+from app.domain.document import Part
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.space import Space
-from app.index.block import Block, Matrix, Place, single
+from app.index.block import Block, single
+from app.index.place import Listed, Matrix, Place
+from app.index.posting import build, spoken
 from app.index.record import Record
-from app.index.segment import Segment, build, from_bytes
-from app.index.shelf import Listed
+from app.index.segment import Segment, from_bytes
 from app.index.vectors import VectorIndex
 
 AT_ONCE = 32
@@ -120,8 +121,3 @@ def readable(data: bytes | None) -> Segment | None:
         return None if data is None else from_bytes(data)
     except ValueError:
         return None
-
-
-def spoken(filename: str, title: str, chunks: Sequence[Chunk]) -> list[str]:
-    """What the words of each passage are: its names and heading, then its text."""
-    return [f"{filename}\n{title}\n{chunk.heading}\n{chunk.text}" for chunk in chunks]

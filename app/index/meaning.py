@@ -11,10 +11,10 @@ from typing import ParamSpec, TypeVar
 import structlog
 
 from app.domain.space import Space
-from app.index.block import Matrix
+from app.index.place import Matrix, Spot
 from app.index.record import Record
 from app.index.search import Search, cosine
-from app.index.shelf import Shelf, Spot
+from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex
 
 INLINE = 1_000

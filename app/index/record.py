@@ -14,8 +14,7 @@ from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.index.analysis import VERSION
-from app.index.block import Matrix, Place
-from app.index.shelf import Listed
+from app.index.place import Listed, Matrix, Place
 
 VERSIONS = """
     SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from app.domain.passage import Hit
 from app.index.analysis import terms
-from app.index.block import Block, Matrix, Place
+from app.index.block import Block
 from app.index.bm25 import Reach, held, scores, survey
-from app.index.shelf import Shelf, Spot
-from app.index.vectors import key
+from app.index.place import Matrix, Place, Spot, key
+from app.index.shelf import Shelf
 
 Ranked = list[tuple[Spot, float]]
 

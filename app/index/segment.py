@@ -4,14 +4,11 @@ Terms ascend; the postings of `terms[i]` are `rows[starts[i]:starts[i+1]]` with 
 ascending. A row is a passage: 0 is the first. Never changed once made. `from_bytes` raises `ValueError`.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from app.index.analysis import terms as terms_of
 
 MAGIC = b"IBW1"
 MOST = np.iinfo(np.uint16).max
@@ -55,17 +52,6 @@ class Segment:
         """Magic, three sizes as uint32, then the arrays, all little-endian."""
         sizes = np.array([len(self.terms), len(self.rows), len(self.lengths)], dtype="<u4")
         return MAGIC + sizes.tobytes() + b"".join(array.tobytes() for array in self.arrays())
-
-
-def build(texts: Sequence[str]) -> Segment:
-    """Analyse passages; row i is `texts[i]`. CPU: about 0.5 ms a passage of 300 words."""
-    bags = [Counter(terms_of(text)) for text in texts]
-    flat = [(term, row, count) for row, bag in enumerate(bags) for term, count in bag.items()]
-    terms = np.array([term for term, _, _ in flat], dtype=np.uint64)
-    rows = np.array([row for _, row, _ in flat], dtype=np.uint32)
-    counts = np.array([min(count, MOST) for _, _, count in flat], dtype=np.uint16)
-    lengths = np.array([bag.total() for bag in bags], dtype=np.uint32)
-    return inverted(terms, rows, counts, lengths)
 
 
 def inverted(

@@ -5,27 +5,10 @@ A value: it knows its documents and their blocks, and makes its successor when t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TypeAlias
 
 from app.domain.document import Part
-from app.index.block import Block, Place, joined, settled
-
-Spot: TypeAlias = tuple[int, int]
-"""Block and row: where a passage stands while a search lasts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A document that is ready, as the record lists it."""
-
-    id: str
-    name: str
-    """For labels, before `-2`."""
-    filename: str
-    title: str
-    chunks: int
-    created_at: datetime
+from app.index.block import Block, joined, settled
+from app.index.place import Listed, Place, Spot
 
 
 @dataclass(frozen=True, slots=True, eq=False)

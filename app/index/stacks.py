@@ -13,8 +13,8 @@ import structlog
 
 from app.domain.document import Part
 from app.domain.errors import Unavailable
-from app.index.block import Matrix
 from app.index.loader import Loader
+from app.index.place import Matrix
 from app.index.record import Record
 from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex

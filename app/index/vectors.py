@@ -11,7 +11,7 @@ from hashlib import blake2b
 from app.clients.chroma import Chroma, Where
 from app.domain.document import Part
 from app.domain.space import Space
-from app.index.block import Matrix, Place
+from app.index.place import Matrix, Place, key, place_of
 
 AT_ONCE = 1_000
 """Vectors a read: keeps one answer of a Chroma server in the megabytes."""
@@ -93,14 +93,3 @@ def where(part: Part) -> Where:
     if part.is_global:
         return {"tenant": part.tenant}
     return {"$and": [{"tenant": part.tenant}, {"owner": part.owner}, {"session": part.session_id}]}
-
-
-def key(place: Place) -> str:
-    """A passage's id, in Chroma and in answers."""
-    return f"{place[0]}:{place[1]}"
-
-
-def place_of(key: str) -> Place:
-    """The inverse of `key`."""
-    document, _, ordinal = key.rpartition(":")
-    return document, int(ordinal)

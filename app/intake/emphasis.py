@@ -18,15 +18,15 @@ MAX_LINES = 3
 
 
 def body_style(lines: Sequence[Line]) -> Style:
-    """How the text is set: the size of most characters, bold or italic if most of them are."""
+    """How the text is set: the size of most characters, bold or italic if nearly all of it is."""
     sizes: Counter[float] = Counter()
     bold = italic = 0
     for line in lines:
         sizes[line.style.size] += len(line.text)
         bold += len(line.text) * line.style.bold
         italic += len(line.text) * line.style.italic
-    half = sizes.total() / 2
-    return Style(sizes.most_common(1)[0][0], bold > half, italic > half) if sizes else Style()
+    most = 0.8 * sizes.total()
+    return Style(sizes.most_common(1)[0][0], bold > most, italic > most) if sizes else Style()
 
 
 def gathered(lines: Sequence[Line]) -> list[Line]:

@@ -1,7 +1,7 @@
 """Which lines are headings, and how deep each stands.
 
-The outline of the PDF is believed where there is one. Beside it, a heading is a short line that is set
-larger than the text, in bold, in italics or in capitals, or that begins like one (`Item 7.`, `2.1 Methods`); lines set
+The outline of the PDF is believed where there is one. Beside it, a heading is a short line that is larger
+than the text, in bold, italics or capitals, or that begins like one (`Item 7.`, `2.1 Methods`). Lines set
 alike stand equally deep, larger ones higher. Levels count from 0; those of the outline come before.
 """
 
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from app.intake.emphasis import body_style, is_apart
 from app.intake.line import Bookmark, Line, Style
-from app.intake.table import FIGURE, is_row
+from app.intake.table import FIGURE, YEAR, is_row
 
 MAX_WORDS, MAX_CHARS = 45, 300
 """Of a heading: one that is set apart may be a whole sentence."""
@@ -32,9 +32,7 @@ NAMED = re.compile(
     re.IGNORECASE,
 )
 RANKS = {"part": 0, "book": 0, "chapter": 1, "title": 1, "item": 1, "section": 2, "article": 2}
-YEAR = re.compile(r"(?:19|20)\d\d")
-"""The one figure a heading may end with: others are those of tables, and of tables of contents."""
-UNFINISHED = re.compile(r"[,;:\-–—]$")
+FINISHED = re.compile(r"[\w.!?)\]”’»\"'®™。！？）」』]$")
 
 Key: TypeAlias = tuple[bool, float, int, int, bool, bool, bool]
 """Headings with the same key stand equally deep; a smaller key stands higher."""
@@ -56,7 +54,7 @@ def is_titled(text: str) -> bool:
     letters, marks = sum(char.isalpha() for char in text), len(text) - text.count(" ")
     if len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS or letters < 2 or 2 * letters < marks:
         return False
-    if text[0].islower() or text[0] in "(•*–—-[" or UNFINISHED.search(text):
+    if text[0].islower() or text[0] in "(•*–—-[" or not FINISHED.search(text):
         return False
     last = text.rsplit(maxsplit=1)[-1]
     return (
@@ -128,7 +126,10 @@ class Headings:
         return self.levels[key(line)] if stands_out(line, self.body) else None
 
     def enter(self, level: int, text: str) -> None:
-        """Stand under a heading: it ends those as deep as itself and deeper."""
+        """Stand under a heading: it ends those as deep as itself and deeper. One said again, at the top
+        of a page, ends nothing."""
+        if (level, text) in self.path:
+            return
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))

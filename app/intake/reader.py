@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as native
@@ -24,6 +25,11 @@ MAX_BOOKMARKS = 10_000
 
 BOLD = re.compile(r"bold|black|heavy|demi|medium|medi$|(?:cm|sf|ec)bx", re.IGNORECASE)
 """Names of bold faces, TeX's included. The weight in the file is derived from stems and says little."""
+WORD = re.compile(r"\S+")
+Word: TypeAlias = tuple[str, int]
+"""A word and its place in PDFium's text of the page."""
+TALL, FALL = 1.6, 0.6
+"""Times the size of its type: a line so high is several, a word so much lower and to the left begins one."""
 ITALIC_FLAG, BOLD_FLAG = 1 << 6, 1 << 18
 """PDF 32000-1, table 123."""
 
@@ -75,29 +81,56 @@ def page_lines(pdf: pdfium.PdfDocument, number: int) -> list[Line]:
     """The lines of one page that are not blank."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
-    found, start = [], 0
-    # An index of PDFium's counts UTF-16 units, which Python's length does not.
+    found: list[Line] = []
+    start = 0
     for text in text_page.get_text_range().split("\r\n"):
-        units = len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-        if text.strip():
-            lead = len(text) - len(text.lstrip())
-            tail = len(text) - len(text.rstrip())
-            found.append(placed(text_page, text, number, start + lead, start + units - tail - 1))
-        start += units + 2
+        words = [(word[0], start + units(text[: word.start()])) for word in WORD.finditer(text)]
+        if words:
+            found += seen(text_page, words, number)
+        start += units(text) + 2
     text_page.close()
     page.close()
     return found
 
 
-def placed(text_page: pdfium.PdfTextPage, text: str, page: int, first: int, last: int) -> Line:
-    """The line from text index `first` to `last`, its place read off its outer characters."""
+def units(text: str) -> int:
+    """Its length as PDFium's indexes count: in UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def seen(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> list[Line]:
+    """The lines that are seen where PDFium says one: it joins close rows of tables."""
+    line = placed(text_page, words, page)
+    if line.top - line.bottom < TALL * line.style.size:
+        return [line]
+    rows, before = [[words[0]]], origin(text_page, words[0])
+    for word in words[1:]:
+        here = origin(text_page, word)
+        if abs(here[1] - before[1]) > FALL * line.style.size and here[0] < before[0]:
+            rows.append([])
+        rows[-1].append(word)
+        before = here
+    return [placed(text_page, row, page) for row in rows]
+
+
+def origin(text_page: pdfium.PdfTextPage, word: Word) -> tuple[float, float]:
+    """Where on the page a word begins: left, base line."""
+    left, base = ctypes.c_double(), ctypes.c_double()
+    at = native.FPDFText_GetCharIndexFromTextIndex(text_page, word[1])
+    native.FPDFText_GetCharOrigin(text_page, at, left, base)
+    return left.value, base.value
+
+
+def placed(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> Line:
+    """The line of these words, its place and type read off its outer characters."""
+    first, last = words[0][1], words[-1][1] + units(words[-1][0]) - 1
     start = native.FPDFText_GetCharIndexFromTextIndex(text_page, first)
     end = native.FPDFText_GetCharIndexFromTextIndex(text_page, last)
     begins, ends = box(text_page, start), box(text_page, end)
     bold, italic = map(all, zip(face(text_page, start), face(text_page, end), strict=True))
     size = max(begins.top - begins.bottom, ends.top - ends.bottom)
     return Line(
-        text=text,
+        text=" ".join(word for word, _ in words),
         page=page,
         left=min(begins.left, ends.left),
         right=max(begins.right, ends.right),

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from app.domain.document import Chunk
 from app.intake.block import Block, Kind
 from app.intake.sentence import fitting
-from app.intake.table import SENTENCE_END, is_row
+from app.intake.table import SENTENCE_END, is_column_head
 
 TARGET = 300
 """Tokens a chunk is filled to: one thought with its surroundings; forty of them are 12,000 tokens."""
@@ -175,8 +175,8 @@ def before_headings(held: Sequence[Piece], end: int) -> int:
 
 
 def column_heads(group: Sequence[Piece]) -> list[Piece]:
-    """What stands above the first row of a table, if that is little."""
-    above = list(takewhile(lambda piece: not is_row(piece.text), group))
+    """What stands above the first row of a table with figures, if that is little."""
+    above = list(takewhile(lambda piece: is_column_head(piece.text), group))
     return above if sum(piece.tokens for piece in above) <= COLUMN_HEADS else []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from app.intake.line import Line
 
 FIGURE = re.compile(r"[($€£¥+\-–—−~<>≤≥]*\d[\d.,:/'’]*[)%†*‡¹²³⁴⁵]*|[-–—−]+|[$€£¥%)]+|[nN]/?[aAmM]\.?")
+YEAR = re.compile(r"(?:19|20)\d\d")
 SENTENCE_END = re.compile(r"[.;!?。！？؟۔।]['\"”’)]*$")
 
 LABEL_WORDS = 12
@@ -33,9 +34,13 @@ def is_row(text: str) -> bool:
     count, words = figures(text)
     if count < 2 or not any(char.isdigit() for char in text):
         return False
-    return count >= 0.3 * words or (
-        count >= 0.2 * words and bool(FIGURE.fullmatch(text.rsplit(maxsplit=1)[-1]))
-    )
+    last = text.rsplit(maxsplit=1)[-1]
+    return count >= 0.3 * words or (count >= 0.2 * words and bool(FIGURE.fullmatch(last)))
+
+
+def is_column_head(text: str) -> bool:
+    """Whether a line of a table says what its columns are: no figures, or nothing but years."""
+    return not is_row(text) or all(YEAR.fullmatch(word) for word in text.split())
 
 
 def is_entry(text: str) -> bool:

@@ -7,17 +7,18 @@ not answer is raised (`Unavailable`, `RetrievalError`), and the worker tries aga
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.domain.document import Document, Fault, Parsed, Part, State, embedded_text
+from app.domain.document import Chunk, Document, Fault, Parsed, Part, State, embedded_text
 from app.domain.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
+from app.domain.job import Job
 from app.domain.passage import Embedding
-from app.domain.ports import DocumentIndex, DocumentRecord, Embedder, Job, Parser
+from app.domain.ports import DocumentIndex, DocumentRecord, Embedder, Parser
 
 BATCH = 64
 """Texts embedded at once: fills a model's batch; a remote one takes it in one request."""
@@ -65,16 +66,23 @@ class Ingest:
         await self._record.purge(job.document_id)
 
     async def _read(self, document: Document, part: Part) -> None:
-        """The recipe."""
+        """The recipe. What an earlier try wrote of the chunks is not made again."""
+        chunks, embeddings = await self._record.kept(document.id, self._embedder.space)
+        if not chunks:
+            chunks, embeddings = await self._made(document)
+        await self._index.put(part, document.id, chunks, embeddings)
+        await self._record.make_ready(document.id)
+        log.info("document read", document=document.id, chunks=len(chunks))
+
+    async def _made(self, document: Document) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
+        """Chunks and their vectors, made from the file and written to the record."""
         async with self._file(document) as path:
             parsed = await self._parser.parse(path, document.filename)
         if not parsed.chunks:
             raise PdfTextless
         embeddings = await self._embed(parsed)
         await self._record.keep_chunks(document.id, parsed, embeddings, self._embedder.space)
-        await self._index.put(part, document.id, parsed.chunks, embeddings)
-        await self._record.make_ready(document.id)
-        log.info("document read", document=document.id, pages=parsed.pages, chunks=len(parsed.chunks))
+        return parsed.chunks, embeddings
 
     @asynccontextmanager
     async def _file(self, document: Document) -> AsyncIterator[Path]:

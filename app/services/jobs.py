@@ -12,7 +12,7 @@ from contextlib import suppress
 import structlog
 
 from app.domain.errors import RetrievalError, Unavailable
-from app.domain.ports import Job, Jobs
+from app.domain.job import Job, Jobs
 
 LEASE_SECONDS = 30.0
 """After this a dead worker's job is taken by another; renewed three times as often."""

@@ -21,16 +21,16 @@ from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.ports import Probe
 from app.domain.space import Space, similarity
-from app.index.block import Place
-from app.index.loader import Loader, spoken
+from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
 from app.index.naming import Naming
+from app.index.place import Listed, Place, Spot, key
+from app.index.posting import build, spoken
 from app.index.record import Record
 from app.index.search import Search
-from app.index.segment import build
-from app.index.shelf import Listed, Shelf, Spot
+from app.index.shelf import Shelf
 from app.index.stacks import EXACT_MOST, MEMORY_BYTES, Stacks
-from app.index.vectors import VectorIndex, key
+from app.index.vectors import VectorIndex
 
 NAME = "documents"
 

@@ -13,7 +13,7 @@ import asyncpg
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.document import Part
-from app.domain.ports import Job
+from app.domain.job import Job
 from app.stores.bell import Bell
 from app.stores.lease import gone, new_worker
 from app.stores.part import CHANNEL

@@ -25,6 +25,10 @@ FACTS = """
     UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
     WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
 """
+KEPT = """
+    SELECT ordinal, text, page, page_end, heading, tokens, embedding FROM ibid.chunk
+    WHERE document_id = $1 AND space = $2 ORDER BY ordinal
+"""
 # Only one that is being read: ready twice is ready once.
 READ = """
     SELECT filename, created_at FROM ibid.document
@@ -97,6 +101,12 @@ class RecordStore:
             await connection.copy_records_to_table(
                 "chunk", schema_name="ibid", columns=CHUNK, records=rows, timeout=COPY_SECONDS
             )
+
+    async def kept(self, document_id: str, space: str) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
+        """The chunks and vectors that an earlier try wrote in `space`; none, or all."""
+        with postgres_faults():
+            rows = [tuple(row) for row in await self._pool.fetch(KEPT, document_id, space)]
+        return [Chunk(*row[:-1]) for row in rows], [row[-1] for row in rows]
 
     async def make_ready(self, document_id: str) -> None:
         """Ready, and what it replaces is gone, in one transaction. Of two uploads of a name the later one

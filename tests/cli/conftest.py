@@ -54,6 +54,7 @@ class Ibid:
             redirect_stdout(out),
             redirect_stderr(err),
             patch.object(sys, "argv", words),
+            patch.dict(os.environ, COLUMNS="200"),
             patch.object(terminal, "configure", lambda _level: None),
             capture_logs(),
             pytest.raises(SystemExit) as ended,

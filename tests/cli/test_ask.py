@@ -1,8 +1,13 @@
 """`ibid ask` through a running service: the answer as it streams, its sources, and what is not found."""
 
 import subprocess
+from collections.abc import Iterator
+
+import pytest
+from anyio.from_thread import start_blocking_portal
 
 from tests.cli.conftest import PROGRAM, Ibid, Running, lines
+from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 
 
@@ -65,3 +70,40 @@ def test_a_reader_that_leaves_early_is_no_error(held: Ibid, ingested: object) ->
 
     assert len(piped.stdout) == 1
     assert b"Traceback" not in piped.stderr
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A chat model on a loop of its own, configured: commands block this thread."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(model_server()) as server:
+        monkeypatch.setenv("CHAT_BASE_URL", server.url)
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        pytest.param(
+            Fault(status=401), "ibid: The model's server refused the request", id="before the answer"
+        ),
+        pytest.param(Fault(error_after=1), "ibid: The model failed", id="in the middle of it"),
+    ],
+)
+def test_a_model_that_fails_is_told(ibid: Ibid, model: ModelServer, fault: Fault, said: str) -> None:
+    """Whether as a status or as an event: exit code 1 and the problem's words."""
+    model.fault = fault
+
+    failed = ibid("ask", "What is the matter with the model?")
+
+    assert failed.code == 1
+    assert failed.err.startswith(said)
+
+
+def test_without_a_session_nothing_earlier_counts(ibid: Ibid, model: ModelServer) -> None:
+    """Each question stands alone; with a session the turns before it go along."""
+    for words in (["First?"], ["Second?"], ["Third?", "--session", "s"], ["Fourth?", "--session", "s"]):
+        ibid("ask", *words)
+
+    asked = [request.body["messages"] for request in model.asked("/chat/completions")]
+    turns = [[turn["content"] for turn in messages if turn["role"] != "system"] for messages in asked]
+    assert turns == [["First?"], ["Second?"], ["Third?"], ["Third?", "A reply.", "Fourth?"]]

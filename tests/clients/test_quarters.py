@@ -64,14 +64,25 @@ def test_log_is_no_way_out(tmp_path: Path) -> None:
         quarters.open_log()
 
 
-@pytest.mark.parametrize("content", [None, "", "not a number\n", "12345\n/data\n"])
-def test_postmaster_file_in_any_shape(tmp_path: Path, content: str | None) -> None:
-    """A missing, empty or torn postmaster.pid is read as no server."""
+@pytest.mark.parametrize(
+    ("content", "meant"),
+    [
+        (None, (0, "")),
+        ("", (0, "")),
+        ("not a number\n", (0, "")),
+        ("12345\n/data\n", (12345, "")),
+        ("12345\n/data\n1\n5432\n/run\n\n 1 2\nstarting\n", (12345, "starting")),
+        ("12345\n/data\n1\n5432\n/run\n\n 1 2\nready   \n", (12345, "ready")),
+    ],
+    ids=["missing", "empty", "torn", "early", "starting", "ready"],
+)
+def test_postmaster_file_in_any_shape(tmp_path: Path, content: str | None, meant: tuple[int, str]) -> None:
+    """A missing or torn postmaster.pid is no server; a whole one tells whether it takes connections."""
     quarters = prepare(tmp_path)
     quarters.data.mkdir()
     if content is not None:
         (quarters.data / "postmaster.pid").write_text(content)
-    assert quarters.postmaster() == (12345 if content and content[0] == "1" else None)
+    assert quarters.postmaster() == meant
 
 
 def test_own_server_is_never_disowned(tmp_path: Path) -> None:

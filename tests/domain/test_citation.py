@@ -142,6 +142,12 @@ def test_all_else_passes_untouched(text: str) -> None:
     assert filtered([text]) == filtered(list(text)) == (text, [], [])
 
 
+def test_a_packed_label_in_inline_code_counts_as_cited() -> None:
+    """It leaves as it came; some models write all their citations so."""
+    text = "So `[a.pdf#1]`, and ``x [a.pdf#2] [bad.pdf#9]``."
+    assert filtered([text]) == filtered(list(text)) == (text, ["a.pdf#1", "a.pdf#2"], [])
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [

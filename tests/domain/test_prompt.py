@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.domain.passage import Passage
 from app.domain.prompt import HEAD, Prompt, Role, Turn, context_line, quote
+from app.models.tokens import O200k
 
 HOSTILE = st.text() | st.sampled_from(
     [
@@ -118,6 +119,15 @@ def test_common_text_is_quoted_as_it_is(text: str) -> None:
 def test_a_table_stays_readable() -> None:
     """Its rows are parted by the two characters `\\n`, its cells untouched."""
     assert context_line(passage("| a | b |\n| 1 | 2 |")) == r'- From doc.pdf#1: "| a | b |\n| 1 | 2 |"'
+
+
+@given(st.lists(HOSTILE, min_size=1, max_size=6))
+def test_the_block_costs_no_more_than_its_lines(texts: list[str]) -> None:
+    """Counted a line each, as the budget does: the count of the whole block is never above their sum."""
+    count = O200k().count
+    passages = tuple(passage(text, f"doc{number}.pdf#1") for number, text in enumerate(texts))
+    lines = sum(count(context_line(item) + "\n") for item in passages)
+    assert count(Prompt("s", "m", passages).context) <= count(HEAD + "\n") + lines
 
 
 def test_equal_prompts_have_equal_hashes() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.index.block import Block, joined, settled, single
-from app.index.segment import build
+from app.index.posting import build
 
 
 def block(name: str, passages: int) -> Block:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.index.analysis import terms
 from app.index.bm25 import Held, held, scores, survey
-from app.index.segment import build
+from app.index.posting import build
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=8)

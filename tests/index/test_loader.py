@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from app.domain.document import Chunk
-from app.index.loader import filled, readable, spoken, whole
-from app.index.segment import build
-from app.index.shelf import Listed
+from app.index.loader import filled, readable, whole
+from app.index.place import Listed
+from app.index.posting import build
 
 ITEM = Listed("d", "d.pdf", "d.pdf", "", 2, datetime(2026, 11, 21, tzinfo=UTC))
 ROW = np.ones(3, np.float32)
@@ -36,9 +35,3 @@ def test_postings_are_read() -> None:
     segment = readable(build(["sea sand"]).to_bytes())
     assert segment is not None
     assert segment.lengths.tolist() == [2]
-
-
-def test_a_passage_is_found_by_its_names_and_heading_too() -> None:
-    """File name, title and heading stand before the text."""
-    [text] = spoken("r-2022.pdf", "Annual report", [Chunk(1, "Sales rose.", 1, 1, "Results", 3)])
-    assert text.split("\n") == ["r-2022.pdf", "Annual report", "Results", "Sales rose."]

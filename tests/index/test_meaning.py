@@ -10,9 +10,9 @@ import pytest
 from app.clients.chroma import Vectors, Where
 from app.domain.document import Part
 from app.domain.space import Space
-from app.index.block import Matrix, Place
 from app.index.meaning import INLINE, computed
-from app.index.vectors import VectorIndex, key
+from app.index.place import Matrix, Place, key
+from app.index.vectors import VectorIndex
 
 QUERY = np.array([1, 0], np.float32)
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from app.domain.document import Part
 from app.index import naming
 from app.index.naming import Naming
-from app.index.shelf import Listed, Shelf
+from app.index.place import Listed
+from app.index.shelf import Shelf
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from app.domain.document import Part
 from app.index.block import single
+from app.index.place import Listed
+from app.index.posting import build
 from app.index.search import Search, best
-from app.index.segment import build
-from app.index.shelf import Listed, Shelf
+from app.index.shelf import Shelf
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 WORDS = ["sea", "sand", "wave", "otter", "fish"]

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.index.analysis import terms
-from app.index.segment import Segment, build, from_bytes, merge
+from app.index.posting import build
+from app.index.segment import Segment, from_bytes, merge
 
 TEXTS = st.lists(
     st.lists(st.sampled_from(["sea", "sand", "wave", "otter", "fish"]), max_size=6).map(" ".join), max_size=8
@@ -71,11 +72,6 @@ def test_a_span_is_where_a_term_stands(texts: list[str], word: str) -> None:
     segment = build(texts)
     [span] = segment.spans(np.array(terms(word), dtype=np.uint64))
     assert segment.rows[span].tolist() == [n for n, text in enumerate(texts) if word in text.split()]
-
-
-def test_a_count_beyond_16_bits_stays_at_the_most() -> None:
-    """It must not start again from nothing."""
-    assert build(["sea " * 70_000]).counts.tolist() == [65_535]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from app.domain.document import Part
 from app.index.block import single
-from app.index.segment import build
-from app.index.shelf import Listed, Shelf
+from app.index.place import Listed
+from app.index.posting import build
+from app.index.shelf import Shelf
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 EMPTY = Shelf(Part("t"), 0, {})

@@ -9,10 +9,10 @@ import pytest
 
 from app.domain.document import Part
 from app.domain.errors import RetrievalError, Unavailable
-from app.index.block import Matrix, single
+from app.index.block import single
 from app.index.loader import Loaded
-from app.index.segment import build
-from app.index.shelf import Listed
+from app.index.place import Listed, Matrix
+from app.index.posting import build
 from app.index.stacks import Stacks
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import Part
-from app.index.vectors import collection, key, place_of, where
+from app.index.vectors import collection, where
 
 
 @given(st.text(min_size=1, max_size=200), st.booleans())
@@ -44,9 +44,3 @@ def test_global_and_session_vectors_are_kept_apart() -> None:
 def test_a_part_is_filtered_whole(part: Part, filter_: dict[str, object]) -> None:
     """Every word of its key, by equality."""
     assert where(part) == filter_
-
-
-@given(st.text(), st.integers(1, 10**6))
-def test_a_key_names_its_place(document: str, ordinal: int) -> None:
-    """And back."""
-    assert place_of(key((document, ordinal))) == (document, ordinal)

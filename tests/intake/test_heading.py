@@ -105,6 +105,13 @@ def test_the_title_page_heads_nothing_beyond_itself() -> None:
     assert walk(lines) == [("The Report",), ("One",)]
 
 
+def test_a_heading_said_again_ends_nothing() -> None:
+    """As at the top of each page of a part."""
+    said = ["Part I", "Item 1. Business", TEXT, "Part I", TEXT]
+    lines = [line(text, 2, style=BODY if text == TEXT else BOLD) for text in said]
+    assert walk(lines) == [("Part I", "Item 1. Business")] * 2
+
+
 def test_the_outline_is_believed() -> None:
     """Its entries are headings whatever their type, and stand above all others."""
     marks = [Bookmark("Beginning", 0, 1, None), Bookmark("Middle", 1, 1, None), Bookmark("End", 0, 2, None)]

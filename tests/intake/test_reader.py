@@ -139,3 +139,16 @@ def test_a_circular_outline_ends(path: Path) -> None:
     path.write_bytes(assemble(objects))
     with reader.opened(path, max_pages=10) as pdf:
         assert reader.outline(pdf) == [Bookmark("Again", 0, 1, None)]
+
+
+def test_rows_close_to_each_other_are_lines_of_their_own(path: Path) -> None:
+    """PDFium takes them for one where they nearly touch."""
+    rows = [(f"Row {n}", f"{n},000", f"{n},500") for n in range(1, 6)]
+    shown = "".join(
+        f"1 0 0 1 72 {700 - 9 * n} Tm ({row[0]}) Tj 1 0 0 1 300 {700 - 9 * n} Tm ({row[1]}) Tj "
+        f"1 0 0 1 400 {700 - 9 * n} Tm ({row[2]}) Tj "
+        for n, row in enumerate(rows)
+    )
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    data = leaves([stream(f"BT /F 10 Tf {shown} ET".encode())], b"/Font << /F 3 0 R >>", [font])
+    assert [line.text for line in opened(path, data)] == [" ".join(row) for row in rows]

@@ -33,7 +33,7 @@ def head(text: str, *above: str, page: int = 1) -> Block:
 def table(rows: int, *path: str) -> Block:
     """A table with two lines of column heads."""
     lines = [f"Row {n} {n},000 {n},500" for n in range(rows)]
-    return block("\n".join(["Year 2022 and", "year 2021", *lines]), Kind.TABLE, *path)
+    return block("\n".join(["In thousands, for the years", "2022 2021", *lines]), Kind.TABLE, *path)
 
 
 def characters(text: str) -> str:
@@ -113,7 +113,7 @@ def test_a_table_that_fits_is_whole_and_goes_with_its_lead() -> None:
     lead = block("Sales were as follows:")
     chunks = split([prose(14), lead, table(22), prose(3)], count)
     [held] = [chunk for chunk in chunks if "Row 0 " in chunk.text]
-    assert held.text.startswith("Sales were as follows:\nYear 2022")
+    assert held.text.startswith("Sales were as follows:\nIn thousands")
     assert "Row 21 " in held.text
 
 
@@ -121,7 +121,7 @@ def test_a_long_table_says_its_column_heads_again() -> None:
     """Figures without them mean nothing; no row is said twice."""
     chunks = split([table(120)], count)
     assert len(chunks) > 3
-    assert all(chunk.text.startswith("Year 2022 and\nyear 2021\nRow") for chunk in chunks)
+    assert all(chunk.text.startswith("In thousands, for the years\n2022 2021\nRow") for chunk in chunks)
     rows = [line for chunk in chunks for line in chunk.text.split("\n")[2:]]
     assert rows == table(120).text.split("\n")[2:]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.intake.table import beside_labels, is_entry, is_label, is_row, tables
+from app.intake.table import beside_labels, is_column_head, is_entry, is_label, is_row, tables
 from tests.fakes.lines import line, page_of
 
 
@@ -36,6 +36,13 @@ def test_rows_of_figures_are_rows(text: str) -> None:
 def test_prose_about_figures_is_no_row(text: str) -> None:
     """Figures among many words are told about, not listed."""
     assert not is_row(text)
+
+
+def test_a_row_of_years_heads_columns() -> None:
+    """A row of other figures does not."""
+    assert is_column_head("2022 2021 2020")
+    assert is_column_head("Fiscal year")
+    assert not is_column_head("Sales 2022 2021")
 
 
 def test_an_entry_ends_with_its_figure() -> None:

@@ -8,7 +8,8 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Document, Part, State
 from app.domain.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalError, Unavailable
-from app.domain.ports import Job
+from app.domain.job import Job
+from app.domain.space import Space
 from app.services import ingest as ingests
 from app.services.ingest import BATCH, KILLS, TRIES, Ingest
 from app.stores.documents import DocumentStore
@@ -19,6 +20,7 @@ from tests.fakes.uploads import ALICE, SPACE, parsed, upload, vector
 
 HERE = Part("acme", "alice", "s1")
 LEASE = 0.05
+OTHER = Space("other@8", "other", 8, 0.0)
 
 
 class Fused(DocumentStore):
@@ -136,6 +138,28 @@ async def test_a_crash_after_any_step_is_repaired(house: House, document: Docume
     assert await house.pool.fetchval("SELECT version FROM ibid.part") == 1
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk") == 2
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.job") == 0
+
+
+@pytest.mark.parametrize(("step", "read"), [(2, 2), (3, 1), (4, 1)], ids=["embed", "chunks", "index"])
+async def test_what_the_record_holds_is_not_made_again(
+    house: House, document: Document, step: int, read: int
+) -> None:
+    """A crash, or a long outage of the index, costs neither parsing nor embedding twice."""
+    house.fuse.at = step
+    with pytest.raises(Crash):
+        await house.ingest.ingest(await house.claim())
+    await house.work()
+    assert (len(house.parser.paths), len(house.embedder.batches)) == (read, read)
+    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+
+
+async def test_chunks_of_another_space_are_made_again(house: House, document: Document) -> None:
+    """Vectors of two spaces never meet in an index."""
+    await SpaceStore(house.pool).keep(OTHER)
+    await house.store.keep_chunks(document.id, parsed("old"), [vector("old")], OTHER.name)
+    await house.work()
+    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk WHERE space <> $1", SPACE.name) == 0
 
 
 @pytest.mark.parametrize("step", [6, 7], ids=["unindexed", "purged"])

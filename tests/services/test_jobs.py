@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import RetrievalError, Unavailable
-from app.domain.ports import Job
+from app.domain.job import Job
 from app.services import jobs as workers
 from app.services.jobs import Chore, Worker
 from app.stores.jobs import JobStore

@@ -8,7 +8,7 @@ import pytest
 from app.clients.pool import Pool, open_pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
-from app.domain.ports import Job
+from app.domain.job import Job
 from app.stores import bell
 from app.stores.jobs import JobStore
 from app.stores.lease import here

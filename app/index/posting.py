@@ -1,0 +1,26 @@
+"""Texts into postings: a document's passages, and what they are found by."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.domain.document import Chunk
+from app.index.analysis import terms as terms_of
+from app.index.segment import MOST, Segment, inverted
+
+
+def build(texts: Sequence[str]) -> Segment:
+    """Analyse passages; row i is `texts[i]`. CPU: about 0.5 ms a passage of 300 words."""
+    bags = [Counter(terms_of(text)) for text in texts]
+    flat = [(term, row, count) for row, bag in enumerate(bags) for term, count in bag.items()]
+    terms = np.array([term for term, _, _ in flat], dtype=np.uint64)
+    rows = np.array([row for _, row, _ in flat], dtype=np.uint32)
+    counts = np.array([min(count, MOST) for _, _, count in flat], dtype=np.uint16)
+    lengths = np.array([bag.total() for bag in bags], dtype=np.uint32)
+    return inverted(terms, rows, counts, lengths)
+
+
+def spoken(filename: str, title: str, chunks: Sequence[Chunk]) -> list[str]:
+    """What the words of each passage are: its names and heading, then its text."""
+    return [f"{filename}\n{title}\n{chunk.heading}\n{chunk.text}" for chunk in chunks]

@@ -1,0 +1,67 @@
+"""The move from one embedding space to another, whole and interrupted."""
+
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.errors import RetrievalError
+from app.domain.space import Space
+from app.services import reembed as moving
+from app.services.reembed import Reembed
+from app.stores.spaces import SpaceStore
+from app.stores.vectors import VectorStore
+from tests.fakes.answering import FakeEmbedder
+from tests.fakes.uploads import ALICE, ready, upload
+
+NEXT = Space("fake@2", "fake", 2, 0.0)
+
+
+class Index:
+    """Counts how often it was filled anew."""
+
+    def __init__(self) -> None:
+        self.filled = 0
+
+    async def rebuild(self) -> int:
+        """Filled."""
+        self.filled += 1
+        return 1
+
+
+async def run(work: Reembed) -> int:
+    """Chunks embedded by a whole run."""
+    return sum([taken async for taken in work.run()])
+
+
+async def test_everything_is_embedded_and_swapped(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches, title and heading in front; then the space is current and the index filled."""
+    monkeypatch.setattr(moving, "BATCH", 2)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb\nc"), "a\nb\nc")
+    embedder, index = FakeEmbedder(), Index()
+    work = Reembed(VectorStore(pool), embedder, index, NEXT)
+    assert (await work.total(), work.space) == (3, NEXT.name)
+    assert await run(work) == 3
+    assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
+    assert (await SpaceStore(pool).current(), index.filled) == (NEXT, 1)
+
+
+async def test_an_interrupted_move_goes_on(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was embedded before the fault is not embedded again; the old space serves until the swap."""
+    monkeypatch.setattr(moving, "BATCH", 1)
+    await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
+    embedder = FakeEmbedder()
+    work = Reembed(VectorStore(pool), embedder, Index(), NEXT)
+    steps = work.run()
+    await anext(steps)
+    embedder.error = RetrievalError("embedding")
+    with pytest.raises(RetrievalError):
+        await anext(steps)
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 0
+    embedder.error = None
+    assert await run(work) == 1
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 2
