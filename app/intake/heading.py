@@ -6,7 +6,7 @@ alike stand equally deep, larger ones higher. Levels count from 0; those of the 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -22,6 +22,8 @@ MAX_PLAIN_WORDS = 8
 """Of a heading that is as large as the text and not bold."""
 BELOW_OUTLINE = 100
 """Added to the level of a heading that is not in the outline."""
+RUNNING, TOP = 3, 2
+"""Pages that begin, within so many lines, with the same heading: from the second on it is a running head."""
 MAX_MARKS = 200
 """Bookmarks of one page that are looked at."""
 
@@ -92,11 +94,18 @@ class Headings:
     def __init__(self, lines: Sequence[Line], outline: Sequence[Bookmark]) -> None:
         self.body = body_style(lines)
         self.first = lines[0].page if lines else 1
-        found = {(line.page, key(line)) for line in lines if stands_out(line, self.body)}
+        heads = [line for line in lines if stands_out(line, self.body)]
+        found = {(line.page, key(line)) for line in heads}
         self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted({each for _, each in found}))}
         self.lasting = {self.levels[each] for page, each in found if page != self.first}
         """Levels that stand on more than the first page. What is set like nothing after the first page
         is the title's, and heads nothing beyond it."""
+        pages = Counter(text for _, text in {(line.page, line.text) for line in heads})
+        self.running = {text for text, count in pages.items() if count >= RUNNING}
+        self.said: set[str] = set()
+        """Tops of pages so far."""
+        self.above: set[str] = set()
+        """What the page at hand begins with that it shares with others, and that was said before."""
         # An outline with a single root says with it what the document is called: it heads nothing.
         root = sum(mark.level == 0 for mark in outline) == 1
         self.marks: defaultdict[int, list[tuple[str, Bookmark]]] = defaultdict(list)
@@ -110,6 +119,9 @@ class Headings:
         """Begin a page: bookmarks that name none of its lines hold from its top."""
         if page != self.first:
             self.path = [each for each in self.path if each[0] < BELOW_OUTLINE or each[0] in self.lasting]
+        first = sorted(lines, key=lambda line: -line.top)[:TOP]
+        self.above = {line.text for line in first if line.text in self.running} & self.said
+        self.said |= {line.text for line in first}
         marks = self.marks.get(page, [])
         said = [plain(line.text) for line in lines] if marks else []
         for wanted, mark in marks:
@@ -118,6 +130,8 @@ class Headings:
 
     def level(self, line: Line) -> int | None:
         """How deep a line stands as a heading; None: it is none."""
+        if line.text in self.above:
+            return None
         marks = self.marks.get(line.page, [])
         said = plain(line.text) if marks else ""
         for wanted, mark in marks:
@@ -126,10 +140,7 @@ class Headings:
         return self.levels[key(line)] if stands_out(line, self.body) else None
 
     def enter(self, level: int, text: str) -> None:
-        """Stand under a heading: it ends those as deep as itself and deeper. One said again, at the top
-        of a page, ends nothing."""
-        if (level, text) in self.path:
-            return
+        """Stand under a heading: it ends those as deep as itself and deeper."""
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))

@@ -40,8 +40,9 @@ SPLIT = re.compile(r"[^\W\d_][-\u2010]$")
 
 EDGE = 3
 """Lines at the top and at the bottom of a page among which running heads are looked for."""
-MANY = 0.3
-"""Share of the pages that a running head stands on: left and right pages, or parts, may have their own."""
+MANY = 0.4
+"""Share of the pages that a running head stands on: left and right pages may have their own, but heads of
+columns that are the same from table to table are text."""
 NUMBER = re.compile(r"\d+")
 
 Key: TypeAlias = tuple[str, str | int]

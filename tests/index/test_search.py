@@ -74,9 +74,9 @@ def test_a_shelf_that_followed_equals_one_made_anew(
 def test_both_legs_are_the_exact_best(texts: list[str], query: str, limit: int) -> None:
     """Against sorting everything: best first, equal ones by document and ordinal, no more than asked."""
     search = Search([with_document(Shelf(SESSION, 0, {}), "d", texts)])
-    cosines = vectors(texts) @ vectors([query])[0]
+    cosines = [float(np.vecdot(row, vectors([query])[0])) for row in vectors(texts)]
     meaning = search.meaning(vectors([query])[0], limit)
-    expected = sorted(range(len(texts)), key=lambda n: (-round(float(cosines[n]), 5), n))[:limit]
+    expected = sorted(range(len(texts)), key=lambda n: (-cosines[n], n))[:limit]
     assert [search.place(spot) for spot, _ in meaning] == [("d", n + 1) for n in expected]
     found = search.words(query, len(texts))
     assert search.words(query, limit) == found[:limit]

@@ -105,11 +105,13 @@ def test_the_title_page_heads_nothing_beyond_itself() -> None:
     assert walk(lines) == [("The Report",), ("One",)]
 
 
-def test_a_heading_said_again_ends_nothing() -> None:
-    """As at the top of each page of a part."""
-    said = ["Part I", "Item 1. Business", TEXT, "Part I", TEXT]
-    lines = [line(text, 2, style=BODY if text == TEXT else BOLD) for text in said]
-    assert walk(lines) == [("Part I", "Item 1. Business")] * 2
+def test_a_running_head_heads_once() -> None:
+    """A part's title at the top of each of its pages ends nothing from the second on."""
+    lines = [
+        found for page in range(2, 6) for found in (line("Part I", page, style=BOLD), line(TEXT, page, 2))
+    ]
+    lines.insert(1, line("Item 1. Business", 2, 1, style=BOLD))
+    assert walk(lines) == [("Part I", "Item 1. Business")] * 4
 
 
 def test_the_outline_is_believed() -> None:
