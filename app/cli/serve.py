@@ -5,8 +5,10 @@ by then is left to the kernel, which ends our children with us, and to the next 
 """
 
 import asyncio
+import logging
 import os
 import signal
+import sys
 import threading
 from contextlib import closing, suppress
 from typing import Annotated, Any
@@ -37,6 +39,7 @@ def serve(
     """Start the service. Ctrl-C stops it."""
     config = configured(data_dir, log_level=None, host=host, port=port)
     run(served(config))
+    leave()
 
 
 async def served(config: Settings) -> None:
@@ -65,6 +68,14 @@ async def guarded(keys: Keys, *, loopback: bool) -> None:
             "without an API key Ibid serves this machine only: make one first (ibid keys create --tenant "
             "default), set IBID_BOOTSTRAP_KEY, or leave IBID_HOST at 127.0.0.1"
         )
+
+
+def leave() -> None:
+    """End the process now that all of ours is closed. The interpreter would take 0.6 s more to free what the
+    kernel frees at once, three times that on a busy machine, and a vendor's thread could keep it for ever."""
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def stop(work: asyncio.Task[Any] | None) -> None:
