@@ -16,9 +16,9 @@ from fastapi import FastAPI
 from app.config import LOOPBACK
 from app.domain.errors import StartError
 
-GRACE_SECONDS = 1
-"""What answers under way are given to end. Closing the stores takes half a second on an idle machine and
-three on one with four times the work it can do: the whole stop is to stay under 5."""
+GRACE_SECONDS = 2
+"""What answers under way are given to end. Closing the stores takes half a second more, three on a machine
+with four times the work it can do; the whole stop is to stay under 5."""
 BACKLOG = 2_048
 
 

@@ -81,7 +81,9 @@ async def holder(data_dir: Path) -> Lock | None:
 
 @asynccontextmanager
 async def own(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """The stores opened here, behind the same HTTP as ever."""
+    """The stores opened here, behind the same HTTP as ever; what is uploaded is also read here."""
+    ibid = settings.ibid.model_copy(update={"workers": max(1, settings.ibid.workers)})
+    settings = settings.model_copy(update={"ibid": ibid})
     async with open_services(settings) as services:
         bound = bind(LOCAL, 0)
         async with (

@@ -5,6 +5,7 @@ An outcome is told by what the service says of the file: taken, known (the same 
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,8 @@ AT_ONCE = 2
 WAIT_SECONDS = 10
 """How long an upload waits for its document before it is polled instead."""
 POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 3_600.0
+"""For one file; it may stand behind many others, of other people too."""
 
 
 class Status(StrEnum):
@@ -130,8 +133,11 @@ async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
 
 
 async def settled(client: httpx.AsyncClient, document: dict[str, Any]) -> dict[str, Any]:
-    """The document once it is ready or failed; the service bounds how long reading may take."""
+    """The document once it is ready or failed. `Answered` if that takes longer than anybody waits."""
+    patience = time.monotonic() + PATIENCE_SECONDS
     while document["state"] == "processing":
+        if time.monotonic() > patience:
+            raise Answered({"title": "Still being read", "detail": "it goes on without us", "status": 504})
         await asyncio.sleep(POLL_SECONDS)
         document = taken(await client.get(f"/api/documents/{document['id']}"))
     return document

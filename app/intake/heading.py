@@ -95,11 +95,11 @@ class Headings:
         self.body = body_style(lines)
         self.first = lines[0].page if lines else 1
         heads = [line for line in lines if stands_out(line, self.body)]
-        found = {(line.page, key(line)) for line in heads}
-        self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted({each for _, each in found}))}
-        self.lasting = {self.levels[each] for page, each in found if page != self.first}
-        """Levels that stand on more than the first page. What is set like nothing after the first page
-        is the title's, and heads nothing beyond it."""
+        self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted(set(map(key, heads))))}
+        styles = {line.style for line in heads if line.page != self.first}
+        self.lasting = {self.levels[key(line)] for line in heads if line.style in styles}
+        """Levels of headings that are set like others after the first page. What is not is a title,
+        and heads nothing beyond its page."""
         pages = Counter(text for _, text in {(line.page, line.text) for line in heads})
         self.running = {text for text, count in pages.items() if count >= RUNNING}
         self.said: set[str] = set()

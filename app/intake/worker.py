@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -74,11 +74,17 @@ def confine(request: Request) -> None:
         resource.RLIMIT_NOFILE: 64,
     }
     for name, value in limits.items():
-        hard = resource.getrlimit(name)[1]
-        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(name, (least, least))
+        limit(name, value)
     signal.setitimer(signal.ITIMER_REAL, request.seconds + GRACE)
     os.nice(10)
+
+
+def limit(name: int, value: int) -> None:
+    """Lower one limit. macOS knows some of them by name only."""
+    hard = resource.getrlimit(name)[1]
+    least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with nullcontext() if sys.platform == "linux" else suppress(ValueError, OSError):
+        resource.setrlimit(name, (least, least))
 
 
 def end_with_parent(parent: int) -> None:

@@ -1,7 +1,6 @@
 """`ibid serve` from its first word to its last, and what it refuses to start with."""
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -17,7 +16,6 @@ import pytest
 from app.clients.folder import NAME, read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 from tests.fakes.model import Fault, model_server
-from tests.fakes.pdfs import text_pdf
 
 NEVER = ("0.0.0.0", "serves this machine only")  # noqa: S104 - what must be refused
 
@@ -134,22 +132,6 @@ def test_the_network_is_served_only_with_a_key(ibid: Ibid) -> None:
     assert refused.code == 1
     assert NEVER[1] in refused.err
     assert status == 401
-
-
-def test_without_a_service_commands_open_the_stores_themselves(ibid: Ibid) -> None:
-    """What one command writes the next one finds; the folder is free again in between."""
-    path = ibid.place / "tower.pdf"
-    path.write_bytes(text_pdf("The tower clock of Ribe was repaired by a blacksmith named Sorensen in 1911."))
-
-    ingested = ibid("ingest", path)
-    answered = ibid("ask", "Who repaired the tower clock of Ribe?")
-    key = ibid("keys", "create", "--tenant", "acme")
-    listed = ibid("keys", "list", "--json")
-
-    assert (ingested.code, answered.code, key.code) == (0, 0, 0)
-    assert "[tower.pdf#1]" in answered.out
-    assert json.loads(listed.out)["tenant"] == "acme"
-    assert read_lock(ibid.data) is None
 
 
 def test_an_interrupted_command_leaves_quietly(ibid: Ibid) -> None:

@@ -1,5 +1,6 @@
 """Which service a command speaks to, and what its answers become."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 
 from app.cli import session
 from app.cli.session import Answered, client, holder, taken
-from app.clients.folder import hold
+from app.clients.folder import hold, read_lock
 from app.domain.errors import Unavailable
+from tests.cli.conftest import Ibid
+from tests.fakes.pdfs import text_pdf
 
 
 def test_a_problem_becomes_an_error_with_its_words() -> None:
@@ -61,3 +64,22 @@ async def test_a_service_that_does_not_answer_is_told_with_its_address() -> None
     with pytest.raises(Unavailable, match=r"the service at http://127\.0\.0\.1:9 does not answer"):
         async with client("http://127.0.0.1:9", "t") as opened:
             await opened.get("/healthz")
+
+
+def test_without_a_service_commands_open_the_stores_themselves(
+    ibid: Ibid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one command writes the next one finds; the folder is free again in between."""
+    monkeypatch.setenv("IBID_WORKERS", "0")  # there is nobody else to leave the work to
+    path = ibid.place / "tower.pdf"
+    path.write_bytes(text_pdf("The tower clock of Ribe was repaired by a blacksmith named Sorensen in 1911."))
+
+    ingested = ibid("ingest", path)
+    answered = ibid("ask", "Who repaired the tower clock of Ribe?")
+    key = ibid("keys", "create", "--tenant", "acme")
+    listed = ibid("keys", "list", "--json")
+
+    assert (ingested.code, answered.code, key.code) == (0, 0, 0)
+    assert "[tower.pdf#1]" in answered.out
+    assert json.loads(listed.out)["tenant"] == "acme"
+    assert read_lock(ibid.data) is None

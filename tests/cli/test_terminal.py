@@ -8,7 +8,6 @@ import pytest
 from app.cli import terminal
 from app.cli.terminal import as_json, configured, remark, run, tell
 from app.domain.errors import StartError
-from tests.cli.conftest import Ibid
 
 
 @pytest.fixture(autouse=True)
@@ -69,17 +68,3 @@ def test_run_gives_what_the_work_returns() -> None:
         return "done"
 
     assert run(work()) == "done"
-
-
-def test_help_needs_nothing(ibid: Ibid) -> None:
-    """No folder is made for it."""
-    done = ibid.process("serve", "--help")
-
-    assert done.code == 0
-    assert "Usage: ibid serve" in done.out
-    assert not ibid.data.exists()
-
-
-def test_the_version_is_told(ibid: Ibid) -> None:
-    """As the package says it."""
-    assert ibid.process("--version").out.startswith("ibid 0.")

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import httpx
 import pytest
 
-from app.cli.upload import Form, Outcome, Status
+from app.cli import upload
+from app.cli.session import Answered
+from app.cli.upload import Form, Outcome, Status, settled
 
 READY = {"id": "d", "state": "ready", "pages": 1200, "chunks": 3100}
 
@@ -52,3 +55,12 @@ def test_a_form_names_one_place(form: Form, where: dict[str, str]) -> None:
 def test_only_taken_and_known_files_are_in(status: Status, *, is_in: bool) -> None:
     """The exit code depends on it."""
     assert status.is_in is is_in
+
+
+async def test_a_file_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service without workers keeps nobody waiting for ever."""
+    monkeypatch.setattr(upload, "PATIENCE_SECONDS", -1.0)
+
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(Answered, match="Still being read"):
+            await settled(client, {"id": "d", "state": "processing"})

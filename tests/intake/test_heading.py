@@ -107,11 +107,11 @@ def test_the_title_page_heads_nothing_beyond_itself() -> None:
 
 def test_a_running_head_heads_once() -> None:
     """A part's title at the top of each of its pages ends nothing from the second on."""
-    lines = [
-        found for page in range(2, 6) for found in (line("Part I", page, style=BOLD), line(TEXT, page, 2))
-    ]
+    pages = [(line("Part I", page, style=BOLD), line(TEXT, page, 2)) for page in range(2, 6)]
+    lines = [found for page in pages for found in page]
     lines.insert(1, line("Item 1. Business", 2, 1, style=BOLD))
-    assert walk(lines) == [("Part I", "Item 1. Business")] * 4
+    # Said again it is text like any other, under what it headed the first time.
+    assert set(walk(lines)) == {("Part I", "Item 1. Business")}
 
 
 def test_the_outline_is_believed() -> None:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,6 +34,7 @@ from tests.fakes.pdfs import (
     stream,
     text_pdf,
 )
+from tests.fakes.processes import children, is_alive, memory_limit, wait_for
 
 LIMITS = DocumentLimits(max_pages=50, memory_mb=512, timeout_seconds=30)
 FONT = b"/Font << /F 3 0 R >>", [b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
@@ -52,30 +52,6 @@ async def parsed(path: Path, data: bytes, limits: DocumentLimits = LIMITS) -> Pa
     """What a worker makes of these bytes."""
     await asyncio.to_thread(path.write_bytes, data)
     return await PdfParser(limits).parse(path, "a.pdf")
-
-
-def children() -> set[int]:
-    """The processes this one has started that still run."""
-    found: set[int] = set()
-    for task in Path("/proc/self/task").iterdir():
-        found |= {int(pid) for pid in (task / "children").read_text().split()}
-    return {pid for pid in found if is_alive(pid)}
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs: there, and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
-    except FileNotFoundError:
-        return False
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 10) -> None:
-    """Wait until it is true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 async def test_a_worker_makes_the_same_as_this_process_would(path: Path) -> None:
@@ -174,13 +150,6 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
     wait_for(lambda: not is_alive(worker), seconds=5)
 
 
-def memory_limit(pid: int) -> int:
-    """A process's limit of address space in MiB; 0 before it has one."""
-    lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
-    [said] = [line.split()[3] for line in lines if line.startswith("Max address space")]
-    return int(said) >> 20 if said.isdigit() else 0
-
-
 def stand_in(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Another worker: this Python code."""
     monkeypatch.setattr(pdf, "COMMAND", (sys.executable, "-c", code))
@@ -249,15 +218,10 @@ def test_how_a_worker_died_says_why(code: int, problem: type[BadInput]) -> None:
 
 async def test_the_loop_runs_on_while_a_file_is_read(path: Path) -> None:
     """Nothing of it is done here."""
+    task = asyncio.create_task(parsed(path, leaves([stream(b"BT /F 9 Tf (word) Tj ET\n" * 20_000)], *FONT)))
     ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.01)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    await parsed(path, leaves([stream(b"BT /F 9 Tf 72 720 Td (word) Tj ET\n" * 20_000)], *FONT))
-    ticker.cancel()
+    while not task.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
     assert ticks > 10
+    await task

@@ -1,0 +1,146 @@
+"""The parts that `ibid doctor` looks at: each says what to do when it is not well."""
+
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from pydantic import SecretStr
+
+from app.cli import checks
+from app.cli.checks import Ailment, unmet
+from app.config import Chat, Chroma, Embed, Ibid, Postgres, Qdrant, Settings
+from app.domain.errors import IbidError
+from tests.fakes.model import Fault, model_server
+
+
+async def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the way to another."""
+    monkeypatch.setattr(checks, "PYTHON", (sys.version_info[0] + 1, 0))
+
+    with pytest.raises(Ailment) as raised:
+        await checks.python(Settings())
+
+    assert "make install PYTHON=" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        pytest.param("typer>=0.29", None, id="as wanted"),
+        pytest.param("typer>=999", "is not >=999", id="too old"),
+        pytest.param("no-such-package", "no-such-package is missing", id="missing"),
+    ],
+)
+def test_packages_are_held_against_what_is_wanted(wanted: str, said: str | None) -> None:
+    """Name and version of each that does not fit."""
+    told = unmet(Requirement(wanted))
+
+    assert (told is None) if said is None else said in str(told)
+
+
+async def test_packages_that_do_not_fit_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, not the first alone."""
+
+    def none(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(checks, "version", none)
+
+    with pytest.raises(Ailment, match=r"fastapi is missing.*uvicorn is missing"):
+        await checks.packages(Settings())
+
+
+async def test_a_folder_below_a_file_cannot_be_used(tmp_path: Path) -> None:
+    """The path that is in the way is named."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(Ailment, match="file cannot be written"):
+        await checks.folder(Settings(ibid=Ibid(data_dir=tmp_path / "file" / "data")))
+
+
+async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before an ingest finds out."""
+    monkeypatch.setattr(checks, "DISK", 1 << 62)
+
+    with pytest.raises(Ailment, match="MiB free"):
+        await checks.folder(Settings(ibid=Ibid(data_dir=tmp_path)))
+
+
+async def test_another_vocabulary_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets would be counted wrong."""
+    monkeypatch.setattr(checks, "TOKENS", 8)
+
+    with pytest.raises(Ailment, match="counts 7 tokens where o200k has 8"):
+        await checks.tokenizer(Settings())
+
+
+class TestChat:
+    """The chat model's server."""
+
+    async def test_without_a_server_the_answerer_is_named(self) -> None:
+        """Nothing is wrong with having no model."""
+        assert "none configured" in await checks.chat(Settings())
+
+    async def test_a_server_that_knows_the_model_is_well(self) -> None:
+        """Asked for its list only."""
+        async with model_server() as server:
+            found = await checks.chat(Settings(chat=Chat(base_url=server.url, model="fake-model")))
+
+            assert found == f"fake-model at {server.url}"
+            assert [request.path for request in server.requests] == ["/v1/models"]
+
+    async def test_a_model_that_is_not_listed_is_remarked(self) -> None:
+        """No failure: some servers take names that they do not list."""
+        async with model_server() as server:
+            found = await checks.chat(Settings(chat=Chat(base_url=server.url, model="other")))
+
+        assert "its list has only fake-model: see CHAT_MODEL" in found
+
+    async def test_a_refused_key_is_told(self) -> None:
+        """With the settings to look at."""
+        async with model_server() as server:
+            server.fault = Fault(status=401)
+
+            with pytest.raises(Ailment, match="401") as raised:
+                await checks.chat(Settings(chat=Chat(base_url=server.url)))
+
+        assert "CHAT_API_KEY" in raised.value.advice
+
+    async def test_a_server_without_a_list_is_well(self) -> None:
+        """A 404 is an answer."""
+        async with model_server() as server:
+            server.fault = Fault(status=404)
+
+            assert "does not list" in await checks.chat(Settings(chat=Chat(base_url=server.url)))
+
+
+async def test_qdrant_is_not_needed() -> None:
+    """Unset is well."""
+    assert await checks.qdrant(Settings()) == "not configured, and not used yet"
+
+
+async def test_a_qdrant_that_does_not_answer_is_told() -> None:
+    """With its address and its setting."""
+    with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
+        await checks.qdrant(Settings(qdrant=Qdrant(url="http://127.0.0.1:9")))
+
+    assert raised.value.advice == "check QDRANT_URL"
+
+
+async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str) -> None:
+    """Whether it fails when the space is measured or later."""
+    async with model_server() as server:
+        server.fault = Fault(status=500)
+        embed, record = Embed(base_url=server.url, model="fake-model"), Postgres(dsn=SecretStr(dsn))
+        config = Settings(embed=embed, postgres=record)
+
+        with pytest.raises(IbidError, match="EMBED_BASE_URL"):
+            await checks.embedder(config)
+
+
+async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
+    """The configured one is asked, not the folder."""
+    with pytest.raises(IbidError):
+        await checks.chroma(Settings(chroma=Chroma(url="http://127.0.0.1:9")))
