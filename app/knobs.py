@@ -84,6 +84,11 @@ class Chat(Group):
     timeout_seconds: float = Field(60, gt=0, le=3_600)
     """Seconds the model may be silent, before its first byte and between two deltas."""
 
+    @property
+    def answer_reserve(self) -> int:
+        """CHAT_ANSWER_TOKENS, but never more than half of the window."""
+        return min(self.answer_tokens, self.context_tokens // 2)
+
 
 class Embed(Group):
     """The embedding model."""

@@ -15,13 +15,14 @@ from app.clients.pool import Pool
 from app.clients.postgres import PostgresProbe, open_postgres
 from app.config import Settings
 from app.domain.ports import ChatModel, Embedder
+from app.domain.room import Limits
 from app.domain.space import Space
 from app.intake.pdf import PdfParser
 from app.models.chat import chat_server, open_chat
 from app.models.extractive import Extractive
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
-from app.services.chat import ChatService, Limits
+from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
 from app.services.ingest import Ingest
@@ -122,7 +123,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
         threshold=rag.similarity_threshold,
         window=chat.context_tokens,
         history=chat.history_tokens,
-        answer=chat.answer_tokens,
+        answer=chat.answer_reserve,
     )
     retrieval = Retrieval(
         {parts.documents.name: parts.documents}, parts.embedder, seconds=rag.timeout_seconds

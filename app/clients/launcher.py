@@ -93,6 +93,8 @@ def bind_life(parent: int) -> None:
     if sys.platform != "linux":
         return
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # A shell starts what it puts in the background with SIGQUIT ignored, and exec passes that on.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
     if os.getppid() != parent:
         raise ProcessLookupError(f"process {parent} ended before its server began")

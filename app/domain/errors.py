@@ -200,10 +200,11 @@ class StartError(IbidError):
 
 
 def kinds(root: type[IbidError] = IbidError) -> Iterator[type[IbidError]]:
-    """Every problem there is, `root` first."""
+    """Every problem of the tree above, `root` first; what a command derives for itself is not one."""
     yield root
     for kind in root.__subclasses__():
-        yield from kinds(kind)
+        if kind.__module__ == __name__:
+            yield from kinds(kind)
 
 
 def problem(slug: str, detail: str) -> IbidError:

@@ -97,5 +97,5 @@ async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]
     chat = settings.chat
     async with open_peer(at, timeout=chat.timeout_seconds, retries=0) as peer:
         yield OpenAIChat(
-            peer, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_tokens
+            peer, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
         )

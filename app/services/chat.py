@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Citation, new_id
-from app.domain.budget import Budget, newest_turns, scaled, window
+from app.domain.budget import Budget, scaled
 from app.domain.errors import RetrievalError
-from app.domain.instructions import SYSTEM, SYSTEM_BARE
+from app.domain.instructions import SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED
 from app.domain.passage import Passage, Query, Scope
 from app.domain.ports import ChatLog, ChatModel, Clock, Tokens
 from app.domain.prompt import Prompt, Turn
-from app.domain.selection import select
-from app.domain.trace import Degraded, Trace
+from app.domain.room import Limits, answered, share
+from app.domain.selection import Selection, select
+from app.domain.trace import Degraded, Trace, Verdict
+from app.services.opening import Opening
 from app.services.recorder import Recorder
-from app.services.reply import Opening, Reply
+from app.services.reply import Reply
 from app.services.retrieval import Found, Retrieval
 
 HISTORY_TURNS = 200
@@ -47,20 +49,6 @@ class Ask:
     endpoint: str = "/api/chat"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The knobs of one answer, as tokens and passages."""
-
-    budget: int
-    top_k: int
-    threshold: float
-    window: int
-    """Tokens of the model's context."""
-    history: int
-    answer: int
-    """Tokens kept free for the answer."""
-
-
 class ChatService:
     """Answers with citations."""
 
@@ -79,7 +67,7 @@ class ChatService:
         self._model = model
         self._tokens = tokens
         self._chatlog = chatlog
-        self._recorder = recorder
+        self.recorder = recorder
         self._limits = limits
         self._clock = clock
 
@@ -92,7 +80,7 @@ class ChatService:
         (turns, lost), found = remembered.result(), search.result()
         # Counting tokens of forty passages takes milliseconds: not on the loop.
         prompt, trace = await asyncio.to_thread(self._assemble, ask, found, turns)
-        trace = replace(trace, degraded=(*trace.degraded, *lost))
+        trace = replace(trace, degraded=(*trace.degraded, *lost, *absent(ask)))
         reply = Reply(
             answer_id=new_id(),
             ask_scope=ask.scope,
@@ -101,7 +89,7 @@ class ChatService:
             trace=trace,
             citations=tuple(cite(passage) for passage in prompt.passages),
             opening=Opening(self._model.open(prompt, model=ask.model), ask.model or self._model.name),
-            recorder=self._recorder,
+            recorder=self.recorder,
             tokens=self._tokens,
             clock=self._clock,
             started=started,
@@ -130,43 +118,49 @@ class ChatService:
         )
         return await self._retrieval.gather(query, ask.sources)
 
-    def _budget(self, ask: Ask, turns: Sequence[Turn], factor: float) -> tuple[Budget, tuple[Turn, ...]]:
-        """What the window leaves for context, and the turns that it holds."""
-        limits, count = self._limits, self._tokens.count
-        kept = newest_turns(turns, lambda text: scaled(count(text), factor), limits.history)
-        texts = (SYSTEM, ask.message, *ask.notes, *(turn.content for turn in kept))
-        tokens = window(
-            limits.budget,
-            context=limits.window,
-            taken=sum(map(count, texts)),
-            reserve=limits.answer,
-            factor=factor,
-        )
-        return Budget(tokens, ask.top_k or limits.top_k), kept
-
     def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> tuple[Prompt, Trace]:
         """Candidates -> passages -> prompt, with the ledger of how. Tokens are the model's."""
         factor = self._tokens.factor(ask.model or self._model.name)
-        budget, turns = self._budget(ask, history, factor)
+
+        def count(text: str) -> int:
+            return scaled(self._tokens.count(text), factor)
+
+        turns = history if ask.history is not None else answered(history)
+        budget, turns = share(
+            self._limits, count, system=SYSTEM, message=ask.message, notes=ask.notes, turns=turns
+        )
         selection = select(
             ask.message,
             found.candidates,
             found.duplicates,
             threshold=self._limits.threshold,
-            budget=budget,
-            cost=lambda text: scaled(self._tokens.count(text), factor),
+            budget=Budget(budget, ask.top_k or self._limits.top_k),
+            cost=count,
         )
-        system = SYSTEM if selection.passages else SYSTEM_BARE
-        prompt = Prompt(system, ask.message, selection.passages, ask.notes, turns)
+        prompt = Prompt(told(selection), ask.message, selection.passages, ask.notes, tuple(turns))
         trace = Trace(
             reason=found.reason(len(ask.sources), selection),
             entries=selection.entries,
             degraded=found.degraded,
-            tokens=scaled(self._tokens.count(prompt.context), factor),
-            budget=budget.tokens,
+            tokens=count(prompt.context),
+            budget=budget,
             took_ms=found.took_ms,
         )
         return prompt, trace
+
+
+def absent(ask: Ask) -> list[Degraded]:
+    """What was asked for and this version does not have."""
+    wanted = {"project": ask.scope.project is not None, "memories": ask.remember}
+    return [Degraded(name, "not_available") for name, is_wanted in wanted.items() if is_wanted]
+
+
+def told(selection: Selection) -> str:
+    """The system text that is true of what was found."""
+    if selection.passages:
+        return SYSTEM
+    crowded = any(entry.verdict is Verdict.OVER_BUDGET for entry in selection.entries)
+    return SYSTEM_CROWDED if crowded else SYSTEM_BARE
 
 
 def cite(passage: Passage) -> Citation:

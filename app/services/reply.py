@@ -6,7 +6,6 @@ Nothing here holds a timeout across a yield: the model's own deadlines are the m
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
@@ -14,51 +13,16 @@ from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.citation import CitationFilter, appended
 from app.domain.errors import ModelError
 from app.domain.passage import Scope
-from app.domain.ports import Clock, Delta, ModelStream, Tokens
+from app.domain.ports import Clock, Delta, Tokens
 from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Trace
+from app.services.opening import Opening
 from app.services.recorder import Kept, Recorder
 
 HEAD_SECONDS = 2.0
 """After this the 200 goes out, whether the model's head is there or not (CONTRACT §0)."""
 
 Event = tuple[str, dict[str, object]]
-
-
-class Opening:
-    """The model's stream, being opened by a task of its own; closed exactly once."""
-
-    def __init__(self, manager: AbstractAsyncContextManager[ModelStream], model: str) -> None:
-        self._manager = manager
-        self._task = asyncio.create_task(manager.__aenter__())
-        self._closed = False
-        self.model = model
-
-    async def head(self, seconds: float) -> None:
-        """Wait for the response head, at most `seconds`. Raises what the model raised by then."""
-        try:
-            await asyncio.wait({self._task}, timeout=seconds)
-        except asyncio.CancelledError:
-            await self.close()
-            raise
-        if self._task.done():
-            self.model = self._task.result().model
-
-    async def stream(self) -> ModelStream:
-        """The opened stream."""
-        opened = await asyncio.shield(self._task)
-        self.model = opened.model
-        return opened
-
-    async def close(self) -> None:
-        """Let the model go: its connection closes."""
-        if self._closed:
-            return
-        self._closed = True
-        self._task.cancel()
-        await asyncio.wait({self._task})
-        if not self._task.cancelled() and self._task.exception() is None:
-            await self._manager.__aexit__(None, None, None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,8 +52,15 @@ class Reply:
         self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
 
     async def head(self) -> None:
-        """Until the status can be decided. Raises `ModelError`; there is nothing to close then."""
-        await self.opening.head(HEAD_SECONDS)
+        """Until the status can be decided. Raises `ModelError`; the question is kept all the same."""
+        try:
+            await self.opening.head(HEAD_SECONDS)
+        except ModelError:
+            self._fail()
+            raise
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
 
     @property
     def meta(self) -> dict[str, object]:
@@ -117,6 +88,8 @@ class Reply:
         for text in self._ending():
             yield "token", {"text": text}
         yield "citations", self._marks()
+        # The whole prompt is counted where the server did not: milliseconds, not on the loop.
+        await asyncio.to_thread(self._counted)
         await self._settle(self._finish or Finish.STOP)
         yield "done", self._done()
 
@@ -238,7 +211,7 @@ class Reply:
             unknown=tuple(self._filter.unknown),
             prompt_sha256=self.prompt.sha256(),
             trace=self.trace,
-            usage=self._usage or Usage(),
+            usage=self._counted(),
             created_at=self.started,
             timings={"retrieval": self.trace.took_ms, "total": self._elapsed()},
         )

@@ -2,15 +2,19 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from app.domain.errors import ModelBusy, ModelError, RetrievalError
+from app.domain.answer import Finish
+from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalError
+from app.domain.instructions import SYSTEM_CROWDED
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.domain.room import Limits
 from app.services import reply as replies
-from app.services.chat import Ask, ChatService, Limits
+from app.services.chat import Ask, ChatService
 from app.services.recorder import Recorder
 from app.services.reply import Reply
 from app.services.retrieval import Retrieval
@@ -113,11 +117,11 @@ async def test_top_k_and_budget_bound_the_context() -> None:
 async def test_history_comes_from_the_thread_unless_given() -> None:
     """The thread's turns stand before the message; the request's own history replaces them."""
     model, log = FakeModel(), FakeLog()
-    log.rows.append((SCOPE, Turn(Role.USER, "earlier", NOW)))
+    log.rows += [(SCOPE, Turn(Role.USER, "earlier", NOW)), (SCOPE, Turn(Role.ASSISTANT, "said", NOW))]
     chat = service(model=model, log=log)
     await told(chat)
     await told(chat, history=(Turn(Role.ASSISTANT, "given"),))
-    assert [turn.content for turn in model.prompts[0].turns] == ["earlier"]
+    assert [turn.content for turn in model.prompts[0].turns] == ["earlier", "said"]
     assert [turn.content for turn in model.prompts[1].turns] == ["given"]
 
 
@@ -150,8 +154,12 @@ async def test_debug_shows_candidates_only_when_it_is_on() -> None:
 
 async def test_a_model_fault_before_the_head_is_raised() -> None:
     """A refusal at the response head is a status: prepare() raises, and nothing is left open."""
+    log = FakeLog()
+    chat = service(model=FakeModel(error=ModelBusy(retry_after=3)), log=log)
     with pytest.raises(ModelBusy):
-        await service(model=FakeModel(error=ModelBusy(retry_after=3))).prepare(Ask(SCOPE, QUESTION))
+        await chat.prepare(Ask(SCOPE, QUESTION))
+    await chat.recorder.drain()
+    assert [(answer.question, answer.finish) for answer in log.answers] == [(QUESTION, None)]
 
 
 async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +181,41 @@ async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == before
+
+
+async def test_a_turn_cancelled_before_the_head_is_kept() -> None:
+    """The question of a client that left while the model was silent stands in the record as cancelled."""
+    log = FakeLog()
+    chat = service(model=FakeModel(head=30), log=log)
+    task = asyncio.create_task(chat.prepare(Ask(SCOPE, QUESTION)))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await chat.recorder.drain()
+    assert [answer.finish for answer in log.answers] == [Finish.CANCELLED]
+
+
+async def test_a_crowded_window_does_not_deny_the_documents() -> None:
+    """Passages that match but do not fit: the model is not told that nothing was found."""
+    model = FakeModel()
+    said = await told(service(model=model, budget=3))
+    assert (said["rag"]["used"], model.prompts[0].system) == (False, SYSTEM_CROWDED)
+
+
+async def test_a_message_over_the_window_is_the_askers_fault() -> None:
+    """422 with the field, before any model is asked."""
+    model = FakeModel()
+    with pytest.raises(InvalidField) as caught:
+        await service(model=model, window=300).prepare(Ask(SCOPE, "word " * 500))
+    assert (caught.value.field, model.prompts) == ("body.message", [])
+
+
+async def test_what_this_version_lacks_is_told() -> None:
+    """`project` and `remember` have no effect yet, and the reply says so."""
+    reply = await service().prepare(Ask(replace(SCOPE, project="THN"), QUESTION, remember=True))
+    said: dict[str, Any] = await reply.whole()
+    assert [item["source"] for item in said["degraded"]] == ["project", "memories"]
 
 
 async def test_the_scope_travels_to_the_source_untouched() -> None:

@@ -1,6 +1,5 @@
 """A reply's events, its end, and what is kept of it."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,8 +9,9 @@ from app.domain.errors import ModelError
 from app.domain.passage import Scope
 from app.domain.prompt import Prompt
 from app.domain.trace import Reason, Trace
+from app.services.opening import Opening
 from app.services.recorder import Recorder
-from app.services.reply import Opening, Reply
+from app.services.reply import Reply
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 
 
@@ -123,12 +123,3 @@ async def test_closing_twice_is_one_close() -> None:
     await told.aclose()
     await told.recorder.drain()
     assert (model.closed, len(log.answers)) == (1, 1)
-
-
-async def test_closing_while_the_head_is_awaited_ends_the_opening() -> None:
-    """A client that leaves before the model's head leaves no task behind."""
-    before = asyncio.all_tasks()
-    told = reply(FakeModel(head=30))
-    await asyncio.sleep(0.01)
-    await told.aclose()
-    assert asyncio.all_tasks() == before
