@@ -5,6 +5,7 @@ adds `errors`, [{field, message}]. What the caller sent is never echoed but for 
 made printable. Every slug is listed in `docs/problems.md`. Raises nothing.
 """
 
+import asyncio
 import http
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -28,6 +29,8 @@ URN = "urn:ibid:problem:"
 FIELD_SHOWN, DETAIL_SHOWN, ERRORS_SHOWN = 120, 1_000, 20
 """Characters of a field's path and of a detail, and faults of one body, that are told at most."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+RESTART_SECONDS = 2
+"""After which a service that stops may be back, or another answer in its place."""
 CLIENT_GONE = 499
 """Nobody reads it; the access line shows it, as nginx does."""
 
@@ -142,8 +145,14 @@ async def _gone(_request: Request, _error: Exception) -> Response:
     return Response(status_code=CLIENT_GONE)
 
 
+def stopping() -> IbidError:
+    """What a request is told that the end of the service cuts short."""
+    return tree.Unavailable("The service is stopping; send it again in a moment.", retry_after=RESTART_SECONDS)
+
+
 class LastResort:
-    """Raw ASGI: what nothing else caught is a 500 problem; after the head, the connection is broken off."""
+    """Raw ASGI: what nothing else caught is a 500 problem, a cancelled request (the service is stopping) a
+    503 one; after the head, the connection is broken off."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -159,6 +168,10 @@ class LastResort:
 
         try:
             await self.app(scope, receive, watched)
+        except asyncio.CancelledError:
+            if not begun and scope["type"] == "http":
+                await response(stopping(), scope)(scope, receive, send)
+            raise
         except Exception:
             # A truncated body must not look whole, so the server is left to cut the connection.
             if begun or scope["type"] != "http":
@@ -169,9 +182,9 @@ class LastResort:
 
 
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI's `responses=` for these problems, an example each; the 500 is always among them."""
+    """OpenAPI's `responses=` for these problems, an example each; 405 and 500 are always among them."""
     found: dict[int | str, dict[str, Any]] = {}
-    listed: tuple[type[IbidError], ...] = (*kinds, IbidError)
+    listed: tuple[type[IbidError], ...] = (*kinds, tree.WrongMethod, IbidError)
     for kind in listed:
         shown = found.setdefault(kind.status, _entry(kind.status))
         shown["content"][MEDIA]["examples"][kind.slug] = {"summary": kind.title, "value": _example(kind)}

@@ -9,8 +9,12 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 NO_NUL = r"^[^\x00]*$"
-Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
-Message = Annotated[str, StringConstraints(min_length=1, max_length=32_000, pattern=NO_NUL)]
+SAYS = r"^[\s\x1c-\x1f]*[^\x00\s\x1c-\x1f][^\x00]*$"
+"""Not blank, no NUL. Pydantic's engine is Rust's: its white space lacks 1C-1F, which str.strip() takes."""
+HISTORY_MOST, NOTES_MOST = 1_000, 50
+Note = Annotated[str, StringConstraints(max_length=8_000, pattern=NO_NUL)]
+Said = Annotated[str, StringConstraints(max_length=100_000, pattern=NO_NUL)]
+Message = Annotated[str, StringConstraints(min_length=1, max_length=32_000, pattern=SAYS)]
 SessionId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:\-]+$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A user, a thread, a project, a model: anything that stands on one line."""
@@ -27,29 +31,38 @@ class TurnBody(Body):
     """An earlier turn."""
 
     role: Literal["user", "assistant"]
-    content: Text
+    content: Said
 
 
 class ChatBody(Body):
     """A question."""
 
-    message: Message = Field(description="The question.", examples=["What was revenue in 2023?"])
+    message: Message = Field(
+        description="The question; not white space alone.", examples=["What was revenue in 2023?"]
+    )
     session_id: SessionId = Field(
         description="Whose documents are searched, beside the global ones.", examples=["thesis"]
     )
     user_id: Name | None = Field(None, description="Who asks. A user key: that user, or left out.")
     thread_id: Name | None = Field(None, description="Which conversation this is. Default: the session.")
-    project: Name | None = Field(None, description="A project whose context is added.")
+    project: Name | None = Field(
+        None, description="A project the question is about. No effect in this version: `degraded` tells so."
+    )
     sources: list[SourceName] | None = Field(None, description="Where to search. Default: documents.")
     history: list[TurnBody] | None = Field(
-        None, description="The turns before this one. Default: those stored under the thread."
+        None,
+        max_length=HISTORY_MOST,
+        description="The turns before this one. Default: those stored under the thread.",
     )
-    notes: list[Text] = Field(default=[], description="Texts to put before the model.")
+    notes: list[Note] = Field(default=[], max_length=NOTES_MOST, description="Texts to put before the model.")
     top_k: int | None = Field(
         None, ge=1, description="Most passages the model is given: up to RAG_TOP_K_MAX, its default."
     )
     model: Name | None = Field(None, description="A chat model other than the configured one.")
-    remember: bool = Field(default=False, description="Keep what was said as a memory.")
+    remember: bool = Field(
+        default=False,
+        description="Keep what was said as a memory. No effect in this version: `degraded` tells so.",
+    )
     on_disconnect: Literal["cancel", "continue"] = Field(
         "cancel", description="What becomes of the answer when the client leaves."
     )

@@ -42,6 +42,10 @@ def known(document_id: Annotated[str, Path(description="As the upload answered i
 
 
 DocumentId = Annotated[str, Depends(known)]
+Session = Annotated[
+    SessionId | None,
+    Query(description="Shown as that session sees it: the label that its answers cite. Left out: its own."),
+]
 
 
 def shape(document: Document, instance: str) -> dict[str, Any]:
@@ -144,9 +148,11 @@ async def documents(
         **responses(*ASKING, errors.Missing, errors.InvalidField),
     },
 )
-async def document(request: Request, who: Asker, opened: Opened, document_id: DocumentId) -> Response:
+async def document(
+    request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
+) -> Response:
     """How it stands."""
-    found = await opened.documents.get(scope_of(who), document_id)
+    found = await opened.documents.get(scope_of(who, session_id=session_id), document_id)
     return Json(shape(found, request_id(request.scope)))
 
 
@@ -178,9 +184,10 @@ async def chunk(
     opened: Opened,
     document_id: DocumentId,
     n: Annotated[int, Path(ge=1, le=2**31 - 1, description="The number after the `#` of its label.")],
+    session_id: Session = None,
 ) -> Response:
     """What a citation stands for."""
-    found, piece = await opened.documents.chunk(scope_of(who), document_id, n)
+    found, piece = await opened.documents.chunk(scope_of(who, session_id=session_id), document_id, n)
     told = {key: getattr(piece, key) for key in ("text", "page", "page_end", "heading", "tokens")}
     return Json({"label": label(found.label, str(n)), **told})
 

@@ -5,7 +5,9 @@ the 200 is out a fault can only be an event: problems of ours as they are, anyth
 A token costs one JSON encoding and one send.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import structlog
@@ -14,10 +16,12 @@ from starlette.types import Send
 from app.api.stream import Stream, close, piece
 from app.api.wire import encoded
 from app.domain.errors import IbidError
-from app.problems import document
+from app.problems import document, stopping
 
 MEDIA = "text/event-stream"
 PING_SECONDS = 15.0
+LAST_WORD_SECONDS = 0.5
+"""What a client that reads slowly is given when its answer is cut short."""
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 log = structlog.get_logger(__name__)
@@ -46,11 +50,20 @@ class EventStream(Stream):
         self._reply = reply
         self._instance = instance
         self._count = 0
+        self._done = False
 
     async def tell(self, send: Send) -> None:
         """The answer, and how it ended if it ended badly."""
         try:
             await self._answer(send)
+        except asyncio.CancelledError:
+            # Its client has left, and does not hear it; or the service is stopping.
+            if not self._done:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_WORD_SECONDS):
+                        await self._event(send, "error", document(stopping(), self._instance))
+                        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            raise
         except IbidError as error:
             log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
             await self._event(send, "error", document(error, self._instance))
@@ -72,5 +85,6 @@ class EventStream(Stream):
     async def _event(self, send: Send, name: str, data: Mapping[str, object]) -> None:
         """One event. JSON escapes line breaks, so that data is one line whatever the text holds."""
         self._count += 1
+        self._done = name == "done"
         head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
         await piece(send, b"%b%b\n\n" % (head.encode(), encoded(data)))

@@ -20,7 +20,7 @@ CITATION: Mapping[str, Any] = {
     "title": "Annual report 2023",
     "page": 12,
     "page_end": 13,
-    "url": f"/api/documents/{DOCUMENT_ID}/chunks/3",
+    "url": f"/api/documents/{DOCUMENT_ID}/chunks/3?session_id=thesis",
 }
 RAG: Mapping[str, Any] = {
     "used": True,

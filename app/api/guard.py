@@ -7,6 +7,7 @@ Raises `NotLocal` (403) and `Misdirected` (421).
 """
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -15,18 +16,28 @@ from app.domain.errors import Misdirected, NotLocal
 
 FOREIGN = frozenset({"cross-site", "same-site"})
 """`same-site` too: another port of localhost is another program."""
+AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+")
+"""What a `Host` of this machine is made of: no user before an `@`, no path, no blank a parser would drop."""
 
 
 def local_only(request: Request) -> None:
     """Let the call through if it comes from this machine, by its own name, from our own page or no page."""
     if request.client is not None and not is_loopback(request.client.host):
         raise NotLocal("Make a key (ibid keys create) to be served from another machine.")
-    host = request.headers.get("host", "")
-    if not is_local_name(host):
+    hosts = request.headers.getlist("host")
+    if len(hosts) != 1 or not is_local_name(hosts[0]):
         raise Misdirected("Call it 127.0.0.1 or localhost, or make a key (ibid keys create).")
-    origin = request.headers.get("origin")
-    if (origin is not None and urlsplit(origin).netloc.lower() != host.lower()) or _is_foreign(request):
+    ours = all(_is_ours(origin, hosts[0]) for origin in request.headers.getlist("origin"))
+    if not ours or _is_foreign(request):
         raise NotLocal("A page of another site may not use the open service.")
+
+
+def _is_ours(origin: str, host: str) -> bool:
+    """Whether an `Origin` is the very host that is called; what is no origin is not."""
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
 
 
 def _is_foreign(request: Request) -> bool:
@@ -48,6 +59,8 @@ def is_loopback(address: str) -> bool:
 
 def is_local_name(host: str) -> bool:
     """Whether a `Host` names this machine: localhost, *.localhost (RFC 6761 §6.3), a loopback address."""
+    if not AUTHORITY.fullmatch(host):
+        return False
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

@@ -25,6 +25,7 @@ VERSION = version("ibid")
 router = APIRouter(tags=["health"])
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get(
     "/healthz",
     operation_id="alive",
@@ -40,6 +41,7 @@ async def healthz() -> Response:
     return Json({"status": "alive", "version": VERSION})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get(
     "/readyz",
     operation_id="ready",

@@ -97,7 +97,7 @@ def limits(schema: Spec) -> str:
     options = [entry for entry in schema.get("anyOf", [schema]) if entry.get("type") != "null"]
     shown = options[0] if options else schema
     kind = shown.get("type") or shown.get("$ref", "value").rpartition("/")[2]
-    keys = ("enum", "const", "minLength", "maxLength", "minimum", "maximum", "pattern")
+    keys = ("enum", "const", "minLength", "maxLength", "minimum", "maximum", "maxItems", "pattern")
     said = [f"{key} {shown[key]}" for key in keys if key in shown]
     default = [f"default {schema['default']}"] if schema.get("default") not in (None, []) else []
     return ", ".join([str(kind), *said, *default])

@@ -13,7 +13,8 @@ READING = (
     errors.PdfDamaged,
     errors.PdfTextless,
     errors.PdfTooComplex,
+    errors.RemovedMeanwhile,
 )
-"""A PDF that cannot be taken."""
+"""A PDF that cannot be taken, or was taken away again."""
 MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
 """An answer that cannot begin."""

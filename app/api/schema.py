@@ -28,6 +28,7 @@ REQUEST_ID = {
     "schema": {"type": "string"},
     "example": EXAMPLE_ID,
 }
+ALLOW = {"description": "The methods this path takes.", "schema": {"type": "string"}}
 RETRY_AFTER = {"description": "Seconds to wait, where that is known.", "schema": {"type": "integer"}}
 
 
@@ -54,7 +55,7 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
     components = spec["components"]
     schemas = {name: found for name, found in components["schemas"].items() if name not in UNUSED}
     components["schemas"] = schemas | {"Problem": dict(SCHEMA)}
-    components["headers"] = {"RequestId": REQUEST_ID, "RetryAfter": RETRY_AFTER}
+    components["headers"] = {"RequestId": REQUEST_ID, "RetryAfter": RETRY_AFTER, "Allow": ALLOW}
     bound(schemas["ChatBody"]["properties"]["top_k"], top_k_max)
     for entry in spec["paths"].values():
         for operation in entry.values():
@@ -75,6 +76,8 @@ def headed(operation: dict[str, Any]) -> None:
         headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
         if status == "503":
             headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
+        if status == "405":
+            headers["Allow"] = {"$ref": "#/components/headers/Allow"}
         response.setdefault("headers", {}).update(headers)
     if "security" in operation:
         operation["security"] = [*operation["security"], {}]

@@ -4,11 +4,13 @@ Bytes go from the socket to disk in blocks, written and hashed in a thread: memo
 the file's size, and the loop is never held. The file's name is only a name, never a path. Names come as
 UTF-8; `filename*` (RFC 5987) counts where there is no plain one. Sizes are bytes.
 Raises `WrongType`, `BadInput` for a broken form, `TooLarge`, `InvalidField` for what is missing or extra, and
-`Unavailable` when the disk is full.
+`Unavailable` when the disk is full. The file lies in the data folder's `tmp`, which every start empties: not
+even `kill -9` leaves it for ever.
 """
 
 import asyncio
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -22,6 +24,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
+from app.config import OURS, Settings
 from app.domain.errors import BadInput, InvalidField, TooLarge, Unavailable, WrongType
 from app.domain.filename import clean
 
@@ -50,7 +53,8 @@ class Received:
 async def received(request: Request, limit: int) -> AsyncIterator[Received]:
     """Receive the form; its file is at most `limit` bytes and is gone when the block ends."""
     form = Form(boundary(request.headers.get("content-type", "")), limit)
-    sink = await asyncio.to_thread(Sink)
+    settings: Settings = request.app.state.settings
+    sink = await asyncio.to_thread(Sink, settings.scratch)
     try:
         await receive(request, form, sink)
         await asyncio.to_thread(sink.finish)
@@ -93,9 +97,12 @@ def room() -> Iterator[None]:
 class Sink:
     """A temporary file and the hash of what went into it. Blocking: for threads."""
 
-    def __init__(self) -> None:
-        self.file: BinaryIO = tempfile.NamedTemporaryFile("wb", prefix="ibid-", delete=False)  # type: ignore[assignment] # noqa: SIM115 - closed by discard()
-        self.path = Path(self.file.name)
+    def __init__(self, folder: Path) -> None:
+        with room():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(prefix=OURS, dir=folder)
+        self.file: BinaryIO = os.fdopen(descriptor, "wb")
+        self.path = Path(name)
         self.hash = hashlib.sha256()
 
     def write(self, block: bytes) -> None:

@@ -1,6 +1,7 @@
 """uvicorn on uvloop and httptools as an `async with`: ready inside, stopped outside, on a bound socket.
 
-Stopping closes the listener, gives open requests `GRACE_SECONDS`, then cancels them. Raises `StartError`
+Stopping closes the listener, gives open requests `GRACE_SECONDS`, then cancels them; each still says so
+itself (`app/problems.py`, `app/api/events.py`). Raises `StartError`
 where the address cannot be had.
 """
 
@@ -8,11 +9,13 @@ import asyncio
 import errno
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.api.protocol import Protocol
 from app.config import LOOPBACK
 from app.domain.errors import StartError
 
@@ -78,12 +81,26 @@ def is_loopback(bound: socket.socket) -> bool:
     return bound.getsockname()[0] in LOOPBACK or bound.getsockname()[0].startswith("127.")
 
 
+def ending(app: ASGIApp) -> ASGIApp:
+    """The app as uvicorn calls it: nobody awaits its tasks, and it would log one it has cancelled as an error,
+    with the traceback. So a cancellation, which has been told by now, ends here."""
+
+    async def ended(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        with suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    return ended
+
+
 @asynccontextmanager
 async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
     """Serve the app while the block lasts. The app's services are the caller's, opened and closed by it."""
     config = uvicorn.Config(
-        app,
-        http="httptools",
+        ending(app),
+        http=Protocol,
         ws="none",
         log_config=None,  # app/logs.py has set them up
         access_log=False,

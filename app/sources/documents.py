@@ -8,6 +8,7 @@ Similarities are cosine above the space's floor. Searches raise `RetrievalError`
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 import asyncpg
 import numpy as np
@@ -16,7 +17,7 @@ import structlog
 from app.clients.chroma import Chroma
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
-from app.domain.errors import RetrievalError
+from app.domain.errors import RetrievalError, Unavailable
 from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.ports import Probe
@@ -33,6 +34,7 @@ from app.index.stacks import EXACT_MOST, MEMORY_BYTES, Stacks
 from app.index.vectors import VectorIndex
 
 NAME = "documents"
+CURRENT = "SELECT current FROM ibid.space WHERE name = $1"
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +53,7 @@ class DocumentSource:
         memory_bytes: int = MEMORY_BYTES,
         exact_most: int = EXACT_MOST,
     ) -> None:
+        self._pool = pool
         self._space = space
         self._record = Record(pool)
         self._vectors = VectorIndex(chroma, space)
@@ -72,7 +75,7 @@ class DocumentSource:
         words = await computed(search.size, search.words, query.text, query.limit)
         vector = await embedding
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        return await self._legs(search, words, near)
+        return await self._legs(search, words, near, query.scope)
 
     async def _shelves(self, scope: Scope) -> list[Shelf]:
         """What the scope reaches, as it stands now."""
@@ -87,7 +90,7 @@ class DocumentSource:
             raise RetrievalError("embedding")
         return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
 
-    async def _legs(self, search: Search, words: Sequence[Spot], near: Near) -> Legs:
+    async def _legs(self, search: Search, words: Sequence[Spot], near: Near, scope: Scope) -> Legs:
         """What was found, with its texts. Passages purged since the search began are left out."""
         places = {spot: search.place(spot) for spot in {*words, *near.spots}}
         rows = await self._record.passages(list(places.values())) if places else {}
@@ -95,23 +98,28 @@ class DocumentSource:
         hits = search.hits(there)
         found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
         chosen = set(words)
+        similar = {place: found.get(spot) for spot, place in there.items()}
         return Legs(
             source=NAME,
             words=tuple(hits[spot] for spot in words if spot in there),
             meaning=tuple(Hit(key(there[spot]), found[spot]) for spot in near.spots if spot in there),
-            passages=self._passages(search, rows, {place: found.get(spot) for spot, place in there.items()}),
+            passages=self._passages(search, rows, similar, seen_from(scope)),
             stored=search.size,
             beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
         )
 
     def _passages(
-        self, search: Search, rows: Mapping[Place, asyncpg.Record], found: Mapping[Place, float | None]
+        self,
+        search: Search,
+        rows: Mapping[Place, asyncpg.Record],
+        found: Mapping[Place, float | None],
+        seen: str,
     ) -> dict[str, Passage]:
         """Passages by id, in the order of documents and ordinals: what fusion finds equal stays so."""
         names = self._naming.names(search.shelves)
         listed = {key: item for shelf in search.shelves for key, item in shelf.documents.items()}
         return {
-            key(place): passage(rows[place], listed[place[0]], names[place[0]], found[place])
+            key(place): passage(rows[place], listed[place[0]], names[place[0]], found[place], seen)
             for place in sorted(found)
         }
 
@@ -133,15 +141,26 @@ class DocumentSource:
         await self._record.forget_words(document_id)
 
     async def rebuild(self) -> int:
-        """Give Chroma the vectors of every ready document that it lacks; how many documents there were."""
+        """Give Chroma the vectors of every ready document that it lacks; how many documents there were.
+
+        What it holds of other spaces is dropped: this one must be current.
+        """
         mended, after = 0, ""
         while page := await self._record.ready(after):
             after = page[-1][1].id
             for part, document in page:
-                if await self._vectors.held(part, document.id) != document.chunks:
-                    await self._vectors.put(part, document.id, await self._loader.recorded(document))
-                    mended += 1
+                mended += await self._stacks.mended(part, document)
+        await self._vectors.forget_others()
         return mended
+
+    async def tidy(self) -> None:
+        """Drop what a space before this one left, if this one is current; no reason not to start."""
+        try:
+            if await self._pool.fetchval(CURRENT, self._space.name):
+                dropped = await self._vectors.forget_others()
+                log.info("other spaces dropped from chroma", collections=dropped)
+        except (RetrievalError, Unavailable):
+            log.warning("other spaces not dropped from chroma")
 
     async def aclose(self) -> None:
         """End loads and repairs under way."""
@@ -153,6 +172,8 @@ async def open_documents(pool: Pool, chroma: Chroma, space: Space) -> AsyncItera
     """The source, and an end to what it does in the background."""
     source = DocumentSource(pool, chroma, space)
     try:
+        if chroma.embedded:  # a server may still serve replicas of an older configuration
+            await source.tidy()
         yield source
     finally:
         await source.aclose()
@@ -164,8 +185,13 @@ def reach(scope: Scope) -> list[Part]:
     return [Part(scope.tenant, scope.owner, scope.session_id), shared] if scope.session_id else [shared]
 
 
-def passage(row: asyncpg.Record, item: Listed, name: str, similar: float | None) -> Passage:
-    """A chunk as a passage."""
+def seen_from(scope: Scope) -> str:
+    """The query string of a passage's address: labels are a session's, so the address names it."""
+    return f"?session_id={quote(scope.session_id, safe='')}" if scope.session_id else ""
+
+
+def passage(row: asyncpg.Record, item: Listed, name: str, similar: float | None, seen: str) -> Passage:
+    """A chunk as a passage; `seen` as `seen_from` gives it."""
     ordinal = row["ordinal"]
     return Passage(
         source=NAME,
@@ -181,7 +207,7 @@ def passage(row: asyncpg.Record, item: Listed, name: str, similar: float | None)
             "page": row["page"],
             "page_end": row["page_end"],
             "heading": row["heading"],
-            "url": f"/api/documents/{item.id}/chunks/{ordinal}",
+            "url": f"/api/documents/{item.id}/chunks/{ordinal}{seen}",
         },
         created_at=item.created_at,
     )

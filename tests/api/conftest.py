@@ -1,12 +1,13 @@
 """The whole app over hand-written services, and a client that speaks HTTP to it."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.config import DocumentLimits, Settings
+from app.config import DocumentLimits, Ibid, Settings
 from app.main import create_app
 from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, running
@@ -27,9 +28,9 @@ def fakes() -> Fakes:
 
 
 @pytest.fixture
-def settings() -> Settings:
+def settings(tmp_path: Path) -> Settings:
     """The defaults, but a file may have 1 MiB only."""
-    return Settings(_env_file=None, document=DocumentLimits(max_mb=1))
+    return Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path), document=DocumentLimits(max_mb=1))
 
 
 @pytest.fixture

@@ -35,9 +35,49 @@ def test_no_other_session_id_is(session_id: str) -> None:
 
 
 @given(st.text(max_size=100))
-def test_a_message_is_any_text_but_none_and_nul(message: str) -> None:
+def test_a_message_is_any_text_but_a_blank_one_and_nul(message: str) -> None:
     """Surrogates cannot be written; hypothesis makes none, the next test does."""
-    assert fits(message=message) == (bool(message) and "\x00" not in message)
+    assert fits(message=message) == (bool(message.strip()) and "\x00" not in message)
+
+
+BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+
+
+@given(st.text(alphabet=BLANKS, min_size=1, max_size=20), st.sampled_from(["?", "字", "\u200d", "\ud7ff"]))
+def test_white_space_alone_asks_nothing(blank: str, sign: str) -> None:
+    """Of any kind that Python strips; around a question it may stand."""
+    assert not fits(message=blank)
+    assert fits(message=f"{blank}{sign}{blank}")
+
+
+def turns(count: int, length: int = 1) -> list[dict[str, str]]:
+    """A history."""
+    return [{"role": "user", "content": "x" * length}] * count
+
+
+@pytest.mark.parametrize(
+    ("largest", "larger"),
+    [
+        ({"notes": ["x"] * 50}, {"notes": ["x"] * 51}),
+        ({"notes": ["x" * 8_000]}, {"notes": ["x" * 8_001]}),
+        ({"history": turns(1_000)}, {"history": turns(1_001)}),
+        ({"history": turns(1, 100_000)}, {"history": turns(1, 100_001)}),
+    ],
+    ids=["notes", "note", "turns", "turn"],
+)
+def test_lists_and_their_texts_have_an_end(largest: dict[str, object], larger: dict[str, object]) -> None:
+    """Exactly at the limit they are taken."""
+    assert fits(**largest)
+    assert not fits(**larger)
+
+
+@pytest.mark.parametrize("field", ["project", "remember"])
+def test_a_field_without_effect_says_so(field: str) -> None:
+    """Who reads the reference need not find it out from `degraded`."""
+    said = ChatBody.model_fields[field].description or ""
+
+    assert "No effect in this version" in said
+    assert "`degraded`" in said
 
 
 @pytest.mark.parametrize("field", ["message", "session_id", "user_id", "thread_id", "project", "model"])

@@ -293,6 +293,31 @@ async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -
     ChunkReply.model_validate(response.json())
 
 
+@pytest.mark.parametrize("path", ["", "/chunks/3"])
+async def test_what_a_session_cites_is_shown_as_it_sees_it(
+    client: httpx.AsyncClient, fakes: Fakes, path: str
+) -> None:
+    """A global document's label is the session's own when the session is named, else its plain name."""
+    await client.get(f"/api/documents/{DOCUMENT_ID}{path}", params=IN_SESSION)
+    await client.get(f"/api/documents/{DOCUMENT_ID}{path}")
+
+    assert fakes.documents.scopes == [Scope("default", session_id="thesis"), Scope("default")]
+
+
+@pytest.mark.parametrize("path", ["", "/chunks/3"])
+@pytest.mark.parametrize("query", ["session_id=", "session_id=my+session", "session_id=%00"])
+async def test_what_is_no_session_is_refused(client: httpx.AsyncClient, path: str, query: str) -> None:
+    """422, as in the list."""
+    told(await client.get(f"/api/documents/{DOCUMENT_ID}{path}?{query}"), 422, "validation")
+
+
+async def test_a_file_is_the_same_in_every_session(client: httpx.AsyncClient) -> None:
+    """It carries no label: the session is passed over."""
+    response = await client.get(f"/api/documents/{DOCUMENT_ID}/file", params=IN_SESSION)
+
+    assert response.content == PDF
+
+
 @pytest.mark.parametrize(
     ("n", "status", "slug"),
     [

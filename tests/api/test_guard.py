@@ -45,6 +45,11 @@ async def test_local_names_are_answered_to(client: httpx.AsyncClient, host: str)
         "localhost.evil.example",
         "127.0.0.1.evil.example",
         "127.0.0.1@evil.example",
+        "evil.example@127.0.0.1",
+        "127.0.0.1/evil.example",
+        "127.0.0.1?evil.example",
+        "127.0.0.1\\evil.example",
+        "local\thost",
         "0.0.0.0:8000",
         "10.0.0.7",
         "[::1",
@@ -56,6 +61,21 @@ async def test_a_rebound_name_is_refused(client: httpx.AsyncClient, host: str) -
     told(await client.get("/api/documents", headers={"host": host}), 421, "misdirected")
 
 
+@pytest.mark.parametrize("second", ["evil.example", "127.0.0.1"])
+async def test_two_hosts_are_refused(client: httpx.AsyncClient, second: str) -> None:
+    """RFC 9112 §3.2: which one was meant is anybody's guess."""
+    headers = [("host", "127.0.0.1"), ("host", second)]
+
+    told(await client.get("/api/documents", headers=headers), 421, "misdirected")
+
+
+async def test_of_two_origins_each_must_be_ours(client: httpx.AsyncClient) -> None:
+    """A foreign one does not hide behind the first."""
+    headers = [("origin", "http://127.0.0.1"), ("origin", "https://evil.example")]
+
+    told(await client.get("/api/documents", headers=headers), 403, "local-only")
+
+
 async def test_our_own_page_may_call(client: httpx.AsyncClient) -> None:
     """Its origin is the very host it calls."""
     headers = {"host": "localhost:8000", "origin": "http://localhost:8000", "sec-fetch-site": "same-origin"}
@@ -65,7 +85,16 @@ async def test_our_own_page_may_call(client: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["https://evil.example", "null", "http://127.0.0.1:3000", "http://localhost:8000", "", "file://"],
+    [
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:3000",
+        "http://localhost:8000",
+        "",
+        "file://",
+        "http://[bad",
+        "http://evil@127.0.0.1:8000",
+    ],
 )
 async def test_a_page_of_another_origin_is_refused(client: httpx.AsyncClient, origin: str) -> None:
     """Another port of this machine is another program, and another name another page."""

@@ -35,6 +35,23 @@ async def test_being_alive_asks_nobody(app: FastAPI) -> None:
         assert (await client.get("/healthz")).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_a_probe_may_ask_for_the_head_alone(address: str, path: str) -> None:
+    """Many load balancers do; status and headers are those of GET, the body is left out."""
+    async with httpx.AsyncClient(base_url=address) as client:
+        response, whole = await client.head(path), await client.get(path)
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-type"] == whole.headers["content-type"]
+
+
+async def test_the_head_tells_of_a_dependency_that_is_down(app: FastAPI) -> None:
+    """By its status, all there is."""
+    app.state.services = Fakes(probes=(FakeProbe(error=Unavailable()),)).services()
+    async with browsing(app) as client:
+        assert (await client.head("/readyz")).status_code == 503
+
+
 async def test_every_dependency_is_told_with_its_time(app: FastAPI) -> None:
     """In the order of wiring."""
     response = await ready(app, FakeProbe("postgres"), FakeProbe("chroma", delay=0.02))

@@ -87,6 +87,7 @@ def test_the_style_is_allowed_by_its_very_hash(spec: dict[str, Any]) -> None:
     [
         ({"type": "integer", "minimum": 1, "default": 5}, "integer, minimum 1, default 5"),
         ({"anyOf": [{"type": "string", "maxLength": 9}, {"type": "null"}]}, "string, maxLength 9"),
+        ({"type": "array", "maxItems": 50, "default": []}, "array, maxItems 50"),
         ({"$ref": "#/components/schemas/Rag"}, "Rag"),
         ({"type": "string", "enum": ["a", "b"]}, "string, enum ['a', 'b']"),
         ({"type": "array", "default": []}, "array"),

@@ -1,5 +1,9 @@
 """Every problem of the tree is either declared by a route or known not to be one."""
 
+import re
+from pathlib import Path
+
+import httpx
 from fastapi import FastAPI
 
 from app.domain import errors
@@ -8,8 +12,8 @@ from app.domain.errors import kinds
 ELSEWHERE: dict[type[errors.IbidError], str] = {
     errors.StartError: "the service does not run",
     errors.RetrievalError: "never a status: it ends in `degraded`",
-    errors.WrongMethod: "of paths, not of operations",
 }
+PAGE = Path(__file__).parents[2] / "docs" / "problems.md"
 
 
 def declared(app: FastAPI) -> set[str]:
@@ -28,6 +32,26 @@ def test_no_problem_is_forgotten_in_the_document(app: FastAPI) -> None:
     missing = {kind.slug for kind in kinds()} - {kind.slug for kind in ELSEWHERE} - declared(app)
 
     assert missing == set()
+
+
+async def test_every_problem_of_the_page_is_in_the_document(client: httpx.AsyncClient) -> None:
+    """All that have a status, beneath that status: a client finds there what the page tells people."""
+    listed = re.findall(r"(?m)^\| `([a-z-]+)` \| (\d{3}) \|", PAGE.read_text(encoding="utf-8"))
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    answers = [
+        answer
+        for entry in paths.values()
+        for operation in entry.values()
+        for answer in operation["responses"].items()
+    ]
+    shown = {
+        (slug, status)
+        for status, answer in answers
+        for slug in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
+    }
+
+    assert len(listed) > 20
+    assert set(listed) - shown == set()
 
 
 def test_nothing_is_declared_that_does_not_exist(app: FastAPI) -> None:

@@ -90,11 +90,12 @@ def test_every_problem_example_has_what_a_problem_must(spec: dict[str, Any]) -> 
 
 
 def test_every_response_tells_of_the_request_id(spec: dict[str, Any]) -> None:
-    """And a 503 of Retry-After."""
+    """And a 503 of Retry-After, a 405 of Allow."""
     for operation in operations(spec):
         for status, response in operation["responses"].items():
             assert "X-Request-ID" in response["headers"], (operation["operationId"], status)
             assert ("Retry-After" in response["headers"]) == (status == "503")
+            assert ("Allow" in response["headers"]) == (status == "405")
 
 
 def test_every_fault_is_told_as_a_problem(spec: dict[str, Any]) -> None:
@@ -103,6 +104,16 @@ def test_every_fault_is_told_as_a_problem(spec: dict[str, Any]) -> None:
         for status, response in operation["responses"].items():
             if int(status) >= 400 and (operation["operationId"], status) != ("ready", "503"):
                 assert list(response["content"]) == ["application/problem+json"]
+
+
+@pytest.mark.parametrize("operation", ["getDocument", "getChunk", "listDocuments"])
+def test_a_session_can_be_named_where_labels_are_shown(spec: dict[str, Any], operation: str) -> None:
+    """In the query, and what it means is said."""
+    (found,) = (entry for entry in operations(spec) if entry["operationId"] == operation)
+    (session,) = (entry for entry in found["parameters"] if entry["name"] == "session_id")
+
+    assert (session["in"], session["required"]) == ("query", False)
+    assert session["description"]
 
 
 def test_the_frameworks_own_error_schemas_are_gone(spec: dict[str, Any]) -> None:

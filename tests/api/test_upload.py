@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from starlette.types import Message
 
 from app.api import upload
 from app.api.upload import Form, Received, boundary, disposed, received
+from app.config import Ibid, Settings
 from app.domain.errors import BadInput, IbidError, InvalidField, TooLarge, Unavailable, WrongType
 
 KIND = "multipart/form-data; boundary=XX"
@@ -37,6 +39,16 @@ def whole(*parts: bytes) -> bytes:
     return b"".join(parts) + b"--XX--\r\n"
 
 
+STATE = SimpleNamespace()
+"""The app's."""
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path) -> None:
+    """A data folder of the test's own."""
+    STATE.settings = Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path))
+
+
 def requested(pieces: Sequence[bytes], kind: str = KIND) -> Request:
     """A request whose body comes in these pieces."""
     left = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
@@ -46,7 +58,8 @@ def requested(pieces: Sequence[bytes], kind: str = KIND) -> Request:
         return left.pop(0)
 
     headers = [(b"content-type", kind.encode("latin-1"))]
-    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    app = SimpleNamespace(state=STATE)
+    return Request({"type": "http", "method": "POST", "headers": headers, "app": app}, receive)
 
 
 async def got(*pieces: bytes, limit: int = MIB) -> tuple[Received, bytes]:
@@ -236,6 +249,23 @@ async def test_the_file_is_gone_when_the_block_ends() -> None:
     assert not form.path.exists()
 
 
+async def test_the_file_lies_in_the_data_folder(tmp_path: Path) -> None:
+    """For its owner alone, where the next start sweeps away what a kill left."""
+    async with received(requested([whole(file())]), MIB) as form:
+        assert form.path.parent == tmp_path / "tmp"
+        assert form.path.name.startswith("ibid-")
+        modes = [path.stat().st_mode & 0o777 for path in (form.path.parent, form.path)]
+    assert modes == [0o700, 0o600]
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+async def test_a_data_folder_that_is_gone_is_not_the_clients_fault(tmp_path: Path) -> None:
+    """503 like a full disk."""
+    STATE.settings = Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path / "gone"))
+
+    assert isinstance(await refused(whole(file())), Unavailable)
+
+
 async def test_a_full_disk_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """503: it may try again."""
 
@@ -248,8 +278,8 @@ async def test_a_full_disk_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPa
 
     make, paths = upload.Sink.__init__, list[Path]()
 
-    def full(self: upload.Sink) -> None:
-        make(self)
+    def full(self: upload.Sink, folder: Path) -> None:
+        make(self, folder)
         paths.append(self.path)
         self.file.close()
         self.file = Full()

@@ -15,6 +15,8 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from app.api.protocol import Protocol
+
 GRACE_SECONDS = 2
 """What requests under way are given when the test is over; a test that needs it has left something open."""
 
@@ -42,7 +44,7 @@ async def running(app: FastAPI) -> AsyncIterator[str]:
     """Serve `app` as `ibid serve` does; gives its address, `http://127.0.0.1:41234`."""
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=Protocol,
         ws="none",
         log_config=None,
         access_log=False,

@@ -103,6 +103,8 @@ def test_a_session_and_a_global_document_of_one_name_have_two_labels(house: Serv
     said = house.chat("Which soup does the canteen serve?", session_id="lunch")
     labels = {citation["label"] for citation in said["citations"]}
     assert {"menu.pdf#1", "menu-2.pdf#1"} <= labels
+    for citation in said["citations"]:
+        assert house.client.get(citation["url"]).json()["label"] == citation["label"]
 
 
 def test_too_large_is_told_before_it_is_read(tmp_path_factory: pytest.TempPathFactory) -> None:

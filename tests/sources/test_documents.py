@@ -62,7 +62,7 @@ async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource
         "page": 2,
         "page_end": 2,
         "heading": "",
-        "url": f"/api/documents/{document}/chunks/2",
+        "url": f"/api/documents/{document}/chunks/2?session_id=s1",
     }
 
 
@@ -117,6 +117,19 @@ async def test_a_scope_without_a_session_reaches_what_is_global(pool: Pool, sour
     shared = await file(pool, source, SHARED, ["a sea of sand"])
     legs = await search(source, "sea", Scope())
     assert legs.passages.keys() == {f"{shared}:1"}
+
+
+@pytest.mark.parametrize(
+    ("session_id", "query"),
+    [(None, ""), ("s1", "?session_id=s1"), ("a:b&c#d é", "?session_id=a%3Ab%26c%23d%20%C3%A9")],
+)
+async def test_an_address_names_the_session_that_sees_it(
+    pool: Pool, source: DocumentSource, session_id: str | None, query: str
+) -> None:
+    """Quoted; also that of a global document, whose label depends on the session. Without one, none."""
+    shared = await file(pool, source, SHARED, ["a sea of sand"])
+    legs = await search(source, "sea", Scope(session_id=session_id))
+    assert legs.passages[f"{shared}:1"].fields["url"] == f"/api/documents/{shared}/chunks/1{query}"
 
 
 async def test_one_name_in_session_and_global_is_told_apart(pool: Pool, source: DocumentSource) -> None:
