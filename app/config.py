@@ -38,6 +38,8 @@ from app.knobs import (
 
 __all__ = [
     "LOOPBACK",
+    "OURS",
+    "SCRATCH",
     "Cache",
     "Chat",
     "Chroma",
@@ -65,6 +67,10 @@ __all__ = [
 OWN_PREFIXES = ("IBID_", "RAG_", "VANTAGE_")
 ENCODING = "utf-8-sig"
 """Of `.env`: editors on Windows put a mark in front, which would become part of the first name."""
+SCRATCH = "tmp"
+"""Folder of temporary files in IBID_DATA_DIR: beside what they hold, not where everybody's are."""
+OURS = "ibid-"
+"""How the name of each begins."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -117,6 +123,11 @@ class Settings(BaseSettings):
         """Whether only this machine can reach the service."""
         return self.ibid.host in LOOPBACK
 
+    @property
+    def scratch(self) -> Path:
+        """Folder of temporary files, emptied when the data folder is taken."""
+        return self.ibid.data_dir / SCRATCH
+
 
 def names() -> list[str]:
     """Every environment name there is, grouped as in `.env.example`."""
@@ -141,17 +152,22 @@ def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
 def misspelt(present: Iterable[str]) -> tuple[list[str], list[str]]:
     """(errors, warnings): unknown names of our own prefixes, and near misses of others."""
     known = names()
-    unknown = [name for name in present if name not in known]
-    errors = [hint(name, known, 0.6) for name in unknown if name.startswith(OWN_PREFIXES)]
-    foreign = [name for name in unknown if not name.startswith(OWN_PREFIXES)]
-    near = [hint(name, known, 0.9) for name in foreign if difflib.get_close_matches(name, known, 1, 0.9)]
+    unknown = [name for name in present if name.upper() not in known]
+    errors = [hint(name, known, 0.6) for name in unknown if name.upper().startswith(OWN_PREFIXES)]
+    foreign = [name for name in unknown if not name.upper().startswith(OWN_PREFIXES)]
+    near = [hint(name, known, 0.9) for name in foreign if close(name, known, 0.9)]
     return errors, near
+
+
+def close(name: str, known: list[str], cutoff: float) -> list[str]:
+    """The name that was meant, if there is one. Small letters count like capitals, as when it is read."""
+    return difflib.get_close_matches(name.upper(), known, 1, cutoff)
 
 
 def hint(name: str, known: list[str], cutoff: float) -> str:
     """`RAG_TOPK_MAX (did you mean RAG_TOP_K_MAX?)`."""
-    close = difflib.get_close_matches(name, known, 1, cutoff)
-    return f"{name} (did you mean {close[0]}?)" if close else name
+    meant = close(name, known, cutoff)
+    return f"{name} (did you mean {meant[0]}?)" if meant else name
 
 
 def load(env_file: Path | None = Path(".env"), **overrides: object) -> tuple[Settings, list[str]]:

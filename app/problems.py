@@ -147,7 +147,7 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 def stopping() -> IbidError:
     """What a request is told that the end of the service cuts short."""
-    return tree.Unavailable("The service is stopping; send it again in a moment.", retry_after=RESTART_SECONDS)
+    return tree.Unavailable("The service is stopping; ask again soon.", retry_after=RESTART_SECONDS)
 
 
 class LastResort:

@@ -109,7 +109,8 @@ async def open_model(settings: Settings, embedder: Embedder, space: Space) -> As
 def worker(settings: Settings, parts: Opened) -> Worker:
     """The background work of this process."""
     record = DocumentStore(parts.pool)
-    ingest = Ingest(record, parts.documents, PdfParser(settings.document), parts.embedder)
+    parser = PdfParser(settings.document)
+    ingest = Ingest(record, parts.documents, parser, parts.embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=(parts.jobs.expire, record.sweep))
 
@@ -137,14 +138,16 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
         limits=limits,
         clock=lambda: datetime.now(UTC),
     )
+    documents = DocumentStore(parts.pool)
     return Services(
         chat=answering,
-        documents=DocumentService(DocumentStore(parts.pool), max_bytes=settings.document.max_mb << 20),
+        documents=DocumentService(documents, max_bytes=settings.document.max_mb << 20),
         keys=KeyStore(parts.pool),
         probes=(PostgresProbe(parts.pool), parts.documents.probe),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,
+        hurry=documents.hurry,
     )
 
 

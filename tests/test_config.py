@@ -153,6 +153,8 @@ def test_several_faults_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
         ("RAG_TOPK_MAX", "RAG_TOP_K_MAX"),
         ("IBID_DATADIR", "IBID_DATA_DIR"),
         ("VANTAGE_MODLE", "VANTAGE_MODEL"),
+        ("rag_topk_max", "RAG_TOP_K_MAX"),
+        ("Ibid_DataDir", "IBID_DATA_DIR"),
     ],
 )
 def test_a_misspelt_name_of_ours_stops(monkeypatch: pytest.MonkeyPatch, name: str, meant: str) -> None:
@@ -178,6 +180,8 @@ def test_an_unlike_name_of_ours_stops_without_a_guess(monkeypatch: pytest.Monkey
     [
         pytest.param("OPENAI_API_KEYS", True, id="near"),
         pytest.param("DOCUMENT_MAX_MBS", True, id="near too"),
+        pytest.param("openai_api_keys", True, id="near in small letters"),
+        pytest.param("openai_api_key", False, id="right in small letters"),
         pytest.param("CHROMA_PORT_8000_TCP", False, id="Docker's"),
         pytest.param("POSTGRES_PASSWORD", False, id="an image's"),
         pytest.param("PATH", False, id="the system's"),

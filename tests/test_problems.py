@@ -1,5 +1,6 @@
 """Problem documents: what a caller is told, and what never leaves."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
-from starlette.types import Message
+from starlette.types import Message, Receive, Scope, Send
 
 from app import problems
 from app.domain import errors
@@ -283,3 +284,51 @@ async def test_other_protocols_are_left_to_the_server() -> None:
 
     with pytest.raises(RuntimeError):
         await LastResort(app)({"type": "lifespan"}, receive, send)
+
+
+class Cut:
+    """An app that says these messages and is then cancelled, and what reached the server of it."""
+
+    def __init__(self, *first: Message) -> None:
+        self.first = first
+        self.sent: list[Message] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Wait for ever."""
+        for message in self.first:
+            await send(message)
+        await asyncio.Event().wait()
+
+    async def run(self) -> None:
+        """One request, cancelled once it waits; raises what comes out."""
+
+        async def receive() -> Message:
+            return {}
+
+        async def send(message: Message) -> None:
+            self.sent.append(message)
+
+        task = asyncio.create_task(LastResort(self)({"type": "http"}, receive, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+
+async def test_a_request_that_is_cut_short_is_told_when_to_come_back() -> None:
+    """503 with Retry-After; the cancellation goes on to whoever asked for it."""
+    app = Cut()
+    with pytest.raises(asyncio.CancelledError):
+        await app.run()
+
+    start, body = app.sent
+    assert (start["status"], dict(start["headers"])[b"retry-after"]) == (503, b"2")
+    assert json.loads(body["body"])["type"] == "urn:ibid:problem:unavailable"
+
+
+async def test_an_answer_under_way_that_is_cut_short_gets_no_second_head() -> None:
+    """Nothing is added to it here."""
+    app = Cut({"type": "http.response.start", "status": 200, "headers": []})
+    with pytest.raises(asyncio.CancelledError):
+        await app.run()
+
+    assert app.sent == [*app.first]

@@ -52,10 +52,12 @@ def listing(json: Json = False, data_dir: DataDir = None) -> None:
 @keys.command()
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `ibid keys list` shows.")],
+    *,
+    json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """End a key for good."""
-    run(revoked(configured(data_dir), key_id))
+    """End a key for good. The service stays closed, also without any key left."""
+    run(revoked(configured(data_dir), key_id, json=json))
 
 
 async def created(config: Settings, tenant: str, user: str | None, label: str, *, json: bool) -> None:
@@ -90,12 +92,15 @@ async def listed(config: Settings, *, json: bool) -> None:
     Console(markup=False).print(table)
 
 
-async def revoked(config: Settings, key_id: str) -> None:
+async def revoked(config: Settings, key_id: str, *, json: bool) -> None:
     """End one."""
     async with open_store(config) as pool:
         if not await KeyStore(pool).revoke(key_id):
             raise Missing(f"there is no live key {key_id}; see: ibid keys list")
-    tell(f"Revoked {key_id}.")
+    if json:
+        as_json({"id": key_id, "revoked": True})
+    else:
+        tell(f"Revoked {key_id}.")
 
 
 def row(key: ApiKey) -> dict[str, Any]:

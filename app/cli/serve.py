@@ -58,7 +58,10 @@ async def served(config: Settings) -> None:
                 address = url(bound, config.ibid.host)
                 services.publish(address)
                 tell(f"Ibid is ready: {address} (endpoints: {address}/docs). Ctrl-C stops it.")
-                await asyncio.Event().wait()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    services.hurry()
 
 
 async def guarded(keys: Keys, *, loopback: bool) -> None:

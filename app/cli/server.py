@@ -82,8 +82,8 @@ def is_loopback(bound: socket.socket) -> bool:
 
 
 def ending(app: ASGIApp) -> ASGIApp:
-    """The app as uvicorn calls it: nobody awaits its tasks, and it would log one it has cancelled as an error,
-    with the traceback. So a cancellation, which has been told by now, ends here."""
+    """The app as uvicorn calls it: nobody awaits its tasks, and one it has cancelled it would log as an
+    error with the traceback. So a cancellation, which has been told by now, ends here."""
 
     async def ended(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -5,6 +5,7 @@ An outcome is told by what the service says of the file: taken, known (the same 
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
@@ -82,11 +83,11 @@ class Outcome:
         else:
             chunks = (self.document or {}).get("chunks", 0)
             why = f"{counted(self.pages, 'page')}, {counted(chunks, 'passage')}"
-        return f"{self.status.words:<14} {self.path}: {why}"
+        return f"{self.status.words:<14} {legible(self.path)}: {why}"
 
     def as_json(self) -> dict[str, Any]:
         """For machines; the keys are always there."""
-        told = {"path": str(self.path), "status": str(self.status)}
+        told = {"path": legible(self.path), "status": str(self.status)}
         return {**told, "document": self.document, "problem": self.problem}
 
 
@@ -99,7 +100,7 @@ async def upload_all(
     try:
         while True:
             for path in islice(waiting, AT_ONCE - len(running)):
-                begun(path.name)
+                begun(legible(path.name))
                 running.add(asyncio.create_task(upload(client, path, form)))
             if not running:
                 return
@@ -112,16 +113,18 @@ async def upload_all(
         await asyncio.gather(*running, return_exceptions=True)
 
 
+def legible(path: Path | str) -> str:
+    """A path as text that can be sent and shown. Names on disk are bytes, not always UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
     """One file, from its bytes to its end."""
     try:
-        file = await asyncio.to_thread(path.open, "rb")
-    except OSError as error:
+        response = await sent(client, path, form)
+    except OSError as error:  # at its opening, or half-way: a disk that fails, a share that is gone
         problem = {"title": "The file cannot be read", "detail": error.strerror or str(error)}
         return Outcome(path, Status.FAILED, problem=problem)
-    with file:
-        sent = {"file": (path.name, file, "application/pdf")}
-        response = await client.post("/api/documents", data=form.fields(), files=sent)
     try:
         document = await settled(client, taken(response))
     except Answered as answered:
@@ -130,6 +133,13 @@ async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
     if document["state"] == "failed":
         return Outcome(path, Status.REFUSED, document, document.get("problem") or {})
     return Outcome(path, Status.KNOWN if response.status_code == 200 else Status.TAKEN, document)
+
+
+async def sent(client: httpx.AsyncClient, path: Path, form: Form) -> httpx.Response:
+    """What the service answers to the file."""
+    with await asyncio.to_thread(path.open, "rb") as file:
+        files = {"file": (legible(path.name), file, "application/pdf")}
+        return await client.post("/api/documents", data=form.fields(), files=files)
 
 
 async def settled(client: httpx.AsyncClient, document: dict[str, Any]) -> dict[str, Any]:

@@ -10,12 +10,15 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
+import stat
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from app.config import OURS, SCRATCH
 from app.domain.errors import StartError
 
 NAME = "ibid.lock"
@@ -88,6 +91,24 @@ def take(data_dir: Path) -> int:
     return descriptor
 
 
+def sweep(folder: Path) -> None:
+    """The folder of temporary files, made (0700) or emptied of ours. It may be a link, or the machine's own
+    `/tmp` (IBID_DATA_DIR=/), neither of which is ours to sweep: `StartError`."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        mode = folder.lstat().st_mode
+        if not stat.S_ISDIR(mode) or mode & stat.S_ISVTX:
+            raise StartError(f"{folder} is no folder of Ibid's alone: remove it, or set IBID_DATA_DIR")
+        folder.chmod(0o700)
+        for path in folder.glob(f"{OURS}*"):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    except OSError as error:
+        raise StartError(f"the folder of temporary files cannot be used: {error}") from error
+
+
 def refusal(data_dir: Path) -> StartError:
     """Plainly, who is in the way."""
     lock = read_lock(data_dir)
@@ -98,7 +119,8 @@ def refusal(data_dir: Path) -> StartError:
 
 @asynccontextmanager
 async def hold(data_dir: Path) -> AsyncIterator[Held]:
-    """The folder for this process alone, made (0700) if missing, until the end of the block."""
+    """The folder for this process alone, made (0700) if missing, until the end of the block. What a killed
+    holder left of temporary files is gone."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -111,6 +133,7 @@ async def hold(data_dir: Path) -> AsyncIterator[Held]:
         except OSError as error:
             raise StartError(f"the data folder {data_dir} cannot be used: {error}") from error
     try:
+        await asyncio.to_thread(sweep, data_dir / SCRATCH)
         held = Held(descriptor)
         held.publish("")
         yield held

@@ -5,7 +5,7 @@
     ├── Unauthorized     401      who asks
     ├── Forbidden        403      what for; NotLocal: from where
     ├── Missing          404      not there, or not the asker's
-    ├── Conflict         409
+    ├── Conflict         409      the name is another's; RemovedMeanwhile: gone before it was answered
     ├── Unavailable      503      a store that this request cannot do without is down
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
@@ -141,9 +141,15 @@ class Missing(IbidError):
 
 
 class Conflict(IbidError):
-    """Another document of the same scope has this name with other bytes, or took its place meanwhile."""
+    """Another document of the same scope has this name with other bytes."""
 
     slug, title, status = "name-taken", "The name is taken by another document", 409
+
+
+class RemovedMeanwhile(IbidError):
+    """The uploaded document was deleted, or replaced by a later upload, while it was read."""
+
+    slug, title, status = "removed-meanwhile", "The document was removed while it was read", 409
 
 
 class Unavailable(IbidError):

@@ -218,7 +218,7 @@ class Keys(Protocol):
         """Whom a key stands for; None: not known, or revoked."""
 
     async def any(self) -> bool:
-        """Whether there is at least one live key: if not, the service is open."""
+        """Whether a key was ever made, live or revoked: if not, the service is open."""
 
 
 class Probe(Protocol):

@@ -13,6 +13,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
 
@@ -44,16 +45,23 @@ class PdfParser:
 
     async def parse(self, path: Path, filename: str) -> Parsed:
         """The document's chunks, cut in a worker process."""
+        with await asyncio.to_thread(path.open, "rb") as file:
+            await asyncio.to_thread(check, file)
+            output = await self._read(file, filename)
+        return await asyncio.to_thread(heard, output)
+
+    async def _read(self, file: BinaryIO, filename: str) -> bytes:
+        """What a worker says of an open file, to the end."""
         limits = self.limits
         request = Request(
             parent=os.getpid(),
-            path=await asyncio.to_thread(checked, path),
+            file=file.fileno(),
             filename=filename,
             max_pages=limits.max_pages,
             memory_mb=limits.memory_mb,
             seconds=limits.timeout_seconds,
         )
-        async with worker() as process:
+        async with worker(file) as process:
             try:
                 async with asyncio.timeout(limits.timeout_seconds):
                     output, errors = await converse(process, ask(request))
@@ -64,25 +72,30 @@ class PdfParser:
                 "pdf_worker_failed", code=process.returncode, stderr=errors.decode("utf-8", "replace")
             )
             raise crash(process.returncode, limits.memory_mb)
-        return await asyncio.to_thread(heard, output)
+        return output
 
 
-def checked(path: Path) -> str:
-    """The whole path of a file that is a PDF by its first bytes."""
-    with path.open("rb") as file:
-        head = file.read(HEAD)
+def check(file: BinaryIO) -> None:
+    """Refuse what is no PDF by its first bytes."""
+    head = file.read(HEAD)
     if not head:
         raise EmptyFile("The file has no bytes")
     if b"%PDF-" not in head:
         raise NotPdf(f"No %PDF- within its first {HEAD:,} bytes")
-    return str(path.absolute())
 
 
 @asynccontextmanager
-async def worker() -> AsyncIterator[Process]:
-    """A worker in a session of its own; at the end it is dead and its pipes are closed."""
+async def worker(file: BinaryIO) -> AsyncIterator[Process]:
+    """A worker in a session of its own that inherits `file`; at the end it is dead, its pipes closed."""
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=ENVIRONMENT, cwd="/", start_new_session=True
+        *COMMAND,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=ENVIRONMENT,
+        cwd="/",
+        start_new_session=True,
+        pass_fds=(file.fileno(),),
     )
     try:
         yield process

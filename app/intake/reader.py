@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as native
@@ -35,10 +35,10 @@ ITALIC_FLAG, BOLD_FLAG = 1 << 6, 1 << 18
 
 
 @contextmanager
-def opened(path: Path, max_pages: int) -> Iterator[pdfium.PdfDocument]:
+def opened(source: Path | BinaryIO, max_pages: int) -> Iterator[pdfium.PdfDocument]:
     """The document, closed at the end."""
     try:
-        pdf = pdfium.PdfDocument(path)
+        pdf = pdfium.PdfDocument(source)
     except pdfium.PdfiumError as error:
         raise refusal(error.err_code) from None
     try:

@@ -19,6 +19,11 @@ from app.domain.errors import (
     PdfTooComplex,
 )
 
+DETAIL_CHARS = 1_000
+"""Of a problem's detail: no more of it is kept."""
+INTEGER_MAX = 2**31 - 1
+"""The record's columns hold no larger number."""
+
 FAULTS: dict[str, type[BadInput]] = {
     fault.slug: fault for fault in (NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex)
 }
@@ -30,7 +35,8 @@ class Request:
 
     parent: int
     """Process id of the service; without it the worker ends."""
-    path: str
+    file: int
+    """The open PDF: a descriptor that the worker inherits, since it may not look into the folder."""
     filename: str
     max_pages: int
     memory_mb: int
@@ -71,10 +77,36 @@ def heard(output: bytes) -> Parsed:
     try:
         head, *rows = [json.loads(line) for line in output.splitlines()]
         if "fault" in head:
-            raise FAULTS[head["fault"]](str(head["detail"]))
+            raise FAULTS[head["fault"]](str(head["detail"])[:DETAIL_CHARS])
         *chunks, end = rows
         if end != {"end": len(chunks)}:
             raise ValueError
-        return Parsed(int(head["pages"]), str(head["title"]), tuple(Chunk(**chunk) for chunk in chunks))
-    except (ValueError, TypeError, KeyError):
+        return checked(Parsed(head["pages"], head["title"], tuple(Chunk(**chunk) for chunk in chunks)))
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise PdfDamaged("The worker that read it said nothing that can be understood") from None
+
+
+def checked(parsed: Parsed) -> Parsed:
+    """The same, if its values are of the kind and range they say. Raises `ValueError`."""
+    fits = is_number(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)
+    for n, chunk in enumerate(parsed.chunks, 1):
+        fits = fits and is_number(chunk.ordinal, n, n) and is_sound(chunk, parsed.pages)
+    if not fits:
+        raise ValueError
+    return parsed
+
+
+def is_sound(chunk: Chunk, pages: int) -> bool:
+    """Whether a chunk has texts, a count of tokens, and pages of its document, in their order."""
+    return (
+        isinstance(chunk.text, str)
+        and isinstance(chunk.heading, str)
+        and is_number(chunk.tokens, 0, INTEGER_MAX)
+        and is_number(chunk.page, 1, pages)
+        and is_number(chunk.page_end, chunk.page, pages)
+    )
+
+
+def is_number(value: object, least: int, most: int) -> bool:
+    """Whether it is a whole number within these; `true` is none."""
+    return type(value) is int and least <= value <= most

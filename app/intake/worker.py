@@ -1,8 +1,8 @@
 """The worker process: `python -m app.intake.worker` reads one PDF, says what it found, and ends.
 
 The request comes as a line on stdin, the result goes to stdout (`wire.py`). Before it opens the file it
-gives up what it does not need: memory, processor time, files, and its life after the service's. It
-reads no environment and writes no text of the document to stderr.
+gives up what it does not need: memory, processor time, files, being root, and its life after the
+service's. It reads no environment and writes no text of the document to stderr.
 """
 
 import ctypes
@@ -14,6 +14,7 @@ import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 from app.domain.document import Parsed
 from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
@@ -27,6 +28,9 @@ from app.intake.title import title_of
 from app.intake.wire import Request, asked, fault, told
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVS = 38
+READER = 65_533
+"""User and group of root's worker. Not `nobody`, who is the embedded PostgreSQL; no account is needed."""
 GRACE = 5.0
 """Seconds after the service's deadline at which the worker ends itself, should nobody have ended it."""
 
@@ -35,7 +39,6 @@ def main() -> None:
     """Read one request, answer it."""
     sys.excepthook = discreet
     request = asked(sys.stdin.buffer.readline())
-    confine(request)
     for line in answer(request):
         sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
@@ -44,16 +47,18 @@ def main() -> None:
 def answer(request: Request) -> list[bytes]:
     """The lines of the result or of the refusal."""
     try:
-        return list(told(parse(Path(request.path), request.filename, request.max_pages)))
+        confine(request)
+        with os.fdopen(request.file, "rb") as file:
+            return list(told(parse(file, request.filename, request.max_pages)))
     except MemoryError:
         return [fault(PdfTooComplex(f"Reading it takes more than {request.memory_mb:,} MiB of memory"))]
     except IbidError as problem:
         return [fault(problem)]
 
 
-def parse(path: Path, filename: str, max_pages: int) -> Parsed:
+def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
     """A PDF's chunks. Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`."""
-    with reader.opened(path, max_pages) as pdf:
+    with reader.opened(source, max_pages) as pdf:
         pages, given, outline, lines = len(pdf), reader.title(pdf), reader.outline(pdf), reader.lines(pdf)
     lines = gathered(clean(lines))
     if not any(char.isalnum() for line in lines for char in line.text):
@@ -64,6 +69,10 @@ def parse(path: Path, filename: str, max_pages: int) -> Parsed:
 
 def confine(request: Request) -> None:
     """Limits on this process, for good."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            # Should the machine run out of memory, the kernel is to take this process first.
+            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     end_with_parent(request.parent)
     seconds, memory = math.ceil(request.seconds) + 1, request.memory_mb << 20
     limits = {
@@ -77,6 +86,26 @@ def confine(request: Request) -> None:
         limit(name, value)
     signal.setitimer(signal.ITIMER_REAL, request.seconds + GRACE)
     os.nice(10)
+    if sys.platform == "linux" and os.geteuid() == 0:
+        leave_root()
+        # A change of user clears the wish to die with the parent (prctl(2)).
+        end_with_parent(request.parent)
+
+
+def leave_root() -> None:
+    """Become a user that owns nothing. All that reading needs is loaded first: our folders may be closed."""
+    count("")
+    "".encode("utf-16-le")
+    # A root that may not change its user is none outside its container: it goes on as it is.
+    with suppress(OSError):
+        os.setgroups([])
+        os.setresgid(READER, READER, READER)
+        os.setresuid(READER, READER, READER)
+
+
+def prctl(option: int, value: int) -> None:
+    """prctl(2); the kernel wants the unused arguments zero, as longs."""
+    ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
 
 
 def limit(name: int, value: int) -> None:
@@ -90,10 +119,8 @@ def limit(name: int, value: int) -> None:
 def end_with_parent(parent: int) -> None:
     """Die when the service does, however it does. Elsewhere than on Linux the timer has to do."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        with suppress(OSError):
-            # Should the machine run out of memory, the kernel is to take this process first.
-            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
     if os.getppid() != parent:
         sys.exit(1)
 

@@ -1,8 +1,8 @@
 """The write side of documents: an upload from its first bytes to the answer its sender gets, and the rest
 that a document's owner may do.
 
-Times are seconds. Raises the problem of a bad file (`NotPdf`, `PdfEncrypted`, …), `Conflict`, `Forbidden`,
-`Missing`, and `Unavailable` when the record does not answer.
+Times are seconds. Raises the problem of a bad file (`NotPdf`, `PdfEncrypted`, …), `Conflict`,
+`RemovedMeanwhile`, `Forbidden`, `Missing`, and `Unavailable` when the record does not answer.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.domain.document import Chunk, Document, State, Upload
-from app.domain.errors import Conflict, EmptyFile, Forbidden, Missing, NotPdf, TooLarge, problem
+from app.domain.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, TooLarge, problem
 from app.domain.passage import Scope
 from app.domain.ports import Documents
 
@@ -46,7 +46,7 @@ class DocumentService:
         document, created = await self._documents.admit(scope, upload)
         settled = await self._documents.finished(document.id, seconds=wait)
         if settled is None:
-            raise Conflict("the document was removed, or replaced by a later upload, while it was read")
+            raise RemovedMeanwhile("it was deleted, or replaced by a later upload, before it could be found")
         if settled.fault is not None:
             if created:
                 await self._documents.forget_failed(document.id)

@@ -27,6 +27,9 @@ TRIES = 64
 KILLS = 3
 """Leases that ran out before the file is held to be what kills the worker."""
 
+PREFIX = "ibid-"
+"""By which the start knows what to sweep away (`clients/folder.py`)."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -34,12 +37,19 @@ class Ingest:
     """Reads documents in."""
 
     def __init__(
-        self, record: DocumentRecord, index: DocumentIndex, parser: Parser, embedder: Embedder
+        self,
+        record: DocumentRecord,
+        index: DocumentIndex,
+        parser: Parser,
+        embedder: Embedder,
+        folder: Path,
     ) -> None:
+        """`folder`: of temporary files, emptied at the next start of what a kill left."""
         self._record = record
         self._index = index
         self._parser = parser
         self._embedder = embedder
+        self._folder = folder
 
     async def ingest(self, job: Job) -> None:
         """Make a document searchable, or failed. Quiet about one that is gone or done."""
@@ -88,7 +98,7 @@ class Ingest:
     async def _file(self, document: Document) -> AsyncIterator[Path]:
         """The bytes as a file that lives as long as the reading. Disk work is done in threads."""
         with disk_faults():
-            folder = await asyncio.to_thread(TemporaryDirectory, prefix="ibid-", ignore_cleanup_errors=True)
+            folder = await asyncio.to_thread(temporary, self._folder)
         try:
             path = Path(folder.name) / "document.pdf"
             with disk_faults():
@@ -121,6 +131,12 @@ def disk_faults() -> Iterator[None]:
         yield
     except OSError as error:
         raise Unavailable("no room for a temporary file") from error
+
+
+def temporary(folder: Path) -> "TemporaryDirectory[str]":
+    """A folder of one reading's own, 0700."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True)
 
 
 def append(path: Path, piece: bytes) -> None:

@@ -23,3 +23,5 @@ class Services:
     """The data folder's local token: acts as a tenant key of the tenant `default` on this machine."""
     publish: Callable[[str], None]
     """Tells commands on this machine the address to come through (the folder's lock file)."""
+    hurry: Callable[[], None] = lambda: None
+    """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""

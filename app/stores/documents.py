@@ -59,6 +59,10 @@ class DocumentStore(RecordStore):
         """Wait until it is ready or failed, or the time is up; None: it is gone."""
         return await self._watch.finished(document_id, seconds=seconds)
 
+    def hurry(self) -> None:
+        """Let nobody wait any longer: the service is about to stop."""
+        self._watch.hurry()
+
     async def get(self, scope: Scope, document_id: str) -> Document | None:
         """A document in the scope's reach, under the label that the scope sees."""
         if not is_id(document_id):

@@ -27,6 +27,8 @@ from app.stores.transaction import transaction
 
 FRESH = 2.0
 """A key asked about again within this is not looked up: a revocation is seen by every replica this soon."""
+LOOKUP_SECONDS = 1.0
+"""A look-up's own deadline: every request waits for it."""
 OUTAGE = 60.0
 """While Postgres is down a key seen this lately is honoured (DESIGN §6)."""
 PAUSE = 1.0
@@ -36,7 +38,8 @@ PREFIX_DIGITS = 4
 LONGEST = 512
 
 FIND = "SELECT tenant, user_id FROM ibid.api_key WHERE sha256 = $1 AND revoked_at IS NULL"
-ANY = "SELECT EXISTS (SELECT FROM ibid.api_key WHERE revoked_at IS NULL)"
+ANY = "SELECT EXISTS (SELECT FROM ibid.api_key)"
+"""Revoked ones count: to take the last key away must not let everybody in."""
 COLUMNS = "id, tenant, user_id, name, prefix, created_at, revoked_at"
 ADD = f"""
     INSERT INTO ibid.api_key (id, tenant, user_id, sha256, prefix, name) VALUES ($1, $2, $3, $4, $5, $6)
@@ -70,7 +73,7 @@ class KeyStore:
             return caller
         try:
             with postgres_faults():
-                row = await self._pool.fetchrow(FIND, digest)
+                row = await self._pool.fetchrow(FIND, digest, timeout=LOOKUP_SECONDS)
         except Unavailable:
             return self._bridged(self._callers.get(digest, seconds=OUTAGE))
         if row is None:
@@ -81,13 +84,13 @@ class KeyStore:
         return caller
 
     async def any(self) -> bool:
-        """Whether there is a live key: if not, the service is open."""
+        """Whether a key was ever made, live or revoked: if not, the service is open."""
         known = self._closed.get("any", seconds=self._fresh())
         if known is not None:
             return known
         try:
             with postgres_faults():
-                known = bool(await self._pool.fetchval(ANY))
+                known = bool(await self._pool.fetchval(ANY, timeout=LOOKUP_SECONDS))
         except Unavailable:
             return self._bridged(self._closed.get("any", seconds=OUTAGE))
         self._closed.keep("any", known)

@@ -7,6 +7,7 @@ Polling rather than LISTEN: nothing to lose when Postgres restarts in the middle
 import asyncio
 import time
 from collections import Counter
+from contextlib import suppress
 
 from app.clients.faults import RETRY_SECONDS, postgres_faults
 from app.clients.pool import Pool
@@ -38,6 +39,11 @@ class Watch:
         self._asked: frozenset[str] = frozenset()
         self._seen: dict[str, Document] = {}
         self._down = False
+        self._hurried = asyncio.Event()
+
+    def hurry(self) -> None:
+        """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
+        self._hurried.set()
 
     async def finished(self, document_id: str, *, seconds: float) -> Document | None:
         """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
@@ -48,7 +54,7 @@ class Watch:
         self._waiting[document_id] += 1
         try:
             while True:
-                left = until - time.monotonic()
+                left = 0.0 if self._hurried.is_set() else until - time.monotonic()
                 try:
                     seen = await self._look(document_id)
                     if seen is None or seen.state is not State.PROCESSING or left <= 0:
@@ -56,7 +62,9 @@ class Watch:
                 except Unavailable:
                     if left <= 0:
                         raise
-                await asyncio.sleep(min(pause, left))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(pause, left)):
+                        await self._hurried.wait()
                 pause = min(pause * 1.5, LAST)
         finally:
             self._waiting[document_id] -= 1

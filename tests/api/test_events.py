@@ -168,3 +168,41 @@ async def test_an_answer_left_in_the_middle_is_ended(client: httpx.AsyncClient) 
 
     assert reply.said == 1
     assert reply.ended
+
+
+async def cut(reply: FakeReply, mark: str) -> list[Event]:
+    """What a client hears whose stream is cancelled, as by the service's end, when it has heard `mark`."""
+    sent: list[Message] = []
+    heard = asyncio.Event()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if f"event: {mark}".encode() in message.get("body", b""):
+            heard.set()
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(EventStream(reply, "r")({"type": "http"}, receive, send))
+    await heard.wait()
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert reply.ended
+    assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False} or mark == "done"
+    return events(b"".join(message.get("body", b"") for message in sent).decode())
+
+
+async def test_the_end_of_the_service_is_the_last_event() -> None:
+    """And the stream ends as streams do."""
+    found = await cut(FakeReply(endless=True), "token")
+
+    assert [found[0].name, found[-1].name] == ["meta", "error"]
+    assert found[-1].data["type"] == "urn:ibid:problem:unavailable"
+
+
+async def test_nothing_follows_done() -> None:
+    """Whenever the service ends."""
+    assert [event.name for event in await cut(FakeReply(), "done")][-1] == "done"

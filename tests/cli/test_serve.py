@@ -15,7 +15,9 @@ import pytest
 
 from app.clients.folder import NAME, read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
+from tests.fakes.checks import told
 from tests.fakes.model import Fault, model_server
+from tests.fakes.pdfs import bomb_pdf
 
 NEVER = ("0.0.0.0", "serves this machine only")  # noqa: S104 - what must be refused
 
@@ -36,13 +38,42 @@ async def test_a_signal_ends_it_in_time_although_an_answer_streams(ibid: Ibid) -
             before = offspring(running.process.pid)
 
             took = await asyncio.to_thread(running.stop, signal.SIGTERM)
+            rest = [line async for line in lines]
         released = model.asked("/chat/completions")[0].closed.is_set()
 
     assert running.process.returncode == 0, "".join(running.errors)
     assert took < 5
+    assert [line for line in rest if line.startswith("event: ")][-1] == "event: error"
+    assert "urn:ibid:problem:unavailable" in rest[-2]
+    assert "Exception" not in "".join(running.errors)
     assert released
     assert before
     assert not any(alive(pid) for pid in before)
+
+
+async def test_a_signal_answers_whoever_waits(ibid: Ibid) -> None:
+    """An upload is kept, so 202, at once; a whole answer is not to be had, so 503 and when to come back."""
+    async with model_server() as model:
+        model.fault = Fault(pace=60)
+        running = await asyncio.to_thread(ibid.start, CHAT_BASE_URL=model.url, DOCUMENT_MEMORY_MB="8192")
+        question = {"message": "Tell me a story, please.", "session_id": "s", "stream": False}
+        async with httpx.AsyncClient(base_url=running.url, trust_env=False, timeout=30) as client:
+            file, where = {"file": ("a.pdf", bomb_pdf())}, {"session_id": "s", "wait": "30"}
+            upload = asyncio.create_task(client.post("/api/documents", files=file, data=where))
+            chat = asyncio.create_task(client.post("/api/chat", json=question))
+            while not model.asked("/chat/completions"):  # noqa: ASYNC110 - asked of another process
+                await asyncio.sleep(0.05)
+            while not (await client.get("/api/documents")).json()["items"]:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.05)
+            took = await asyncio.to_thread(running.stop, signal.SIGTERM)
+            kept, refused = await asyncio.gather(upload, chat)
+
+    assert (kept.status_code, kept.json()["state"]) == (202, "processing")
+    told(refused, 503, "unavailable")
+    assert refused.headers["retry-after"] == "2"
+    assert took < 5
+    assert running.process.returncode == 0
+    assert "Exception" not in "".join(running.errors)
 
 
 def offspring(pid: int) -> list[int]:

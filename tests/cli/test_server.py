@@ -1,5 +1,6 @@
 """uvicorn as an `async with`: addresses, and why they cannot be had."""
 
+import asyncio
 import errno
 import socket
 from contextlib import closing
@@ -9,8 +10,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
+from app.cli import server
 from app.cli.server import bind, is_loopback, refusal, serving, url
 from app.domain.errors import StartError
+from app.logs import RequestLog
+from app.problems import LastResort
+from tests.fakes.checks import told
+from tests.fakes.logged import captured
+from tests.fakes.server import connected
 
 
 def app() -> FastAPI:
@@ -34,6 +41,18 @@ async def test_inside_the_block_it_answers_and_outside_it_does_not() -> None:
             await client.get(address)
 
 
+async def test_what_is_no_http_is_refused_as_a_problem() -> None:
+    """The server that `ibid serve` runs answers with ours, not uvicorn's, last word."""
+    bound = bind("127.0.0.1", 0)
+
+    async with serving(app(), bound), connected(url(bound, "127.0.0.1")) as wire:
+        await wire.send(b"FOO / HTTP/1.1\r\n\r\n")
+        answer = await wire.answer()
+
+    assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert answer.json()["instance"] == answer.headers["x-request-id"]
+
+
 async def test_an_error_inside_the_block_comes_out_and_the_server_stops() -> None:
     """The block's own error is not hidden by the server's end."""
     bound = bind("127.0.0.1", 0)
@@ -43,6 +62,32 @@ async def test_an_error_inside_the_block_comes_out_and_the_server_stops() -> Non
             raise LookupError
 
     assert bound.fileno() == -1
+
+
+async def test_a_request_cut_short_by_the_stop_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the app says it; the server neither answers itself nor logs a fault."""
+    monkeypatch.setattr(server, "GRACE_SECONDS", 0.1)
+    made, bound = FastAPI(), bind("127.0.0.1", 0)
+    made.add_middleware(LastResort)
+    made.add_middleware(RequestLog)
+    begun = asyncio.Event()
+
+    @made.get("/")
+    async def endless() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with captured() as lines:
+        async with httpx.AsyncClient() as client:
+            async with serving(made, bound):
+                asked = asyncio.create_task(client.get(url(bound, "127.0.0.1")))
+                await begun.wait()
+            answered = await asked
+
+    assert told(answered, 503, "unavailable")
+    assert answered.headers["retry-after"] == "2"
+    assert "Traceback" not in lines.getvalue()
+    assert "ASGI" not in lines.getvalue()
 
 
 def test_a_taken_port_is_told_with_the_setting_that_gives_another() -> None:

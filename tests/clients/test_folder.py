@@ -92,6 +92,51 @@ async def test_killed_holder_holds_nothing(tmp_path: Path) -> None:
         assert read_lock(tmp_path) == Lock(os.getpid(), "", held.token)
 
 
+async def test_what_a_kill_left_is_swept_away(tmp_path: Path) -> None:
+    """Temporary files and folders of ours, private from then on; what another put there stays."""
+    scratch = tmp_path / "tmp"
+    (scratch / "ibid-folder").mkdir(parents=True)
+    (scratch / "ibid-folder" / "document.pdf").write_bytes(b"%PDF-")
+    (scratch / "ibid-file").write_bytes(b"%PDF-")
+    (scratch / "ibid-link").symlink_to(tmp_path)
+    (scratch / "mine").write_text("")
+    async with hold(tmp_path):
+        assert [path.name for path in scratch.iterdir()] == ["mine"]
+        assert scratch.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "ibid.lock").stat()
+
+
+async def test_what_a_holder_writes_is_not_swept_by_others(tmp_path: Path) -> None:
+    """Only who gets the folder sweeps."""
+    async with hold(tmp_path):
+        (tmp_path / "tmp" / "ibid-file").write_text("")
+        with pytest.raises(StartError):
+            async with hold(tmp_path):
+                pass
+        assert (tmp_path / "tmp" / "ibid-file").exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "shared"])
+async def test_nothing_is_swept_that_is_not_ours_alone(tmp_path: Path, kind: str) -> None:
+    """A link, a file, a machine's `/tmp`: no start, nothing is touched, the folder is free again."""
+    scratch, other = tmp_path / "data" / "tmp", tmp_path / "other"
+    scratch.parent.mkdir()
+    other.mkdir()
+    (other / "ibid-file").write_text("")
+    if kind == "link":
+        scratch.symlink_to(other)
+    elif kind == "file":
+        scratch.write_text("")
+    else:
+        other.rename(scratch)
+        scratch.chmod(0o1777)
+    with pytest.raises(StartError, match=r"tmp|temporary"):
+        async with hold(scratch.parent):
+            pass
+    assert kind == "file" or (scratch / "ibid-file").exists()
+    assert read_lock(scratch.parent) is None
+
+
 async def test_looking_does_not_stop_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that looks at the very moment a service starts is waited for."""
     tries = iter([BlockingIOError(), None])

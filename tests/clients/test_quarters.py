@@ -2,7 +2,9 @@
 
 import os
 import pwd
+import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.clients import quarters as module
 from app.clients.cluster import open_cluster
-from app.clients.quarters import SOCKET_NAME, prepare, programs, socket_folder
+from app.clients.quarters import SOCKET_NAME, Quarters, prepare, programs, socket_folder
 from app.domain.errors import StartError
 from tests.fakes.servers import ask, pid, status
 
@@ -35,14 +37,50 @@ def test_missing_wheel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=120))
 def test_a_socket_fits_whatever_the_path(name: str) -> None:
     """For any folder the socket's path is short enough and needs no quoting."""
-    folder = socket_folder(Path("/srv") / name)
-    try:
-        path = str(folder / SOCKET_NAME)
-        assert len(path.encode()) < 108
-        assert not set(path) & set(",:?&%#\"' ")
-    finally:
-        if folder.is_relative_to("/tmp"):  # noqa: S108 - where it puts the others
-            folder.rmdir()
+    path = str(socket_folder(Path("/srv") / name) / SOCKET_NAME)
+    assert len(path.encode()) < 108
+    assert not set(path) & set(",:?&%#\"' ")
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Iterator[Path]:
+    """A home whose socket has to be elsewhere; what is left there is removed."""
+    home = tmp_path / ("x" * 100)
+    yield home
+    place = socket_folder(home)
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def test_a_killed_server_leaves_one_socket_folder(long: Path) -> None:
+    """The next start finds it by the path's hash, and uses it again; a clean end removes it."""
+    left = prepare(long).run
+    (left / SOCKET_NAME).touch()
+    again = prepare(long)
+    assert again.run == left
+    assert left.stat().st_mode & 0o777 == 0o700
+    assert socket_folder(long.with_name("y" * 100)) != left
+    again.vacate()
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "open", pytest.param("another's", marks=as_root)])
+def test_a_planted_socket_folder_is_not_used(long: Path, tmp_path: Path, kind: str) -> None:
+    """In /tmp anybody can be there first: the start is refused, with the path."""
+    place = socket_folder(long)
+    if kind == "link":
+        place.symlink_to(tmp_path)
+    elif kind == "file":
+        place.touch()
+    else:
+        place.mkdir(mode=0o700)
+        place.chmod(0o755 if kind == "open" else 0o700)
+    if kind == "another's":
+        os.chown(place, 12345, 12345)
+    with pytest.raises(StartError, match=str(place)):
+        prepare(long)
 
 
 def test_long_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +100,56 @@ def test_log_is_no_way_out(tmp_path: Path) -> None:
     quarters.log.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
         quarters.open_log()
+
+
+@pytest.mark.parametrize("name", ["run", "data", "log"])
+def test_root_is_led_nowhere(tmp_path: Path, name: str) -> None:
+    """A link in a folder's or the log's place: no start, and what it leads to is untouched."""
+    home = prepare(tmp_path / "home").home
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    before = elsewhere.stat()
+    if name == "run":
+        (home / name).rmdir()
+    (home / name).symlink_to(elsewhere)
+    with pytest.raises(StartError, match=f"home/{name} is no"):
+        prepare(home)
+    after = elsewhere.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
+
+
+@as_root
+def test_root_hands_over_links_not_what_they_lead_to(tmp_path: Path) -> None:
+    """A link within a restored copy is given away itself; its target stays root's."""
+    quarters = prepare(tmp_path / "home")
+    quarters.data.mkdir()
+    (tmp_path / "secret").write_text("")
+    (quarters.data / "link").symlink_to(tmp_path / "secret")
+    (quarters.data / "away").symlink_to(tmp_path)
+    prepare(quarters.home)
+    assert (quarters.data / "link").lstat().st_uid == quarters.user
+    assert {path.stat().st_uid for path in (tmp_path, tmp_path / "secret")} == {0}
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "missing"])
+def test_only_a_real_log_is_quoted(tmp_path: Path, kind: str) -> None:
+    """What root can read and the server cannot must not get into a message; nor does anybody wait."""
+    quarters = prepare(tmp_path / "home")
+    (tmp_path / "secret").write_text("root's own")
+    if kind == "link":
+        quarters.log.symlink_to(tmp_path / "secret")
+    elif kind == "pipe":
+        os.mkfifo(quarters.log)
+    elif kind == "folder":
+        quarters.log.mkdir()
+    assert quarters.tail() == ""
+
+
+def test_the_end_of_the_log_is_quoted(tmp_path: Path) -> None:
+    """Its last lines, however long it is."""
+    quarters = prepare(tmp_path)
+    quarters.log.write_text("x" * 10_000 + "\none\ntwo\n")
+    assert quarters.tail(2) == "one / two"
 
 
 @pytest.mark.parametrize(
@@ -86,10 +174,15 @@ def test_postmaster_file_in_any_shape(tmp_path: Path, content: str | None, meant
 
 
 def test_own_server_is_never_disowned(tmp_path: Path) -> None:
-    """A postmaster.pid is dropped only if its number is another program's."""
+    """A lock file is dropped only if its number is another program's."""
     quarters = prepare(tmp_path)
     quarters.data.mkdir()
-    page = quarters.data / "postmaster.pid"
+    for page in (quarters.data / "postmaster.pid", quarters.run / f"{SOCKET_NAME}.lock"):
+        disown(quarters, page)
+
+
+def disown(quarters: Quarters, page: Path) -> None:
+    """The same for each of the two."""
     stand_in = ["/bin/sh", "-c", "echo; read line", str(quarters.data)]
     with subprocess.Popen(stand_in, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout

@@ -1,6 +1,7 @@
 """The line between worker and service."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -8,14 +9,14 @@ from hypothesis import strategies as st
 
 from app.domain.document import Chunk, Parsed
 from app.domain.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex
-from app.intake.wire import Request, ask, asked, fault, heard, told
+from app.intake.wire import Request, ask, asked, fault, heard, row, told
 
 CHUNK = Chunk(ordinal=1, text="a\nb", page=1, page_end=2, heading="A › B", tokens=3)
 
 
 def test_a_request_arrives_as_it_was_made() -> None:
     """Names with any character too, a lone surrogate included."""
-    request = Request(1, "/tmp/\udcff.pdf", 'na"me\n😀.pdf', 10, 512, 1.5)  # noqa: S108 - a name, not a file
+    request = Request(1, 7, 'na"me\n😀\udcff.pdf', 10, 512, 1.5)
     assert asked(ask(request)) == request
     assert ask(request).count(b"\n") == 1
 
@@ -59,3 +60,53 @@ def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
     """What does not come to its end, or is of another form, is damage."""
     with pytest.raises(PdfDamaged):
         heard(output)
+
+
+def said(head: dict[str, object] | None = None, **changed: object) -> bytes:
+    """A result of one chunk, with these values in the place of good ones."""
+    first = {"pages": 2, "title": "", **(head or {})}
+    return b"".join(map(row, (first, {**asdict(CHUNK), **changed}, {"end": 1})))
+
+
+def test_a_good_result_is_taken() -> None:
+    """What the bad ones below differ from."""
+    assert heard(said()) == Parsed(2, "", (CHUNK,))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        said({"pages": "2"}),
+        said({"pages": 2.5}),
+        said({"pages": True}, page=1, page_end=1),
+        said({"pages": 0}),
+        said({"pages": 2**31}),
+        said({"title": None}),
+        said({"title": ["a"]}),
+        said(ordinal=2),
+        said(ordinal="1"),
+        said(ordinal=True),
+        said(text=None),
+        said(text=["a"]),
+        said(heading=3),
+        said(page=0),
+        said(page="1"),
+        said(page=2, page_end=1),
+        said(page_end=3),
+        said(tokens=-1),
+        said(tokens=1.5),
+        said(tokens=2**31),
+        b"[" * 100_000,
+    ],
+)
+def test_a_value_of_another_kind_or_range_is_damage(output: bytes) -> None:
+    """A worker that a file has taken over says what it likes; nothing of it reaches the record."""
+    with pytest.raises(PdfDamaged):
+        heard(output)
+
+
+def test_a_refusals_detail_is_cut() -> None:
+    """It is kept in a row."""
+    with pytest.raises(PdfDamaged) as refused:
+        heard(fault(PdfDamaged("x" * 100_000)))
+    assert len(refused.value.detail) == 1_000

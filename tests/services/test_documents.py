@@ -11,13 +11,13 @@ from app.clients.pool import Pool, open_pool
 from app.domain.document import State, Upload
 from app.domain.errors import (
     BadInput,
-    Conflict,
     EmptyFile,
     Forbidden,
     Missing,
     NotPdf,
     PdfDamaged,
     PdfEncrypted,
+    RemovedMeanwhile,
     TooLarge,
 )
 from app.services.documents import DocumentService, Outcome
@@ -36,13 +36,13 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 class House:
     """The service with its workers, on real stores."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, folder: Path) -> None:
         self.pool = pool
         self.store = DocumentStore(pool)
         self.jobs = JobStore(pool)
         self.parser = FakeParser()
         self.index = FakeIndex()
-        ingest = Ingest(self.store, self.index, self.parser, FakeEmbedder())
+        ingest = Ingest(self.store, self.index, self.parser, FakeEmbedder(), folder)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
         self.worker = Worker(self.jobs, handlers, 2, chores=(self.store.sweep,))
         self.service = DocumentService(self.store, max_bytes=MAX)
@@ -53,11 +53,11 @@ class House:
 
 
 @pytest.fixture
-async def house(dsn: str) -> AsyncIterator[House]:
+async def house(dsn: str, tmp_path: Path) -> AsyncIterator[House]:
     """One whose workers run."""
     async with open_pool(dsn, max_size=10) as pool:
         await SpaceStore(pool).keep(SPACE)
-        house = House(pool)
+        house = House(pool, tmp_path / "tmp")
         async with house.jobs:
             task = asyncio.create_task(house.worker.run())
             yield house
@@ -151,14 +151,14 @@ async def test_a_client_that_leaves_does_not_stop_the_work(house: House, tmp_pat
     assert settled.state is State.READY
 
 
-async def test_removed_while_it_is_read_is_a_conflict(house: House, tmp_path: Path) -> None:
-    """Its uploader is not told that it is there."""
+async def test_removed_while_it_is_read_is_told_so(house: House, tmp_path: Path) -> None:
+    """Its uploader is told neither that it is there nor that its name is taken."""
     house.parser.gate = asyncio.Event()
     task = asyncio.create_task(house.service.upload(ALICE, upload(tmp_path), wait=60))
     await until(lambda: bool(house.parser.paths))
     ((document,), _) = await house.service.list(ALICE, cursor=None, limit=9)
     await house.service.remove(ALICE, document.id)
-    with pytest.raises(Conflict):
+    with pytest.raises(RemovedMeanwhile):
         await task
     house.parser.gate.set()
 

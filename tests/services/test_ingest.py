@@ -49,7 +49,7 @@ class Fused(DocumentStore):
 class House:
     """The write side with real stores and fakes beside them."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, folder: Path) -> None:
         self.pool = pool
         self.fuse = Fuse()
         self.store = Fused(pool, self.fuse)
@@ -57,7 +57,7 @@ class House:
         self.parser = FakeParser(self.fuse)
         self.embedder = FakeEmbedder(self.fuse)
         self.index = FakeIndex(self.fuse)
-        self.ingest = Ingest(self.store, self.index, self.parser, self.embedder)
+        self.ingest = Ingest(self.store, self.index, self.parser, self.embedder, folder)
 
     async def claim(self) -> Job:
         """The next job, once its lease is free."""
@@ -81,10 +81,10 @@ class House:
 
 
 @pytest.fixture
-async def house(pool: Pool) -> House:
+async def house(pool: Pool, tmp_path: Path) -> House:
     """One, with its space recorded."""
     await SpaceStore(pool).keep(SPACE)
-    return House(pool)
+    return House(pool, tmp_path / "tmp")
 
 
 @pytest.fixture
@@ -102,6 +102,16 @@ async def test_reads_a_document_in(house: House, document: Document) -> None:
     assert [tuple(row) for row in rows] == [("one", SPACE.name), ("two", SPACE.name)]
     assert not house.parser.paths[0].exists()
     assert not house.parser.paths[0].parent.exists()
+
+
+async def test_the_file_is_read_from_the_data_folder(
+    house: House, document: Document, tmp_path: Path
+) -> None:
+    """By a name that the next start sweeps away if this process is killed."""
+    await house.work()
+    place = house.parser.paths[0].parent
+    assert place.parent == tmp_path / "tmp"
+    assert place.name.startswith("ibid-")
 
 
 async def test_embeds_title_and_heading_in_front(house: House, document: Document) -> None:

@@ -52,13 +52,14 @@ async def test_what_is_no_key_stands_for_nobody(keys: KeyStore) -> None:
         assert await keys.find(key) is None
 
 
-async def test_without_live_keys_the_service_is_open(keys: KeyStore) -> None:
-    """A revoked key is none."""
+async def test_the_first_key_closes_the_service_for_good(keys: KeyStore, pool: Pool) -> None:
+    """Revoking the last one lets nobody in, here or at another replica."""
     assert not await keys.any()
     made, _ = await keys.create("acme")
     assert await keys.any()
     assert await keys.revoke(made.id)
-    assert not await keys.any()
+    assert await keys.any()
+    assert await KeyStore(pool).any()
 
 
 async def test_revoked_here_is_revoked_at_once(keys: KeyStore) -> None:
@@ -130,7 +131,7 @@ async def test_in_an_outage_not_every_request_asks(
     clock.now += FRESH + 1
     asked = 0
 
-    async def away(*_: object) -> None:
+    async def away(*_: object, **__: object) -> None:
         nonlocal asked
         asked += 1
         raise ConnectionRefusedError

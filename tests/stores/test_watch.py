@@ -39,6 +39,18 @@ async def test_time_up_tells_how_it_stands(pool: Pool, tmp_path: Path) -> None:
     assert 0.2 <= time.monotonic() - started < 5
 
 
+async def test_a_stop_ends_all_waits(pool: Pool, tmp_path: Path) -> None:
+    """The one under way and those that begin later tell how it stands, at once."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    wait = asyncio.create_task(store.finished(document.id, seconds=30))
+    await asyncio.sleep(0.1)
+    store.hurry()
+    async with asyncio.timeout(5):
+        found = [await wait, await store.finished(document.id, seconds=30)]
+    assert [each.state for each in found if each] == [State.PROCESSING, State.PROCESSING]
+
+
 async def test_a_removed_one_is_gone(pool: Pool, tmp_path: Path) -> None:
     """Who waits for it hears so at once."""
     store = DocumentStore(pool)
