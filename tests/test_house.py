@@ -18,7 +18,6 @@ MODULES = sorted(
 ROOMS = [path for path in MODULES if len(path.parts) > 2]
 
 UNTESTED = {
-    "app/clients/collection.py": "the lower half of chroma.py, tested through it in its test file",
     "app/domain/job.py": "fields, and a protocol that tests/stores/test_jobs.py holds",
     "app/domain/key.py": "fields alone",
     "app/domain/ports.py": "protocols alone: tests/fakes and the stores keep them, the type checker says so",

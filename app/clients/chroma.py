@@ -1,8 +1,10 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
 Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
-vendor's blocking calls (`collection.py`) run in our own daemon threads, each with a deadline. Reads raise
-`RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
+vendor's blocking calls (`collection.py`) run in our own daemon threads, each with a deadline. The embedded
+one holds Python's lock for the whole of a call, so the event loop stands still meanwhile: writes are small,
+one at a time, with a pause after each. Reads raise `RetrievalError` (unavailable, timeout, overloaded),
+writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
@@ -23,9 +25,13 @@ from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailabl
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
 WRITE_SECONDS = 60.0
-"""Of one batch: a thousand vectors take about a second and a half."""
-BATCH = 1000
-"""Vectors a write: far below the vendor's own limit of 5,461, and a pause for readers between."""
+"""Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
+BATCH = 32
+"""Vectors a write, and how long the loop stands still: docs/decisions/0010 has the figures."""
+DROPPED = 128
+"""Vectors a delete: cheaper than writes."""
+PAUSE_SECONDS = 0.01
+"""After each write, for all that waited for the loop: resuming alone would give it a single turn."""
 
 Matrix: TypeAlias = NDArray[np.float32]
 Where: TypeAlias = Mapping[str, object]
@@ -43,9 +49,12 @@ class Vectors:
 class Chroma:
     """What the index asks of Chroma."""
 
-    def __init__(self, client: Client, threads: Threads) -> None:
+    def __init__(self, client: Client, threads: Threads, *, embedded: bool = False) -> None:
         self._client = client
         self._threads = threads
+        self._writing = asyncio.Lock()
+        self.embedded = embedded
+        """Whether nobody else uses it."""
 
     async def beat(self) -> None:
         """Whether it answers."""
@@ -85,22 +94,37 @@ class Chroma:
             await self._write(collection, partial(write, some, rows, metadata))
 
     async def delete(self, collection: str, where: Where) -> None:
-        """Drop what has this metadata; nothing there is no error."""
-        await self._write(collection, lambda store: store.delete(where=where))
+        """Drop what has this metadata; nothing there is no error. The vendor's own way is one long call."""
+        found = await self._write(collection, lambda store: store.get(where=where, include=[]))
+        await self.drop(collection, found["ids"])
 
     async def drop(self, collection: str, ids: Sequence[str]) -> None:
         """Drop by id; those that are not there are no error."""
-        await self._write(collection, lambda store: store.delete(ids=list(ids)))
+        for at in range(0, len(ids), DROPPED):
+            await self._write(collection, partial(erase, list(ids[at : at + DROPPED])))
+
+    async def names(self) -> list[str]:
+        """Every collection there is, others' too."""
+        with reading():
+            return await self._run(READ_SECONDS, self._client.names)
+
+    async def forget(self, collection: str) -> None:
+        """Drop a collection; none there is no error. One call however large: not while questions wait."""
+        with writing():
+            await self._run(WRITE_SECONDS, lambda: self._client.forget(collection))
 
     async def _read(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Ask a collection."""
         with reading():
             return await self._run(READ_SECONDS, lambda: self._client.use(collection, work))
 
-    async def _write(self, collection: str, work: Callable[[VendorCollection], object]) -> None:
-        """Change a collection."""
+    async def _write(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
+        """Change a collection, after all who came before."""
         with writing():
-            await self._run(WRITE_SECONDS, lambda: self._client.use(collection, work))
+            async with asyncio.timeout(WRITE_SECONDS), self._writing:
+                result = await self._run(WRITE_SECONDS, lambda: self._client.use(collection, work))
+                await asyncio.sleep(PAUSE_SECONDS)
+                return result
 
     async def _run(self, seconds: float, work: Callable[[], Result]) -> Result:
         """Anything in a thread, with a deadline and the vendor's errors turned into `Lost`."""
@@ -135,6 +159,11 @@ def write(ids: list[str], rows: Matrix, metadata: Mapping[str, str], store: Vend
     store.upsert(ids=ids, embeddings=rows, metadatas=[dict(metadata)] * len(ids))
 
 
+def erase(ids: list[str], store: VendorCollection) -> None:
+    """One batch."""
+    store.delete(ids=ids)
+
+
 def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
     """The vendor's float64 rows, or none at all, as a float32 matrix."""
     matrix = np.asarray(rows, dtype=np.float32)
@@ -150,7 +179,7 @@ async def open_chroma(settings: Settings) -> AsyncIterator[Chroma]:
     try:
         if not url:
             await begin(threads, client)
-        yield Chroma(client, threads)
+        yield Chroma(client, threads, embedded=not url)
     finally:
         await threads.aclose()
         client.close()

@@ -6,15 +6,15 @@ part is there for the next one. Sizes are bytes. Raises `RetrievalError`.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
 
 from app.domain.document import Part
-from app.domain.errors import Unavailable
+from app.domain.errors import RetrievalError, Unavailable
 from app.index.loader import Loader
-from app.index.place import Matrix
+from app.index.place import Listed, Matrix
 from app.index.record import Record
 from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex
@@ -48,13 +48,15 @@ class Stacks:
         self._memory = memory_bytes
         self._exact_most = exact_most
         self._shelves: OrderedDict[Part, Shelf] = OrderedDict()
+        self._sizes: dict[Part, int] = {}
+        self._nbytes = 0
         self._loads: dict[Part, asyncio.Task[Shelf]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def nbytes(self) -> int:
         """Memory of all shelves."""
-        return sum(shelf.nbytes for shelf in self._shelves.values())
+        return self._nbytes
 
     @property
     def parts(self) -> list[Part]:
@@ -62,7 +64,13 @@ class Stacks:
         return list(self._shelves)
 
     async def at(self, part: Part, version: int) -> Shelf:
-        """The part's shelf at `version`, or as it stood at some time after this call."""
+        """The part's shelf at `version`, or as it stood at some time after this call.
+
+        Version 0 has never held anything: a session's name that somebody made up costs nothing.
+        """
+        if version == 0:
+            self._give_up(part)
+            return Shelf(part, 0, {})
         shelf = self._shelves.get(part)
         if shelf is None or shelf.version != version:
             shelf = await self._caught_up(part, version)
@@ -94,28 +102,67 @@ class Stacks:
         shelf = self._shelves.get(part)
         if shelf is None or shelf.exact != exact:
             shelf = Shelf(part, version, {}, (), exact)
-        loaded = await self._loader.load(part, shelf.missing(listed), exact=exact)
+        missing = shelf.missing(listed)
+        loaded = await self._loader.load(part, missing, exact=exact)
         shelf = await asyncio.to_thread(shelf.followed, version, listed, loaded.blocks)
-        self._shelves[part] = shelf
-        self._trim()
+        self._keep(shelf)
         if loaded.lost:
             self._kept(self._mend(part, loaded.lost))
+        if missing and not exact:
+            self._kept(self._mend_large(part, missing))
         return shelf
+
+    async def mended(self, part: Part, item: Listed) -> bool:
+        """Give Chroma a document's vectors if it does not hold them whole; whether it had to be."""
+        if await self._vectors.held(part, item.id) == item.chunks:
+            return False
+        await self._give_back(part, item.id, await self._loader.recorded(item))
+        return True
+
+    async def _give_back(self, part: Part, document_id: str, matrix: Matrix) -> None:
+        """Write a document's vectors again. One removed meanwhile may be purged already: then they go too."""
+        await self._vectors.put(part, document_id, matrix)
+        if document_id not in await self._record.listed(part):
+            await self._vectors.remove(part, document_id)
 
     async def _mend(self, part: Part, lost: Mapping[str, Matrix]) -> None:
         """Give Chroma back what it has lost, beside the searches."""
         for document_id, matrix in lost.items():
             try:
-                await self._vectors.put(part, document_id, matrix)
-            except Unavailable:
+                await self._give_back(part, document_id, matrix)
+            except (RetrievalError, Unavailable):
                 log.warning("chroma not mended", document=document_id)
                 return
         log.info("chroma mended", documents=len(lost))
 
-    def _trim(self) -> None:
-        """Keep to the limit; searches under way keep the shelves they hold."""
-        while len(self._shelves) > LEAST_KEPT and self.nbytes > self._memory:
-            self._shelves.popitem(last=False)
+    async def _mend_large(self, part: Part, documents: Sequence[Listed]) -> None:
+        """The same for documents whose vectors no load reads: what Chroma lost, meaning does not find."""
+        count = 0
+        for item in documents:
+            try:
+                count += await self.mended(part, item)
+            except (RetrievalError, Unavailable):
+                log.warning("chroma not mended", document=item.id)
+                return
+        if count:
+            log.warning("chroma had lost vectors of a large part; mended", documents=count)
+
+    def _keep(self, shelf: Shelf) -> None:
+        """The newest of its part, within the limit; an empty one is made again as quickly as it is found.
+
+        Searches under way keep the shelves they hold.
+        """
+        self._give_up(shelf.part)
+        if shelf.documents:
+            self._shelves[shelf.part], self._sizes[shelf.part] = shelf, shelf.nbytes
+            self._nbytes += shelf.nbytes
+        while len(self._shelves) > LEAST_KEPT and self._nbytes > self._memory:
+            self._give_up(next(iter(self._shelves)))
+
+    def _give_up(self, part: Part) -> None:
+        """Forget a shelf, if there is one."""
+        self._shelves.pop(part, None)
+        self._nbytes -= self._sizes.pop(part, 0)
 
     def _kept(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
         """A task that `aclose` ends; its error is told to those who wait for it, if any still do."""

@@ -21,6 +21,9 @@ WIDER = 4
 ASKED_AGAIN = 3
 """Times at most: 64 times more than wanted."""
 
+OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
+"""Names that `collection` gives."""
+
 
 class VectorIndex:
     """Chroma, as the index uses it, for one space. Keeps ports.Probe."""
@@ -74,6 +77,14 @@ class VectorIndex:
                 break
             asked *= WIDER
         return found
+
+    async def forget_others(self) -> int:
+        """Drop the collections of other spaces, how many there were. Only by names of ours."""
+        others = [name for name in await self._chroma.names() if OURS.match(name)]
+        others = sorted(set(others) - set(self._names.values()))
+        for name in others:
+            await self._chroma.forget(name)
+        return len(others)
 
     async def check(self) -> dict[str, int]:
         """Whether Chroma answers, and how many vectors it holds in this space."""

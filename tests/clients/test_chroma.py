@@ -2,8 +2,11 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -74,6 +77,72 @@ async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.Monke
     assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
 
 
+async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
+    """Seven hundred vectors in and out: no standstill is a large part of the time that it took.
+
+    In one call, as it once was, the loop stood still for all of it; a share holds on a busy machine too.
+    """
+    ids, loop = [f"f:{n}" for n in range(700)], asyncio.get_running_loop()
+    rows = np.random.default_rng(1).normal(size=(700, 384)).astype(np.float32)
+    gaps: list[float] = []
+
+    async def turns() -> None:
+        last = loop.time()
+        while True:
+            await asyncio.sleep(0)
+            gaps.append(loop.time() - last)
+            last = loop.time()
+
+    watch, began = asyncio.create_task(turns()), loop.time()
+    await store.upsert("ibid-f", ids, rows, MINE)
+    await store.delete("ibid-f", {"document": "d"})
+    watch.cancel()
+    assert max(gaps) < (loop.time() - began) / 3
+    assert await store.count("ibid-f") == 0
+
+
+async def test_writes_come_one_at_a_time_with_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of several writers: the loop has its pause between any two calls of the vendor."""
+    vendor, threads = Slow(), Threads("slow")
+    store = Chroma(Client(lambda: cast(VendorClient, vendor)), threads)
+    monkeypatch.setattr(room, "BATCH", 2)
+    await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, MINE) for _ in range(3)))
+    await threads.aclose()
+    assert vendor.sizes == [2] * 6
+    pauses = [later[0] - earlier[1] for earlier, later in pairwise(vendor.times)]
+    assert min(pauses) >= room.PAUSE_SECONDS
+
+
+class Slow:
+    """A vendor that notes when each write began and ended, and how large it was."""
+
+    def __init__(self) -> None:
+        self.times: list[tuple[float, float]] = []
+        self.sizes: list[int] = []
+
+    def get_or_create_collection(self, name: str, **arguments: object) -> VendorCollection:
+        """It is its own."""
+        return cast(VendorCollection, self)
+
+    def upsert(self, ids: list[str], **arguments: object) -> None:
+        """Takes five milliseconds."""
+        began = time.monotonic()
+        time.sleep(0.005)
+        self.sizes.append(len(ids))
+        self.times.append((began, time.monotonic()))
+
+
+async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store: Chroma) -> None:
+    """It is no longer named; written again, it is made anew."""
+    await store.upsert("ibid-g", IDS, ROWS, MINE)
+    assert "ibid-g" in await store.names()
+    for _ in range(2):
+        await store.forget("ibid-g")
+    assert "ibid-g" not in await store.names()
+    await store.upsert("ibid-g", IDS[:1], ROWS[:1], MINE)
+    assert await store.count("ibid-g") == 1
+
+
 async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chroma) -> None:
     """By id and by metadata."""
     for _ in range(2):
@@ -95,7 +164,7 @@ async def test_a_collection_dropped_behind_our_back_is_made_anew(store: Chroma) 
     """As when a server lost its data: the next write works."""
     await store.upsert("ibid-c", IDS, ROWS, MINE)
     vendor = store._client.open()
-    vendor.delete_collection("ibid-c")  # type: ignore[attr-defined] # the vendor's own method
+    vendor.delete_collection("ibid-c")
     await store.upsert("ibid-c", IDS[:1], ROWS[:1], MINE)
     assert await store.count("ibid-c") == 1
 
@@ -154,7 +223,7 @@ async def hung() -> AsyncIterator[tuple[Chroma, Callable[[], None]]]:
     vendor = Hung()
 
     def connect() -> VendorClient:
-        return vendor
+        return cast(VendorClient, vendor)
 
     threads = Threads("hung", threads=1, waiting=0)
     yield Chroma(Client(connect), threads), vendor.gate.set
@@ -221,6 +290,8 @@ async def test_a_real_server_is_used_the_same_way(tmp_path: Path) -> None:
             near = await remote.nearest("ibid-a", ROWS[2], {"document": "d"}, 1)
             assert (near.ids, near.matrix.tolist()) == (("d:3",), [[0, 0, 1, 0]])
             assert await remote.count("ibid-a") == 4
+            await remote.forget("ibid-a")
+            assert await remote.names() == []
     finally:
         server.terminate()
         await server.wait()

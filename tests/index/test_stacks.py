@@ -13,6 +13,7 @@ from app.index.block import single
 from app.index.loader import Loaded
 from app.index.place import Listed, Matrix
 from app.index.posting import build
+from app.index.shelf import Shelf
 from app.index.stacks import Stacks
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -27,6 +28,8 @@ class Library:
         self.documents = ["a"]
         self.loads: list[list[str]] = []
         self.put_back: list[str] = []
+        self.removed: list[str] = []
+        self.counts = {"a": 10, "b": 10}
         self.lost: dict[str, Matrix] = {}
         self.error: RetrievalError | None = None
         self.chroma_down = False
@@ -55,6 +58,20 @@ class Library:
         if self.chroma_down:
             raise Unavailable
         self.put_back.append(document_id)
+
+    async def remove(self, part: Part, document_id: str) -> None:
+        """Chroma forgets it."""
+        self.removed.append(document_id)
+
+    async def held(self, part: Part, document_id: str) -> int:
+        """What Chroma has, unless it is down."""
+        if self.chroma_down:
+            raise RetrievalError("unavailable")
+        return self.counts[document_id]
+
+    async def recorded(self, item: Listed) -> Matrix:
+        """As Postgres has them."""
+        return np.ones((item.chunks, 4), np.float32)
 
 
 @pytest.fixture
@@ -189,6 +206,68 @@ async def test_what_cannot_be_given_back_is_left_for_later(library: Library, sta
     await asyncio.gather(*stacks._tasks)
     assert library.put_back == []
     assert (await stacks.at(PART, 1)).size == 10
+
+
+async def test_what_is_deleted_while_it_is_given_back_does_not_stay(library: Library, stacks: Stacks) -> None:
+    """Its purge may have run before the write: then nothing else would ever remove it."""
+    await stacks.at(PART, 1)
+    library.documents = []
+    await stacks._mend(PART, {"a": np.ones((10, 4), np.float32)})
+    assert (library.put_back, library.removed) == (["a"], ["a"])
+
+
+async def test_a_large_part_is_mended_at_its_first_use(library: Library) -> None:
+    """No load reads its vectors, so each document's are counted; whole ones are not written again."""
+    stacks = over(library, exact_most=0)
+    library.documents, library.counts = ["a", "b"], {"a": 10, "b": 7}
+    await stacks.at(PART, 1)
+    await asyncio.gather(*stacks._tasks)
+    await stacks.at(PART, 1)
+    assert (library.put_back, library.removed) == (["b"], [])
+    await stacks.aclose()
+
+
+async def test_a_large_part_that_cannot_be_mended_is_left_for_later(library: Library) -> None:
+    """Chroma down: no error reaches the search."""
+    stacks = over(library, exact_most=0)
+    library.chroma_down = True
+    assert (await stacks.at(PART, 1)).size == 10
+    await asyncio.gather(*stacks._tasks)
+    assert library.put_back == []
+    await stacks.aclose()
+
+
+async def test_a_session_that_never_held_anything_costs_nothing(library: Library, stacks: Stacks) -> None:
+    """Names that a client makes up are neither loaded nor kept."""
+    for n in range(1_000):
+        assert (await stacks.at(Part("t", "", str(n)), 0)).size == 0
+    assert (stacks.parts, stacks.nbytes, library.loads) == ([], 0, [])
+
+
+async def test_an_emptied_part_is_not_kept(library: Library, stacks: Stacks) -> None:
+    """And its memory is given back."""
+    await stacks.at(PART, 1)
+    library.version, library.documents = 2, []
+    assert (await stacks.at(PART, 2)).size == 0
+    assert (stacks.parts, stacks.nbytes) == ([], 0)
+
+
+async def test_keeping_a_shelf_does_not_look_at_the_others(
+    library: Library, stacks: Stacks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A load costs its own shelf, however many sessions there are."""
+    for n in range(20):
+        await stacks.at(Part("t", "", str(n)), 1)
+    looked: list[Part] = []
+    size = Shelf.nbytes.fget  # type: ignore[attr-defined] # a property's function
+
+    def counted(shelf: Shelf) -> int:
+        looked.append(shelf.part)
+        return int(size(shelf))
+
+    monkeypatch.setattr(Shelf, "nbytes", property(counted))
+    await stacks.at(PART, 1)
+    assert set(looked) == {PART}
 
 
 async def test_closing_ends_loads(library: Library, stacks: Stacks) -> None:

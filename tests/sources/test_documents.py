@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
+import numpy as np
 import pytest
 
 from app.clients.chroma import Chroma
@@ -15,6 +16,7 @@ from app.domain.space import Space
 from app.sources.documents import DocumentSource, open_documents
 from tests.fakes.filing import SPACE, bag, chunks, file, insert, publish
 
+OLDER = Space("older@32", "bag", 32, 0.0)
 SESSION = Part("default", "", "s1")
 SHARED = Part("default")
 HERE = Scope(session_id="s1")
@@ -221,6 +223,48 @@ async def test_rebuild_gives_chroma_what_it_lacks(pool: Pool, source: DocumentSo
     await source._vectors.remove(SESSION, lost)
     assert [await source.rebuild(), await source.rebuild()] == [1, 0]
     assert await source._vectors.held(SESSION, lost) == 3
+
+
+async def test_rebuild_drops_what_another_space_left(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """After a move no vector of the old space stays; what is not ours is not touched."""
+    older = DocumentSource(pool, chroma, OLDER)
+    await file(pool, older, SESSION, RIVERS, "older.pdf")
+    document = await file(pool, source, SESSION, RIVERS)
+    await chroma.upsert("others", ["x"], np.ones((1, 4), np.float32), {"a": "b"})
+    await source.rebuild()
+    names = await chroma.names()
+    assert "others" in names
+    assert not set(older._vectors._names.values()) & set(names)
+    assert await source._vectors.held(SESSION, document) == 3
+
+
+@pytest.mark.parametrize("current", [pytest.param(True, id="moved"), pytest.param(False, id="not yet")])
+@pytest.mark.parametrize("embedded", [pytest.param(True, id="embedded"), pytest.param(False, id="server")])
+async def test_opening_drops_other_spaces_only_when_ours_is_current_and_chroma_our_own(
+    pool: Pool, chroma: Chroma, *, current: bool, embedded: bool
+) -> None:
+    """A move under way still needs the old one, and so may a replica that shares the server."""
+    older = DocumentSource(pool, chroma, OLDER)
+    await file(pool, older, SESSION, RIVERS)
+    values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, $2)"
+    await pool.execute(values, SPACE.name, current)
+    own = Chroma(chroma._client, chroma._threads, embedded=embedded)
+    async with open_documents(pool, own, SPACE):
+        left = older._vectors._names[False] in await chroma.names()
+    assert left != (current and embedded)
+
+
+async def test_other_spaces_that_cannot_be_dropped_do_not_stop_the_start(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """It is tried again at the next."""
+    values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, true)"
+    await pool.execute(values, SPACE.name)
+    down = Chroma(broken(), source._vectors._chroma._threads, embedded=True)
+    async with open_documents(pool, down, SPACE) as opened:
+        assert (await search(opened, "rhine")).stored == 0
 
 
 async def test_postings_of_another_analysis_are_made_anew(
