@@ -19,7 +19,8 @@ from unittest.mock import patch
 import pytest
 from structlog.testing import capture_logs
 
-from app.cli import main, terminal
+from app.cli import terminal
+from app.cli.program import main
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
 
 PROGRAM = Path(sys.executable).with_name("ibid")

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from app.cli import main, program
+from app.cli import program
+from app.cli.program import main
 from app.domain.errors import StartError
 from tests.cli.conftest import Ibid
 
