@@ -207,22 +207,30 @@ async def test_root_reaches_beneath_private_folders(settled: Path) -> None:
     assert (before.st_mode, before.st_uid) == (private.stat().st_mode, private.stat().st_uid)
 
 
+def copied(folder: Path) -> Path:
+    """A copy of PostgreSQL's programs, with the libraries they were shipped with."""
+    wheel = programs().parents[1]
+    for part in (wheel, wheel.with_suffix(".libs")):
+        subprocess.run(["cp", "-a", part, folder], check=True)  # noqa: S607 - a moment
+    return folder / wheel.name / "pginstall" / "bin"
+
+
 @as_root
 async def test_programs_beneath_private_folders(
     settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An environment beneath root's home will do: the server's user reads its programs there."""
-    wheel = programs().parents[1]
-    for folder in (wheel, wheel.with_suffix(".libs")):
-        subprocess.run(["cp", "-a", folder, tmp_path], check=True)  # noqa: S607, ASYNC221 - a moment
-    monkeypatch.setattr(module, "programs", lambda: tmp_path / wheel.name / "pginstall" / "bin")
+    copy = copied(tmp_path)
+    monkeypatch.setattr(module, "programs", lambda: copy)
     async with open_cluster(settled) as cluster:
         assert await ask(cluster, "SELECT n FROM kept") == 7
 
 
 @as_root
-async def test_root_gives_no_power_without_need(open_folder: Path) -> None:
-    """Where the other user reaches everything, no capability goes along."""
+async def test_root_gives_no_power_without_need(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the other user reaches everything, no capability goes along. (This checkout may be private.)"""
+    copy = copied(open_folder)
+    monkeypatch.setattr(module, "programs", lambda: copy)
     async with open_cluster(open_folder / "plain") as cluster:
         facts = status(pid(cluster))
     assert int(facts["CapEff"], 16) == 0
