@@ -9,7 +9,7 @@ from tests.fakes.lines import line, page_of
 @pytest.mark.parametrize(
     "text",
     [
-        "Net revenue $ 4,207 $ 5,506 $ 5,299",
+        "Net revenue $ 4,207 $ 3,180 $ 2,950",
         "Goodwill impairment — 233 —",
         "2022 2021 2020",
         "(408) 578 (1,176)",
