@@ -10,9 +10,9 @@ from tests.fakes.lines import line, page_of
     "text",
     [
         "Net revenue $ 4,207 $ 3,180 $ 2,950",
-        "Goodwill impairment — 233 —",
+        "Repairs of the pier — 118 —",
         "2022 2021 2020",
-        "(408) 578 (1,176)",
+        "(512) 640 (2,031)",
         "Umsatz 1.234,5 987,6",
         "صافي الدخل 1,234 2,345",
         "Margin 12.5% n/a 3%",
@@ -26,7 +26,7 @@ def test_rows_of_figures_are_rows(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "We refer to 2015, 2014 and 2013 as fiscal years unless we say otherwise.",
+        "In 2011, 2012 and 2013 the ferry ran twice a day, but for the winters.",
         "— — —",
         "Total assets",
         "On March 3, 2021 the board met.",
