@@ -9,7 +9,7 @@ template's marks. Nothing here raises.
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
@@ -75,13 +75,13 @@ class Prompt:
     passages: tuple[Passage, ...] = ()
     notes: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    context: str = field(init=False, repr=False, compare=False)
+    """The context block, "" without passages. Made once: the count, the model, the hash and the debug view
+    all read it."""
 
-    @property
-    def context(self) -> str:
-        """The context block; "" without passages."""
-        if not self.passages:
-            return ""
-        return "\n".join([HEAD, *(context_line(passage) for passage in self.passages)])
+    def __post_init__(self) -> None:
+        lines = [HEAD, *map(context_line, self.passages)] if self.passages else []
+        object.__setattr__(self, "context", "\n".join(lines))
 
     def messages(self) -> list[Message]:
         """As roles."""

@@ -4,6 +4,7 @@ What is searched or listed by is in columns, the rest in `body` (jsonb): citatio
 prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`.
 """
 
+import asyncio
 import json
 import math
 from collections.abc import Mapping
@@ -46,7 +47,8 @@ class AnswerStore:
 
     async def keep(self, scope: Scope, answer: Answer) -> None:
         """Write one answer with its trace; again replaces."""
-        body = json.dumps(plain({name: getattr(answer, name) for name in BODY}), ensure_ascii=False)
+        # A ledger of eighty candidates takes milliseconds to write down: not on the loop.
+        body = await asyncio.to_thread(written, answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
             answer.endpoint,
@@ -65,6 +67,11 @@ class AnswerStore:
         with postgres_faults():
             row = await self._pool.fetchrow(GET, scope.tenant, scope.owner, answer_id)
         return restored(row) if row else None
+
+
+def written(answer: Answer) -> str:
+    """What is kept as JSON."""
+    return json.dumps(plain({name: getattr(answer, name) for name in BODY}), ensure_ascii=False)
 
 
 def plain(value: object) -> object:
