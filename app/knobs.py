@@ -127,8 +127,8 @@ class Qdrant(Group):
 class Cache(Group):
     """Shared between replicas."""
 
-    url: Url | None = None
-    """redis://… (Valkey or Redis). Unset: in this process."""
+    url: SecretStr | None = None
+    """redis://… or rediss://… (Valkey or Redis), with its password. Unset: in this process alone."""
 
 
 class DocumentLimits(Group):

@@ -54,18 +54,20 @@ async def healthz() -> Response:
     },
 )
 async def readyz(opened: Opened) -> Response:
-    """Every dependency and how long it took."""
-    checks = await asyncio.gather(*(checked(probe) for probe in opened.probes))
-    ready = all(check["ok"] for check in checks)
+    """Every dependency and how long it took; 503 only for those that answers need."""
+    needed = [checked(probe, needed=True) for probe in opened.probes]
+    optional = [checked(probe, needed=False) for probe in opened.optional]
+    checks = await asyncio.gather(*needed, *optional)
+    ready = all(check["ok"] for check in checks if check["needed"])
     return Json({"ready": ready, "checks": checks}, 200 if ready else 503)
 
 
-async def checked(probe: Probe) -> dict[str, Any]:
+async def checked(probe: Probe, *, needed: bool) -> dict[str, Any]:
     """One dependency's line."""
     started = time.perf_counter()
     facts, reason = await answered(probe)
     ms = round((time.perf_counter() - started) * 1000)
-    told = {"name": probe.name, "ok": reason is None, "ms": ms, "facts": dict(facts)}
+    told = {"name": probe.name, "ok": reason is None, "needed": needed, "ms": ms, "facts": dict(facts)}
     return told if reason is None else {**told, "reason": reason}
 
 

@@ -16,6 +16,7 @@ from app.cli.store import open_store
 from app.clients.chroma import open_chroma
 from app.clients.faults import postgres_faults
 from app.clients.folder import hold, read_lock
+from app.clients.redis import open_cache
 from app.config import Settings
 from app.domain.errors import IbidError, RetrievalError
 from app.domain.space import Space
@@ -111,7 +112,7 @@ async def chroma(settings: Settings) -> str:
             raise Ailment("the running service cannot use it", "see the service's log; restart it")
         return "embedded, open in the running service"
     async with hold(settings.ibid.data_dir), open_chroma(settings) as opened:
-        await opened.beat()
+        await opened.ready()
     return "embedded"
 
 
@@ -181,3 +182,15 @@ async def qdrant(settings: Settings) -> str:
     finally:
         await opened.close()
     return f"{len(found.collections)} collections at {url}"
+
+
+async def cache(settings: Settings) -> str:
+    """The cache that replicas share, where it is configured."""
+    async with open_cache(settings) as redis:
+        if redis is None:
+            return "in this process"
+        try:
+            told = await redis.ping()
+        except IbidError as error:
+            raise Ailment(error.detail, "check CACHE_URL, with its password") from error
+    return f"{told['server']} {told['version']} (CACHE_URL)"

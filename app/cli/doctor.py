@@ -31,6 +31,7 @@ PARTS: Mapping[str, Check] = {
     "tokens": checks.tokenizer,
     "chat model": checks.chat,
     "qdrant": checks.qdrant,
+    "cache": checks.cache,
 }
 
 

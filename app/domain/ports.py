@@ -4,7 +4,7 @@ Every method may be cancelled and passes cancellation on. Reads and searches rai
 where an answer can do without them, `Unavailable` where it cannot.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,8 @@ from typing import Protocol
 
 from app.domain.answer import Answer, Finish, Usage
 from app.domain.document import Chunk, Document, Fault, Parsed, Part, Unembedded, Upload
-from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.found import Reach
+from app.domain.passage import Embedding, Scope
 from app.domain.prompt import Prompt, Turn
 from app.domain.space import Space
 
@@ -40,8 +41,8 @@ class Source(Protocol):
     def name(self) -> str:
         """`Passage.source` of all it finds."""
 
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs. `embedding` is awaited beside the word leg; None: the query has no vector."""
+    async def reach(self, scope: Scope) -> Reach:
+        """In one round trip, or it costs a cached answer more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Delta:
     text: str = ""
     finish: Finish | None = None
     usage: Usage | None = None
+    more: bool = False
+    """The next one has arrived with it: both may leave in one piece."""
 
 
 class ModelStream(Protocol):
@@ -98,8 +101,8 @@ class ChatLog(Protocol):
 class Answers(Protocol):
     """The record of every answer: what was seen, what was packed, what was said."""
 
-    async def keep(self, scope: Scope, answer: Answer) -> None:
-        """Write one answer with its trace."""
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces."""
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """The answer if it is the asker's."""

@@ -3,100 +3,137 @@
 A slow or broken source costs its passages, not the answer: it ends in `degraded`. The query is embedded
 once, beside the word legs; its own deadline ends earlier than the shared one, so that a hung embedding
 server leaves the word legs time to answer. Times are seconds; `took_ms` milliseconds.
-Source: seed 004 (timeout 6 s, fallback without context), DESIGN §4, CONTRACT §1.
+With a cache the sources are first asked how they stand; a result that is kept is not even embedded for.
+Source: seed 004 (timeout 6 s, fallback without context), DESIGN §4, CONTRACT §1; docs/decisions/0019.
 """
 
 import asyncio
+import hashlib
+import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import structlog
 
 from app.domain.errors import RetrievalError
+from app.domain.found import Found, Reach
 from app.domain.fusion import fuse
-from app.domain.passage import Candidate, Embedding, Legs, Query
+from app.domain.passage import Embedding, Legs, Query
 from app.domain.ports import Embedder, Source
 from app.domain.ranking import dedupe
-from app.domain.selection import Selection, why
-from app.domain.trace import Degraded, Reason
+from app.domain.trace import Degraded
+from app.services.cache import Cache
 
 EMBEDDING_SHARE = 0.75
 """Part of the deadline that the embedding may take."""
+REACH_SHARE = 0.25
+"""Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
+GRACE = 0.5
+"""Seconds that a search, itself ended by the deadline, has to hand over what it has."""
+VERSION = 1
+"""Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking."""
 
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Candidates of all sources, fused and best first; what was left out as a duplicate; who failed."""
-
-    candidates: tuple[Candidate, ...] = ()
-    duplicates: tuple[Candidate, ...] = ()
-    degraded: tuple[Degraded, ...] = ()
-    stored: int = 0
-    """Passages in reach of the sources that answered."""
-    answered: int = 0
-    """Sources that answered."""
-    took_ms: int = 0
-
-    def reason(self, asked: int, selection: Selection) -> Reason:
-        """`rag.reason` for what was made of it; `asked` counts sources."""
-        timed_out = any(item.reason == "timeout" for item in self.degraded)
-        return why(selection, asked=asked, answered=self.answered, timed_out=timed_out, stored=self.stored)
+Reaching = Mapping[str, asyncio.Task[Reach]]
+"""Sources by name, and how each stands, as far as it has said."""
 
 
 class Retrieval:
     """The sources of this service and the embedder they share."""
 
-    def __init__(self, sources: Mapping[str, Source], embedder: Embedder, *, seconds: float) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        embedder: Embedder,
+        *,
+        seconds: float,
+        cache: Cache | None = None,
+    ) -> None:
         self._sources = sources
         self._embedder = embedder
         self._seconds = seconds
+        self._cache = cache
 
     async def gather(self, query: Query, names: Sequence[str]) -> Found:
         """Search `names`. Never raises but on cancellation; ends within the deadline."""
         started = time.perf_counter()
-        asked = [self._sources[name] for name in names if name in self._sources]
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
-        found, faults = await self._search(query, asked)
+        reaching = {
+            name: asyncio.create_task(self._sources[name].reach(query.scope))
+            for name in names
+            if name in self._sources
+        }
+        try:
+            found = await self._found(query, reaching, asyncio.get_running_loop().time() + self._seconds)
+        finally:
+            await _end(list(reaching.values()))
+        took_ms = round((time.perf_counter() - started) * 1000)
+        return replace(found, degraded=(*absent, *found.degraded), took_ms=took_ms)
+
+    async def _found(self, query: Query, reaching: Reaching, until: float) -> Found:
+        """From the cache if there is one and every source says how it stands; else searched."""
+        key = await self._key(query, reaching) if self._cache and reaching else None
+        if self._cache is None or key is None:
+            return await self._search(query, reaching, until)
+        left = until + GRACE - asyncio.get_running_loop().time()
+        found = await self._cache.get(key, lambda: self._search(query, reaching, until), seconds=left)
+        return found or Found(degraded=tuple(Degraded(name, "timeout") for name in reaching))
+
+    async def _key(self, query: Query, reaching: Reaching) -> str | None:
+        """Everything a result depends on, hashed; None: not known for every source."""
+        await asyncio.wait(reaching.values(), timeout=self._seconds * REACH_SHARE)
+        if not all(task.done() and not task.exception() for task in reaching.values()):
+            return None  # the search will tell who it was
+        standings = [[name, task.result().standing] for name, task in reaching.items()]
+        parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
+        told = json.dumps([*parts, self._embedder.space]).encode()
+        return f"{VERSION}:{hashlib.sha256(told).hexdigest()}"
+
+    async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
+        """Every source at once. The embedding is shared: one source's end must not cancel it for another."""
+        faults: list[Degraded] = []
+        embedding = asyncio.create_task(self._embed(query.text, faults, until))
+        searches = {
+            asyncio.create_task(_legs(reach, query, embedding)): name for name, reach in reaching.items()
+        }
+        try:
+            left = max(0.0, until - asyncio.get_running_loop().time())
+            await asyncio.wait(searches, timeout=left) if searches else None
+        finally:
+            await _end([embedding, *searches])
+        found: list[Legs] = []
+        for task, name in searches.items():
+            outcome = _outcome(task, name)
+            (found.append if isinstance(outcome, Legs) else faults.append)(outcome)  # type: ignore[arg-type]
         kept, duplicates = dedupe(fuse(found))
         return Found(
             candidates=tuple(kept),
             duplicates=tuple(duplicates),
-            degraded=(*absent, *faults),
+            degraded=tuple(faults),
             stored=sum(legs.stored for legs in found),
             answered=len(found),
-            took_ms=round((time.perf_counter() - started) * 1000),
         )
 
-    async def _search(self, query: Query, asked: Sequence[Source]) -> tuple[list[Legs], list[Degraded]]:
-        """Every source at once. The embedding is shared: one source's end must not cancel it for another."""
-        faults: list[Degraded] = []
-        embedding = asyncio.create_task(self._embed(query.text, faults))
-        searches = {
-            asyncio.create_task(source.search(query, asyncio.shield(embedding))): source for source in asked
-        }
-        try:
-            await asyncio.wait(searches, timeout=self._seconds) if searches else None
-        finally:
-            await _end([embedding, *searches])
-        found: list[Legs] = []
-        for task, source in searches.items():
-            outcome = _outcome(task, source.name)
-            (found.append if isinstance(outcome, Legs) else faults.append)(outcome)  # type: ignore[arg-type]
-        return found, faults
-
-    async def _embed(self, text: str, faults: list[Degraded]) -> Embedding | None:
+    async def _embed(self, text: str, faults: list[Degraded], until: float) -> Embedding | None:
         """The query's vector, or None and a word in `faults`."""
         try:
-            async with asyncio.timeout(self._seconds * EMBEDDING_SHARE):
+            async with asyncio.timeout_at(until - self._seconds * (1 - EMBEDDING_SHARE)):
                 return await self._embedder.query(text)
         except TimeoutError:
             faults.append(Degraded("embedding", "timeout"))
         except RetrievalError as error:
             faults.append(Degraded("embedding", error.reason))
         return None
+
+
+async def _legs(
+    reaching: asyncio.Task[Reach], query: Query, embedding: asyncio.Task[Embedding | None]
+) -> Legs:
+    """One source's, as soon as it says how it stands."""
+    reach = await asyncio.shield(reaching)
+    return await reach.search(query, asyncio.shield(embedding))
 
 
 async def _end(tasks: Sequence[asyncio.Task[object]]) -> None:

@@ -6,35 +6,40 @@ Similarities are cosine above the space's floor. Searches raise `RetrievalError`
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import quote
 
-import asyncpg
 import numpy as np
 import structlog
 
 from app.clients.chroma import Chroma
+from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
-from app.domain.errors import RetrievalError, Unavailable
+from app.domain.errors import RetrievalError
 from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.ports import Probe
 from app.domain.space import Space, similarity
+from app.index.analysis import VERSION
 from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
+from app.index.mending import Mending
 from app.index.naming import Naming
 from app.index.place import Listed, Place, Spot, key
 from app.index.posting import build, spoken
 from app.index.record import Record
 from app.index.search import Search
-from app.index.shelf import Shelf
 from app.index.stacks import EXACT_MOST, MEMORY_BYTES, Stacks
+from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
 
 NAME = "documents"
-CURRENT = "SELECT current FROM ibid.space WHERE name = $1"
+STORE = "SELECT created_at::text FROM ibid.tenant WHERE id = 'default'"
+"""When its first tables were made, to the microsecond: tells one database from another."""
 
 log = structlog.get_logger(__name__)
 
@@ -50,11 +55,14 @@ class DocumentSource:
         chroma: Chroma,
         space: Space,
         *,
+        store: str = "",
         memory_bytes: int = MEMORY_BYTES,
         exact_most: int = EXACT_MOST,
     ) -> None:
         self._pool = pool
         self._space = space
+        self.store = store
+        """Which database this is: two may share a cache."""
         self._record = Record(pool)
         self._vectors = VectorIndex(chroma, space)
         self._meaning = Meaning(self._record, self._vectors, space)
@@ -62,26 +70,27 @@ class DocumentSource:
         self._stacks = Stacks(
             self._record, self._vectors, self._loader, memory_bytes=memory_bytes, exact_most=exact_most
         )
+        self.mending = Mending(self._record, self._vectors, self._stacks, space)
         self._naming = Naming()
+        self._texts = Texts()
 
     @property
     def probe(self) -> Probe:
         """Chroma, as `/readyz` asks it."""
         return self._vectors
 
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs over the session's documents and the global ones, in two statements to Postgres."""
-        search = Search(await self._shelves(query.scope))
+    async def reach(self, scope: Scope) -> "Reached":
+        """The session's documents and the global ones, as they stand now."""
+        parts = reach(scope)
+        return Reached(self, scope, tuple(zip(parts, await self._record.versions(parts), strict=True)))
+
+    async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs over what was reached, in one more statement to Postgres; shelves may be newer."""
+        search = Search(await asyncio.gather(*(self._stacks.at(*each) for each in reached.versions)))
         words = await computed(search.size, search.words, query.text, query.limit)
         vector = await embedding
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        return await self._legs(search, words, near, query.scope)
-
-    async def _shelves(self, scope: Scope) -> list[Shelf]:
-        """What the scope reaches, as it stands now."""
-        parts = reach(scope)
-        versions = await self._record.versions(parts)
-        return [await self._stacks.at(part, version) for part, version in zip(parts, versions, strict=True)]
+        return await self._legs(search, words, near, reached.scope)
 
     async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
         """The meaning leg; a vector of another space is no vector."""
@@ -93,7 +102,7 @@ class DocumentSource:
     async def _legs(self, search: Search, words: Sequence[Spot], near: Near, scope: Scope) -> Legs:
         """What was found, with its texts. Passages purged since the search began are left out."""
         places = {spot: search.place(spot) for spot in {*words, *near.spots}}
-        rows = await self._record.passages(list(places.values())) if places else {}
+        rows = await self._rows(places.values())
         there = {spot: place for spot, place in places.items() if place in rows}
         hits = search.hits(there)
         found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
@@ -108,16 +117,31 @@ class DocumentSource:
             beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
         )
 
+    async def _rows(self, places: Collection[Place]) -> Mapping[Place, Row]:
+        """Texts of passages: what was found lately is still here, the rest comes from the record."""
+        known = self._texts.known(places)
+        missing = [place for place in places if place not in known]
+        if not missing:
+            return known
+        fetched = await self._record.passages(missing)
+        self._texts.keep(fetched)
+        return known | fetched
+
     def _passages(
         self,
         search: Search,
-        rows: Mapping[Place, asyncpg.Record],
+        rows: Mapping[Place, Row],
         found: Mapping[Place, float | None],
         seen: str,
     ) -> dict[str, Passage]:
         """Passages by id, in the order of documents and ordinals: what fusion finds equal stays so."""
         names = self._naming.names(search.shelves)
-        listed = {key: item for shelf in search.shelves for key, item in shelf.documents.items()}
+        documents = {place[0] for place in found}
+        listed = {
+            named: shelf.documents[named]
+            for shelf in search.shelves
+            for named in documents & shelf.documents.keys()
+        }
         return {
             key(place): passage(rows[place], listed[place[0]], names[place[0]], found[place], seen)
             for place in sorted(found)
@@ -139,43 +163,54 @@ class DocumentSource:
         """Drop a document's index entries; nothing there is no error."""
         await self._vectors.remove(part, document_id)
         await self._record.forget_words(document_id)
+        self._texts.forget(document_id)
 
     async def rebuild(self) -> int:
         """Give Chroma the vectors of every ready document that it lacks; how many documents there were.
 
         What it holds of other spaces is dropped: this one must be current.
         """
-        mended, after = 0, ""
-        while page := await self._record.ready(after):
-            after = page[-1][1].id
-            for part, document in page:
-                mended += await self._stacks.mended(part, document)
-        await self._vectors.forget_others()
-        return mended
-
-    async def tidy(self) -> None:
-        """Drop what a space before this one left, if this one is current; no reason not to start."""
-        try:
-            if await self._pool.fetchval(CURRENT, self._space.name):
-                dropped = await self._vectors.forget_others()
-                log.info("other spaces dropped from chroma", collections=dropped)
-        except (RetrievalError, Unavailable):
-            log.warning("other spaces not dropped from chroma")
+        return await self.mending.rebuild()
 
     async def aclose(self) -> None:
         """End loads and repairs under way."""
+        await self.mending.aclose()
         await self._stacks.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Keeps found.Reach: the parts of a scope and the version of each."""
+
+    source: DocumentSource
+    scope: Scope
+    versions: tuple[tuple[Part, int], ...]
+
+    @property
+    def standing(self) -> str:
+        """With what a result depends on beside the texts: which store it is, and how words are cut."""
+        parts = [[part.tenant, part.owner, part.session_id, version] for part, version in self.versions]
+        return json.dumps([self.source.store, VERSION, parts])
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs; raises `RetrievalError`."""
+        return await self.source.search(self, query, embedding)
 
 
 @asynccontextmanager
 async def open_documents(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[DocumentSource]:
     """The source, and an end to what it does in the background."""
-    source = DocumentSource(pool, chroma, space)
+    with postgres_faults():
+        store = await pool.fetchval(STORE)
+    source = DocumentSource(pool, chroma, space, store=str(store))
+    chroma.renewed = source.mending.begin
     try:
+        await chroma.ready()
         if chroma.embedded:  # a server may still serve replicas of an older configuration
-            await source.tidy()
+            await source.mending.tidy()
         yield source
     finally:
+        chroma.renewed = None
         await source.aclose()
 
 
@@ -190,24 +225,23 @@ def seen_from(scope: Scope) -> str:
     return f"?session_id={quote(scope.session_id, safe='')}" if scope.session_id else ""
 
 
-def passage(row: asyncpg.Record, item: Listed, name: str, similar: float | None, seen: str) -> Passage:
+def passage(row: Row, item: Listed, name: str, similar: float | None, seen: str) -> Passage:
     """A chunk as a passage; `seen` as `seen_from` gives it."""
-    ordinal = row["ordinal"]
     return Passage(
         source=NAME,
-        id=key((item.id, ordinal)),
-        text=row["text"],
-        tokens=row["tokens"],
-        label=label(name, str(ordinal)),
+        id=key((item.id, row.ordinal)),
+        text=row.text,
+        tokens=row.tokens,
+        label=label(name, str(row.ordinal)),
         similarity=similar,
         title=item.title or item.filename,
         fields={
             "document": item.id,
             "filename": item.filename,
-            "page": row["page"],
-            "page_end": row["page_end"],
-            "heading": row["heading"],
-            "url": f"/api/documents/{item.id}/chunks/{ordinal}{seen}",
+            "page": row.page,
+            "page_end": row.page_end,
+            "heading": row.heading,
+            "url": f"/api/documents/{item.id}/chunks/{row.ordinal}{seen}",
         },
         created_at=item.created_at,
     )

@@ -1,6 +1,7 @@
 """Alive and ready."""
 
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -78,6 +79,21 @@ async def test_one_that_is_down_makes_it_a_503(app: FastAPI, error: IbidError, r
     assert response.json()["ready"] is False
     good, bad = response.json()["checks"]
     assert (good["ok"], bad["ok"], bad["reason"]) == (True, False, reason)
+
+
+async def test_one_that_answers_can_do_without_is_told_and_no_more(app: FastAPI) -> None:
+    """A cache that is gone takes no replica out of service."""
+    needed, spare = FakeProbe("postgres"), FakeProbe("cache", error=Unavailable())
+    app.state.services = replace(Fakes(probes=(needed,)).services(), optional=(spare,))
+    async with browsing(app) as client:
+        response = await client.get("/readyz")
+
+    assert response.status_code == 200
+    found = Readiness.model_validate(response.json())
+    assert [(check.name, check.ok, check.needed) for check in found.checks] == [
+        ("postgres", True, True),
+        ("cache", False, False),
+    ]
 
 
 async def test_one_that_hangs_has_a_deadline(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:

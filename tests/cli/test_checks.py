@@ -10,9 +10,10 @@ from pydantic import SecretStr
 
 from app.cli import checks
 from app.cli.checks import Ailment, unmet
-from app.config import Chat, Chroma, Embed, Ibid, Postgres, Qdrant, Settings
+from app.config import Cache, Chat, Chroma, Embed, Ibid, Postgres, Qdrant, Settings
 from app.domain.errors import IbidError
 from tests.fakes.model import Fault, model_server
+from tests.fakes.redis import RedisServer, free_port
 
 
 async def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,3 +145,22 @@ async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
     """The configured one is asked, not the folder."""
     with pytest.raises(IbidError):
         await checks.chroma(Settings(chroma=Chroma(url="http://127.0.0.1:9")))
+
+
+async def test_the_shared_cache_is_asked_what_it_is(redis: RedisServer) -> None:
+    """Kind and version; without an address the process keeps its own."""
+    assert await checks.cache(Settings()) == "in this process"
+    told = await checks.cache(Settings(cache=Cache(url=SecretStr(redis.url))))
+    assert told.endswith("(CACHE_URL)")
+    assert told.split()[0] in {"redis", "valkey"}
+
+
+async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> None:
+    """Only the name of its setting."""
+    url = SecretStr(f"redis://:hunter2@127.0.0.1:{free_port()}/0")
+
+    with pytest.raises(Ailment) as raised:
+        await checks.cache(Settings(cache=Cache(url=url)))
+
+    assert "CACHE_URL" in raised.value.advice
+    assert "hunter2" not in raised.value.detail + raised.value.advice

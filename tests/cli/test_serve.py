@@ -1,6 +1,7 @@
 """`ibid serve` from its first word to its last, and what it refuses to start with."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.cli.serve import COLLECTED, settle
 from app.clients.folder import NAME, read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 from tests.fakes.checks import told
@@ -179,3 +181,15 @@ def test_an_interrupted_command_leaves_quietly(ibid: Ibid) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert read_lock(ibid.data) is None
+
+
+def test_what_is_loaded_at_the_start_is_left_to_itself() -> None:
+    """The collector passes over it, and looks less often."""
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    try:
+        settle()
+        assert gc.get_threshold() == COLLECTED
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()

@@ -2,22 +2,29 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
 from app.domain.errors import RetrievalError
 from app.domain.passage import Query, Scope
 from app.domain.trace import Degraded
+from app.services.cache import Cache
 from app.services.retrieval import Retrieval
 from tests.fakes.answering import FakeEmbedder, FakeSource, passage
 
 ASKED = Query("why is the sky blue", Scope(session_id="s"))
 
 
-def retrieval(*sources: FakeSource, embedder: FakeEmbedder | None = None, seconds: float = 0.4) -> Retrieval:
+def retrieval(
+    *sources: FakeSource,
+    embedder: FakeEmbedder | None = None,
+    seconds: float = 0.4,
+    cache: Cache | None = None,
+) -> Retrieval:
     """A retrieval over the given sources."""
     named = {source.name: source for source in sources}
-    return Retrieval(named, embedder or FakeEmbedder(), seconds=seconds)
+    return Retrieval(named, embedder or FakeEmbedder(), seconds=seconds, cache=cache)
 
 
 async def test_finds_what_a_source_holds() -> None:
@@ -93,3 +100,158 @@ async def test_cancellation_leaves_no_task_behind() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == before
+
+
+async def test_the_embedding_does_not_wait_for_the_standing() -> None:
+    """Without a cache both begin at once."""
+    embedder = FakeEmbedder()
+    task = asyncio.create_task(
+        retrieval(FakeSource(reach_delay=30), embedder=embedder, seconds=60).gather(ASKED, ["documents"])
+    )
+    await asyncio.sleep(0.02)
+    assert embedder.asked == [ASKED.text]
+    task.cancel()
+    await asyncio.wait({task})
+
+
+async def test_a_kept_result_is_neither_embedded_nor_searched_for() -> None:
+    """The same candidates, `cached`."""
+    embedder, source = FakeEmbedder(), FakeSource([passage("a"), passage("b", "Grass is green.")])
+    both = retrieval(source, embedder=embedder, cache=Cache(300))
+    first, second = [await both.gather(ASKED, ["documents"]) for _ in range(2)]
+    assert replace(second, took_ms=0) == replace(first, took_ms=0, cached=True)
+    assert (len(embedder.asked), len(source.queries)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        pytest.param(replace(ASKED, text="Why is the sky blue"), ["documents"], id="text"),
+        pytest.param(replace(ASKED, limit=7), ["documents"], id="limit"),
+        pytest.param(replace(ASKED, threshold=0.3), ["documents"], id="threshold"),
+        pytest.param(replace(ASKED, scope=Scope("other", session_id="s")), ["documents"], id="tenant"),
+        pytest.param(replace(ASKED, scope=Scope(owner="ann", session_id="s")), ["documents"], id="owner"),
+        pytest.param(replace(ASKED, scope=Scope(session_id="t")), ["documents"], id="session"),
+        pytest.param(replace(ASKED, scope=Scope()), ["documents"], id="no session"),
+        pytest.param(ASKED, ["documents", "memories"], id="sources"),
+        pytest.param(ASKED, ["memories"], id="source"),
+    ],
+)
+async def test_what_could_change_a_result_makes_another_key(query: Query, names: list[str]) -> None:
+    """Every part of it."""
+    sources = FakeSource([passage("a")]), FakeSource([passage("m")], name="memories")
+    both = retrieval(*sources, cache=Cache(300))
+    await both.gather(ASKED, ["documents"])
+    assert not (await both.gather(query, names)).cached
+
+
+async def test_another_embedding_space_makes_another_key() -> None:
+    """Also where replicas share what they find."""
+    cache, source = Cache(300), FakeSource([passage("a")])
+    await retrieval(source, cache=cache).gather(ASKED, ["documents"])
+    moved = retrieval(source, embedder=FakeEmbedder(space="other@2"), cache=cache)
+    assert not (await moved.gather(ASKED, ["documents"])).cached
+
+
+async def test_who_asks_does_not_matter_where_no_source_looks_at_it() -> None:
+    """User and thread of a session share its results."""
+    both = retrieval(FakeSource([passage("a")]), cache=Cache(300))
+    await both.gather(ASKED, ["documents"])
+    same = replace(ASKED, scope=Scope(user_id="ann", session_id="s", thread_id="t"))
+    assert (await both.gather(same, ["documents"])).cached
+
+
+async def test_a_write_in_reach_shows_at_once() -> None:
+    """The standing has changed, so the kept result is nobody's any more."""
+    source = FakeSource([passage("a")])
+    both = retrieval(source, cache=Cache(300))
+    await both.gather(ASKED, ["documents"])
+    source.version, source.passages = 2, [passage("b")]
+    found = await both.gather(ASKED, ["documents"])
+    assert ([item.passage.id for item in found.candidates], found.cached) == (["b"], False)
+
+
+async def test_a_source_that_does_not_say_how_it_stands_is_missing() -> None:
+    """Nothing kept stands in for it: it may have been deleted; the others answer, uncached."""
+    down, well = FakeSource([passage("a")]), FakeSource([passage("m")], name="memories")
+    both = retrieval(down, well, cache=Cache(300))
+    await both.gather(ASKED, ["documents", "memories"])
+    down.reach_error = RetrievalError("unavailable")
+    found = await both.gather(ASKED, ["documents", "memories"])
+    assert [item.passage.id for item in found.candidates] == ["m"]
+    assert (found.degraded, found.cached) == ((Degraded("documents", "unavailable"),), False)
+
+
+async def test_a_source_that_is_slow_to_say_leaves_the_others_their_time() -> None:
+    """What has answered by the deadline is used, with a cache as without."""
+    slow, well = FakeSource(reach_delay=30), FakeSource([passage("m")], name="memories", delay=0.1)
+    both = retrieval(slow, well, cache=Cache(300))
+    found = await both.gather(ASKED, ["documents", "memories"])
+    assert [item.passage.id for item in found.candidates] == ["m"]
+    assert found.degraded == (Degraded("documents", "timeout"),)
+
+
+@pytest.mark.parametrize(
+    ("source", "embedder"),
+    [
+        pytest.param(
+            FakeSource([passage("a")], error=RetrievalError("timeout")), FakeEmbedder(), id="source"
+        ),
+        pytest.param(
+            FakeSource([passage("a")]), FakeEmbedder(error=RetrievalError("embedding")), id="embedding"
+        ),
+    ],
+)
+async def test_what_failed_is_tried_again(source: FakeSource, embedder: FakeEmbedder) -> None:
+    """The next request finds all of it."""
+    both = retrieval(source, embedder=embedder, cache=Cache(300))
+    assert (await both.gather(ASKED, ["documents"])).degraded
+    source.error = embedder.error = None
+    found = await both.gather(ASKED, ["documents"])
+    assert (found.degraded, found.cached, len(found.candidates)) == ((), False, 1)
+
+
+async def test_a_source_that_this_service_lacks_does_not_keep_the_rest_from_the_cache() -> None:
+    """It is told every time."""
+    both = retrieval(FakeSource([passage("a")]), cache=Cache(300))
+    for cached in (False, True):
+        found = await both.gather(ASKED, ["documents", "dreams"])
+        assert (found.cached, found.degraded) == (cached, (Degraded("dreams", "not_available"),))
+
+
+async def test_identical_requests_at_once_search_once() -> None:
+    """And none of them takes the others along when it leaves."""
+    source = FakeSource([passage("a")], delay=0.1)
+    both = retrieval(source, cache=Cache(300))
+    leader, *followers = [asyncio.create_task(both.gather(ASKED, ["documents"])) for _ in range(5)]
+    await asyncio.sleep(0.05)
+    leader.cancel()
+    found = await asyncio.gather(*followers)
+    assert [[item.passage.id for item in one.candidates] for one in found] == [["a"]] * 4
+    assert (len(source.queries), any(one.cached for one in found)) == (1, False)
+
+
+async def test_the_last_to_leave_ends_the_search() -> None:
+    """With a cache as without, no task is left behind."""
+    before = asyncio.all_tasks()
+    async with Cache(300) as cache:
+        both = retrieval(FakeSource(delay=30), seconds=60, cache=cache)
+        tasks = [asyncio.create_task(both.gather(ASKED, ["documents"])) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await asyncio.sleep(0.05)
+        assert asyncio.all_tasks() == before
+
+
+async def test_a_follower_gets_what_was_found_by_the_leaders_deadline() -> None:
+    """A hung source costs its passages, for all who wait for the same search."""
+    sources = FakeSource([passage("a")]), FakeSource(delay=30, name="memories")
+    both = retrieval(*sources, cache=Cache(300))
+    leader = asyncio.create_task(both.gather(ASKED, ["documents", "memories"]))
+    await asyncio.sleep(0.2)
+    found = await both.gather(ASKED, ["documents", "memories"])
+    assert found.took_ms < 350
+    assert [item.passage.id for item in found.candidates] == ["a"]
+    assert (await leader).degraded == found.degraded == (Degraded("memories", "timeout"),)

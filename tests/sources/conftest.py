@@ -1,11 +1,13 @@
 """A real Chroma for a module (opening one costs a second), a real Postgres a test."""
 
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 import pytest
 
 from app.clients.chroma import Chroma
-from app.clients.collection import Client, embedded
+from app.clients.collection import Client
+from app.clients.embedded import embedded
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.sources.documents import DocumentSource
@@ -16,7 +18,7 @@ from tests.fakes.filing import SPACE
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The vendor's client on a fresh folder; documents have fresh ids, so tests do not meet."""
     folder = tmp_path_factory.mktemp("chroma")
-    opened = Client(lambda: embedded(folder))
+    opened = Client(partial(embedded, folder))
     yield opened
     opened.close()
 

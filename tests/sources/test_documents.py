@@ -37,7 +37,8 @@ def asked(text: str, *, embedded: bool = True) -> Awaitable[Embedding | None]:
 
 async def search(source: DocumentSource, text: str, scope: Scope = HERE, **options: object) -> Legs:
     """Ask with the words of the text as its vector."""
-    return await source.search(Query(text, scope, **options), asked(text))  # type: ignore[arg-type]
+    query = Query(text, scope, **options)  # type: ignore[arg-type]
+    return await (await source.reach(scope)).search(query, asked(text))
 
 
 async def test_a_document_is_found_by_both_legs_as_soon_as_it_is_ready(
@@ -89,7 +90,7 @@ async def test_every_candidate_has_its_similarity(pool: Pool, source: DocumentSo
 async def test_without_an_embedding_words_alone_are_searched(pool: Pool, source: DocumentSource) -> None:
     """No vector: no meaning leg and no similarity, the word leg as ever."""
     document = await file(pool, source, SESSION, RIVERS)
-    legs = await source.search(Query("rhine", HERE), asked("", embedded=False))
+    legs = await (await source.reach(HERE)).search(Query("rhine", HERE), asked("", embedded=False))
     assert [hit.key for hit in legs.words] == [f"{document}:2"]
     assert legs.meaning == ()
     assert legs.passages[f"{document}:2"].similarity is None
@@ -250,7 +251,7 @@ async def test_opening_drops_other_spaces_only_when_ours_is_current_and_chroma_o
     await file(pool, older, SESSION, RIVERS)
     values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, $2)"
     await pool.execute(values, SPACE.name, current)
-    own = Chroma(chroma._client, chroma._threads, embedded=embedded)
+    own = Chroma(chroma._vendor, chroma._threads, embedded=embedded)
     async with open_documents(pool, own, SPACE):
         left = older._vectors._names[False] in await chroma.names()
     assert left != (current and embedded)
@@ -323,7 +324,7 @@ async def test_a_query_vector_of_another_space_is_a_retrieval_error(
     """Vectors of two spaces are never compared."""
     await file(pool, source, SESSION, RIVERS)
     with pytest.raises(RetrievalError) as caught:
-        await source.search(Query("rhine", HERE), given(bag("rhine", dim=8)))
+        await (await source.reach(HERE)).search(Query("rhine", HERE), given(bag("rhine", dim=8)))
     assert caught.value.reason == "embedding"
 
 
@@ -348,7 +349,8 @@ async def test_cancellation_passes_through(pool: Pool, source: DocumentSource) -
     """A search that waits for its embedding ends when it is cancelled."""
     await file(pool, source, SESSION, RIVERS)
     never: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(source.search(Query("rhine", HERE), never))
+    reached = await source.reach(HERE)
+    task = asyncio.create_task(reached.search(Query("rhine", HERE), never))
     await asyncio.sleep(0.2)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -371,3 +373,72 @@ async def test_the_floor_of_the_space_is_taken_out(
     async with open_documents(pool, chroma, Space(SPACE.name, "bag", 32, 0.5)) as raised:
         shown = (await search(raised, "rhine sea")).passages[f"{document}:2"].similarity
     assert shown == pytest.approx((raw - 0.5) / 0.5)
+
+
+async def standing(source: DocumentSource, scope: Scope) -> str:
+    """How the source stands for a scope."""
+    return (await source.reach(scope)).standing
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(Scope(session_id="s2"), id="another session"),
+        pytest.param(Scope(owner="ann", session_id="s1"), id="another owner"),
+        pytest.param(Scope("other", session_id="s1"), id="another tenant"),
+        pytest.param(Scope(), id="no session"),
+        pytest.param(Scope('default", "", "s1', session_id="s1"), id="a name made to look like ours"),
+    ],
+)
+async def test_scopes_that_see_different_things_never_stand_alike(
+    source: DocumentSource, other: Scope
+) -> None:
+    """Not even where nothing was ever stored."""
+    assert await standing(source, HERE) != await standing(source, other)
+
+
+async def test_user_thread_and_project_do_not_count(source: DocumentSource) -> None:
+    """Documents are not filtered by them."""
+    same = Scope(user_id="ann", session_id="s1", thread_id="t", project="p")
+    assert await standing(source, HERE) == await standing(source, same)
+
+
+@pytest.mark.parametrize(
+    ("part", "changes"),
+    [
+        pytest.param(SESSION, True, id="its session"),
+        pytest.param(SHARED, True, id="global"),
+        pytest.param(Part("default", "", "s2"), False, id="another session"),
+        pytest.param(Part("other"), False, id="another tenant"),
+    ],
+)
+@pytest.mark.parametrize("removed", [False, True], ids=["upload", "delete"])
+async def test_a_write_in_reach_changes_the_standing(
+    pool: Pool, source: DocumentSource, part: Part, *, changes: bool, removed: bool
+) -> None:
+    """The moment it is committed; a write out of reach does not."""
+    document = await file(pool, source, part, RIVERS)
+    before = await standing(source, HERE)
+    if removed:
+        await publish(pool, part, document, removed=True)
+    else:
+        await file(pool, source, part, RIVERS, "b.pdf")
+    assert (await standing(source, HERE) != before) is changes
+
+
+async def test_two_databases_never_stand_alike(pool: Pool, chroma: Chroma) -> None:
+    """They may share a cache: a folder that was made anew, a test beside the real thing."""
+    async with open_documents(pool, chroma, SPACE) as one:
+        before = await standing(one, HERE)
+    await pool.execute("UPDATE ibid.tenant SET created_at = created_at + interval '1 microsecond'")
+    async with open_documents(pool, chroma, SPACE) as other:
+        assert await standing(other, HERE) != before
+
+
+async def test_what_is_loaded_late_is_loaded_as_it_is_now(pool: Pool, source: DocumentSource) -> None:
+    """Newer than its standing says is fine: nobody will stand like that again."""
+    await file(pool, source, SESSION, RIVERS)
+    reached = await source.reach(HERE)
+    await file(pool, source, SESSION, RIVERS, "b.pdf")
+    assert (await reached.search(Query("rhine", HERE), asked("rhine"))).stored == 6
+    assert reached.standing != await standing(source, HERE)

@@ -1,0 +1,55 @@
+"""What a retrieval starts from (`Reach`), what it came to (`Found`), and where that is kept (`Shared`).
+
+Times are milliseconds, but for `Shared`, which counts seconds.
+"""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.passage import Candidate, Embedding, Legs, Query
+from app.domain.selection import Selection, why
+from app.domain.trace import Degraded, Reason
+
+
+class Reach(Protocol):
+    """What a scope may see of one source, as it stood when it was asked for."""
+
+    @property
+    def standing(self) -> str:
+        """Opaque. Equal ones find equal things, every write in reach makes another, no two reaches share."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs. `embedding` is awaited beside the word leg; None: the query has no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates of all sources, fused and best first; what was left out as a duplicate; who failed."""
+
+    candidates: tuple[Candidate, ...] = ()
+    duplicates: tuple[Candidate, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    stored: int = 0
+    """Passages in reach of the sources that answered."""
+    answered: int = 0
+    """Sources that answered."""
+    took_ms: int = 0
+    cached: bool = False
+    """It came from a finished retrieval; one that was searched for several at once is nobody's cache hit."""
+
+    def reason(self, asked: int, selection: Selection) -> Reason:
+        """`rag.reason` for what was made of it; `asked` counts sources."""
+        timed_out = any(item.reason == "timeout" for item in self.degraded)
+        return why(selection, asked=asked, answered=self.answered, timed_out=timed_out, stored=self.stored)
+
+
+class Shared(Protocol):
+    """A cache that replicas share. Never raises but on cancellation: being away is a miss. Nobody vouches
+    for what it gives: whoever reads it checks it."""
+
+    async def get(self, key: str) -> bytes | None:
+        """What is kept, if it comes within a moment."""
+
+    def put(self, key: str, value: bytes, *, seconds: float) -> None:
+        """Kept soon after and for `seconds`, or not at all; nobody waits for it."""

@@ -1,0 +1,35 @@
+"""What a retrieval came to, in one word."""
+
+import pytest
+
+from app.domain.found import Found
+from app.domain.selection import Selection
+from app.domain.trace import Degraded
+from tests.fakes.answering import passage
+
+NOTHING = Selection((), (), short=False)
+SOME = Selection((passage("a"),), (), short=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "selection", "reason"),
+    [
+        pytest.param(Found(stored=1, answered=1), SOME, "ok", id="ok"),
+        pytest.param(Found(stored=1, answered=1, cached=True), SOME, "ok", id="ok, cached"),
+        pytest.param(Found(stored=1, answered=1), NOTHING, "no_match", id="nothing fits"),
+        pytest.param(Found(stored=0, answered=1), NOTHING, "empty", id="nothing stored"),
+        pytest.param(Found(degraded=(Degraded("documents", "timeout"),)), NOTHING, "timeout", id="late"),
+        pytest.param(
+            Found(degraded=(Degraded("documents", "unavailable"),)), NOTHING, "unavailable", id="down"
+        ),
+        pytest.param(
+            Found(stored=1, answered=1, degraded=(Degraded("embedding", "timeout"),)),
+            SOME,
+            "ok",
+            id="partial",
+        ),
+    ],
+)
+def test_the_reason_follows_from_what_answered(found: Found, selection: Selection, reason: str) -> None:
+    """One source was asked; that the result was kept makes no difference."""
+    assert found.reason(1, selection) == reason

@@ -1,0 +1,126 @@
+"""Chroma's folder damaged, gone or crashed under a real child process: the search gives the same answers, and
+the folder is filled again from the record (docs/decisions/0010)."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.clients.chroma import Chroma, open_chroma
+from app.clients.collection import Client
+from app.clients.embedded import embedded
+from app.clients.keeper import Keeper
+from app.clients.pool import Pool
+from app.clients.threads import Threads
+from app.config import Settings
+from app.domain.document import Part
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.sources.documents import DocumentSource, open_documents
+from tests.fakes.chromas import DAMAGES
+from tests.fakes.filing import SPACE, bag, file
+from tests.fakes.processes import wait_for
+
+SHARED = Part("default")
+TEXTS = [f"river number {n} flows to the {sea} sea" for n in range(50) for sea in ("black", "north", "red")]
+SEARCHED = "river 7 red sea"
+CURRENT = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, true)"
+
+
+async def search(source: DocumentSource) -> Legs:
+    """The same question each time."""
+    given: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    given.set_result(bag(SEARCHED))
+    return await (await source.reach(Scope())).search(Query(SEARCHED, Scope()), given)
+
+
+@pytest.fixture
+async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
+    """A document, its vectors in a folder that is closed again, and what a search found."""
+    await pool.execute(CURRENT, SPACE.name)
+    client, threads = Client(partial(embedded, tmp_path / "chroma")), Threads("chroma")
+    source = DocumentSource(pool, Chroma(client, threads), SPACE)
+    document = await file(pool, source, SHARED, TEXTS)
+    found = await search(source)
+    await source.aclose()
+    await threads.aclose()
+    client.close()
+    return document, found
+
+
+@pytest.fixture
+async def chroma(tmp_path: Path) -> AsyncIterator[Chroma]:
+    """As the service opens it."""
+    async with open_chroma(Settings(ibid={"data_dir": tmp_path})) as opened:
+        yield opened
+
+
+async def filled(source: DocumentSource) -> None:
+    """Until what was lost has been given back."""
+    assert source.mending._filling
+    await asyncio.wait_for(source.mending._filling, 30)
+
+
+@pytest.mark.parametrize("damage", [pytest.param(work, id=name) for name, work in DAMAGES.items()])
+async def test_a_damaged_folder_costs_no_answer(
+    damage: object, stored: tuple[str, Legs], pool: Pool, tmp_path: Path
+) -> None:
+    """Neither the first nor the last: what cannot be used makes way, and is filled again."""
+    document, before = stored
+    assert callable(damage)
+    damage(tmp_path / "chroma")
+    async with (
+        open_chroma(Settings(ibid={"data_dir": tmp_path})) as chroma,
+        open_documents(pool, chroma, SPACE) as source,
+    ):
+        assert before.meaning
+        assert await search(source) == before
+        await filled(source)
+        assert await source._vectors.held(SHARED, document) == len(TEXTS)
+        async with open_documents(pool, chroma, SPACE) as fresh:
+            assert await search(fresh) == before
+
+
+async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
+    stored: tuple[str, Legs], pool: Pool, chroma: Chroma, tmp_path: Path
+) -> None:
+    """Whatever the child then says: writes work again at last, without a restart of the service."""
+    document, before = stored
+    async with open_documents(pool, chroma, SPACE) as source:
+        shutil.rmtree(tmp_path / "chroma")
+        assert await search(source) == before
+    crash(chroma)
+    async with open_documents(pool, chroma, SPACE) as source:
+        assert await search(source) == before
+        await filled(source)
+        assert await source._vectors.held(SHARED, document) == len(TEXTS)
+
+
+async def test_a_child_killed_in_the_middle_costs_no_answer(
+    stored: tuple[str, Legs], pool: Pool, chroma: Chroma
+) -> None:
+    """A search that is under way, and the next."""
+    _, before = stored
+    async with open_documents(pool, chroma, SPACE) as source:
+        searching = asyncio.create_task(search(source))
+        await asyncio.sleep(0)
+        crash(chroma)
+        assert await searching == before
+    async with open_documents(pool, chroma, SPACE) as source:
+        assert await search(source) == before
+        assert (await source._vectors.check())["vectors"] == len(TEXTS)
+
+
+def crash(chroma: Chroma) -> None:
+    """kill -9 of the child."""
+    keeper = chroma._vendor
+    assert isinstance(keeper, Keeper)
+    assert keeper._link
+    assert keeper._link._process
+    os.kill(keeper._link._process.pid, signal.SIGKILL)
+    link = keeper._link
+    wait_for(lambda: link.ended)
