@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import asyncpg
-from asyncpg.pool import PoolAcquireContext
+from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 
 from app.clients.vector import register
 
@@ -18,7 +18,20 @@ CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 15.0
 """A statement's own deadline where the caller gives none (`timeout=`)."""
+RELEASE_SECONDS = 0.5
+"""For giving a connection back, its interrupted statement called off: whoever has given up waiting for a hung
+server must not wait for the giving up."""
 CLOSE_SECONDS = 5.0
+
+
+class Connection(asyncpg.Connection):
+    """A connection that is given back as it is: nothing of ours outlives its transaction (advisory locks and
+    cursors are a transaction's, the bell takes its LISTEN back), and the statement that would undo it costs
+    every other statement a round trip. A transaction left open is still rolled back."""
+
+    def get_reset_query(self) -> str:
+        """None."""
+        return ""
 
 
 class Pool(asyncpg.Pool):
@@ -27,6 +40,16 @@ class Pool(asyncpg.Pool):
     def acquire(self, *, timeout: float | None = None) -> "PoolAcquireContext[asyncpg.Record]":
         """A connection within `timeout` seconds; `TimeoutError` after that."""
         return super().acquire(timeout=ACQUIRE_SECONDS if timeout is None else timeout)
+
+    async def release(
+        self,
+        connection: "PoolConnectionProxy[asyncpg.Record]",
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - asyncpg's
+    ) -> None:
+        """Given back, or dropped: what the statement came to is for its caller, not how it was put away."""
+        with suppress(TimeoutError):  # asyncpg has ended the connection by then
+            await super().release(connection, timeout=RELEASE_SECONDS if timeout is None else timeout)
 
 
 def build(dsn: str, max_size: int) -> Pool:
@@ -39,7 +62,7 @@ def build(dsn: str, max_size: int) -> Pool:
         max_inactive_connection_lifetime=300.0,
         init=register,
         loop=None,
-        connection_class=asyncpg.Connection,
+        connection_class=Connection,
         record_class=asyncpg.Record,
         timeout=CONNECT_SECONDS,
         command_timeout=COMMAND_SECONDS,

@@ -15,7 +15,7 @@ import structlog
 from app.domain.answer import Answer
 from app.domain.errors import IbidError
 from app.domain.passage import Scope
-from app.domain.ports import Answers, ChatLog
+from app.domain.ports import Answers
 from app.domain.prompt import Turn
 
 BACKLOG = 1_000
@@ -40,10 +40,9 @@ class Kept:
 
 
 class Recorder:
-    """Writes to both stores, with a backlog for when they are away."""
+    """Writes answers with their turns, with a backlog for when the store is away."""
 
-    def __init__(self, chatlog: ChatLog, answers: Answers) -> None:
-        self._chatlog = chatlog
+    def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._backlog: deque[Kept] = deque()
         self._more = asyncio.Event()
@@ -75,6 +74,18 @@ class Recorder:
         self._backlog.append(kept)
         self._more.set()
 
+    def find(self, scope: Scope, answer_id: str) -> Answer | None:
+        """The asker's answer, if it waits here."""
+        ours = (kept.answer for kept in reversed(self._backlog) if _same_asker(kept.scope, scope))
+        return next((answer for answer in ours if answer.id == answer_id), None)
+
+    def forget(self, scope: Scope) -> bool:
+        """Drop what waits of the scope's session; False: nothing did."""
+        waiting = [kept for kept in self._backlog if not _of_session(kept.scope, scope)]
+        dropped = len(self._backlog) - len(waiting)
+        self._backlog = deque(waiting)
+        return dropped > 0
+
     async def run(self) -> None:
         """Drain the backlog for as long as the service lives."""
         while True:
@@ -86,7 +97,8 @@ class Recorder:
         """At the end of the service: what waits is written now, or lost and counted."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISH_SECONDS):
-                await self.drain()
+                while not await self.drain():  # noqa: ASYNC110 - nobody tells us when it is back
+                    await asyncio.sleep(PAUSE)
         if self._backlog:
             log.error("answers not kept", lost=self.lost + len(self._backlog))
 
@@ -105,6 +117,15 @@ class Recorder:
         return True
 
     async def _write(self, kept: Kept) -> None:
-        """Both stores; each write is safe to repeat (keyed by the answer's id)."""
-        await self._answers.keep(kept.scope, kept.answer)
-        await self._chatlog.add(kept.scope, kept.turns, answer_id=kept.answer.id)
+        """All or none; safe to repeat (keyed by the answer's id)."""
+        await self._answers.keep(kept.scope, kept.answer, kept.turns)
+
+
+def _same_asker(one: Scope, other: Scope) -> bool:
+    """Whether two scopes are of one tenant and key user: another's record is not there (CONTRACT §6)."""
+    return (one.tenant, one.owner) == (other.tenant, other.owner)
+
+
+def _of_session(one: Scope, other: Scope) -> bool:
+    """Whether two scopes are of one session, which is keyed (tenant, owner, id)."""
+    return _same_asker(one, other) and one.session_id == other.session_id

@@ -4,11 +4,12 @@ A key is `ibid_<tenant>_<48 hex digits>`: 192 random bits, made here, shown once
 Raises `Unavailable` when Postgres does not answer and the key was not seen within OUTAGE seconds.
 """
 
+import asyncio
 import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import asyncpg
@@ -16,6 +17,7 @@ import asyncpg
 from app.clients.faults import RETRY_SECONDS, postgres_faults
 from app.clients.pool import Pool
 from app.domain.answer import new_id
+from app.domain.breaker import Breaker
 from app.domain.errors import StartError, Unavailable
 from app.domain.key import ApiKey
 from app.domain.passage import DEFAULT_TENANT
@@ -31,8 +33,8 @@ LOOKUP_SECONDS = 1.0
 """A look-up's own deadline: every request waits for it."""
 OUTAGE = 60.0
 """While Postgres is down a key seen this lately is honoured (DESIGN §6)."""
-PAUSE = 1.0
-"""After a failed look-up those keys are honoured at once for this long: not each request waits for it."""
+PAUSE = 2.0
+"""After a failed look-up there is none for this long, then one at a time: not each request waits for it."""
 BOOTSTRAP_LENGTH = 20
 PREFIX_DIGITS = 4
 LONGEST = 512
@@ -59,53 +61,47 @@ class KeyStore:
 
     def __init__(self, pool: Pool, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
-        self._clock = clock
         self._callers: Memo[bytes, Caller] = Memo(clock)
         self._closed: Memo[str, bool] = Memo(clock)
-        self._down_until = float("-inf")
+        self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
         """Whom a key stands for; None: not known, or revoked."""
         if not key or len(key) > LONGEST:
             return None
         digest = hashed(key)
-        if caller := self._callers.get(digest, seconds=self._fresh()):
+        if caller := self._callers.get(digest, seconds=FRESH):
             return caller
         try:
-            with postgres_faults():
-                row = await self._pool.fetchrow(FIND, digest, timeout=LOOKUP_SECONDS)
+            rows = await self._looked_up(FIND, digest)
         except Unavailable:
-            return self._bridged(self._callers.get(digest, seconds=OUTAGE))
-        if row is None:
+            return bridged(self._callers.get(digest, seconds=OUTAGE))
+        if not rows:
             self._callers.drop(digest)
             return None
-        caller = Caller(row["tenant"], row["user_id"])
+        caller = Caller(rows[0]["tenant"], rows[0]["user_id"])
         self._callers.keep(digest, caller)
         return caller
 
     async def any(self) -> bool:
         """Whether a key was ever made, live or revoked: if not, the service is open."""
-        known = self._closed.get("any", seconds=self._fresh())
+        known = self._closed.get("any", seconds=FRESH)
         if known is not None:
             return known
         try:
-            with postgres_faults():
-                known = bool(await self._pool.fetchval(ANY, timeout=LOOKUP_SECONDS))
+            [[known]] = await self._looked_up(ANY)
         except Unavailable:
-            return self._bridged(self._closed.get("any", seconds=OUTAGE))
-        self._closed.keep("any", known)
-        return known
+            return bridged(self._closed.get("any", seconds=OUTAGE))
+        self._closed.keep("any", bool(known))
+        return bool(known)
 
-    def _fresh(self) -> float:
-        """Seconds that an answer of the database is good for just now."""
-        return OUTAGE if self._clock() < self._down_until else FRESH
-
-    def _bridged(self, known: Known | None) -> Known:
-        """In an outage: what was known before it. Raises `Unavailable` if that is nothing."""
-        self._down_until = self._clock() + PAUSE
-        if known is None:
-            raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
-        return known
+    async def _looked_up(self, sql: str, *arguments: object) -> Sequence[asyncpg.Record]:
+        """The rows. Raises `Unavailable`, at once if Postgres has just failed."""
+        if self._breaker.refuses:
+            raise Unavailable
+        with self._breaker.attempt(), postgres_faults():
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                return await self._pool.fetch(sql, *arguments)
 
     async def create(self, tenant: str, *, user: str | None = None, name: str = "") -> tuple[ApiKey, str]:
         """A new key and its text, which is shown this once."""
@@ -146,6 +142,13 @@ class KeyStore:
             row = await connection.fetchrow(ADD, new_id(), tenant, user, hashed(key), prefix, name)
         self._closed.clear()
         return api_key(row) if row else None
+
+
+def bridged(known: Known | None) -> Known:
+    """In an outage: what was known before it. Raises `Unavailable` if that is nothing."""
+    if known is None:
+        raise Unavailable("keys cannot be looked up", retry_after=RETRY_SECONDS)
+    return known
 
 
 def hashed(key: str) -> bytes:

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import asyncpg
 import pytest
 
 from app.clients import pool as module
 from app.clients.pool import Pool, open_pool
+from tests.fakes.postgres import postgres_server
 
 
 async def test_opening_touches_nothing() -> None:
@@ -48,6 +50,27 @@ async def test_closing_ends_in_time(dsn: str, monkeypatch: pytest.MonkeyPatch) -
         await kept.fetchval("SELECT 1")
 
 
+async def test_a_hung_server_does_not_hold_up_who_gave_up(settled: Path) -> None:
+    """A deadline in the middle of a statement is over when it is over: calling the statement off is not
+    waited for, nor told instead of it; once the server is back the pool works as before."""
+    with postgres_server(settled) as server:
+        async with open_pool(server.dsn, max_size=2) as pool:
+            await pool.fetchval("SELECT 1")
+            server.stop_answering()
+            began = time.monotonic()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await pool.fetchval("SELECT 2")
+            asking = asyncio.create_task(pool.fetchval("SELECT 3"))
+            await asyncio.sleep(0.1)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            assert time.monotonic() - began < 2.5
+            server.resume()
+            assert await pool.fetchval("SELECT 4") == 4
+
+
 async def test_times_are_utc_and_aware(pool: Pool) -> None:
     """Whatever the server's zone, times come as aware UTC."""
     assert (await pool.fetchval("SELECT now()")).utcoffset() == timedelta()
@@ -72,3 +95,21 @@ async def test_closed_connections_are_replaced(pool: Pool, dsn: str) -> None:
 async def test_driver_is_ours_to_subclass(pool: Pool) -> None:
     """Stores may type against asyncpg's own pool."""
     assert isinstance(pool, asyncpg.Pool)
+
+
+async def test_a_transaction_left_open_is_rolled_back(dsn: str) -> None:
+    """Whoever gets the connection next begins anew, although no statement undoes what the last one set."""
+    async with open_pool(dsn, max_size=1) as pool:
+        async with pool.acquire() as connection:
+            await connection.transaction().start()
+            await connection.execute("CREATE TABLE public.half (n int)")
+        assert await pool.fetchval("SELECT to_regclass('public.half')") is None
+        assert await pool.fetchval("SELECT pg_current_xact_id_if_assigned()") is None
+
+
+async def test_giving_back_costs_no_statement(dsn: str) -> None:
+    """Postgres saw what was asked and nothing else."""
+    last = "SELECT query FROM pg_stat_activity WHERE pid = $1"
+    async with open_pool(dsn, max_size=1) as pool, open_pool(dsn, max_size=1) as other:
+        pid = await pool.fetchval("SELECT pg_backend_pid()")
+        assert await other.fetchval(last, pid) == "SELECT pg_backend_pid()"

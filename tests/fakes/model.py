@@ -25,6 +25,8 @@ class Fault:
 
     only: str = ""
     """Part of the path it holds for; "": every path."""
+    model: str = ""
+    """The beginning of the models' names that it holds for; "": every model."""
     status: int = 200
     message: str = "scripted fault"
     retry_after: str | None = None
@@ -38,6 +40,8 @@ class Fault:
     """Deltas sent before the connection is cut."""
     error_after: int | None = None
     """Deltas sent before an error event in the stream."""
+    garbage_after: int | None = None
+    """Deltas sent before an event that is not JSON."""
     unfinished: bool = False
     """The stream ends properly but without a finish_reason."""
     garbage: bool = False
@@ -50,6 +54,10 @@ class Fault:
     """Embeddings of this dimension whatever was asked."""
     lost: int = 0
     """Embeddings missing from the reply."""
+
+    def concerns(self, request: Request) -> bool:
+        """Whether it holds for a request."""
+        return self.only in request.path and str(request.body.get("model", "")).startswith(self.model)
 
 
 @dataclass
@@ -109,7 +117,7 @@ class ModelServer:
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         """Write the answer, faults included; False: the connection is to be cut."""
-        fault = self.fault if self.fault.only in request.path else Fault()
+        fault = self.fault if self.fault.concerns(request) else Fault()
         await asyncio.sleep(fault.head_delay)
         rejected = sorted(fault.rejects & request.body.keys())
         if rejected:
@@ -158,6 +166,8 @@ class ModelServer:
                 return False
             if n == fault.stall_after:
                 await asyncio.sleep(3_600)
+            if n == fault.garbage_after:
+                write_chunk(writer, b'data: {"choices": [{"delta\n\n')
             if n == fault.error_after:
                 write_event(writer, {"error": {"message": fault.message}})
             await asyncio.sleep(fault.pace if n else 0)

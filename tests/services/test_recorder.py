@@ -1,6 +1,7 @@
 """The record of answers: kept at once, kept later, never at the answer's cost."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -23,7 +24,7 @@ def kept(key: str = "a") -> Kept:
 async def test_keeps_the_answer_and_its_turns() -> None:
     """After keep() both stores hold it."""
     log = FakeLog()
-    await Recorder(log, log).keep(kept())
+    await Recorder(log).keep(kept())
     assert [answer.id for answer in log.answers] == ["a"]
     assert [turn.content for _, turn in log.rows] == ["hi"]
 
@@ -31,7 +32,7 @@ async def test_keeps_the_answer_and_its_turns() -> None:
 async def test_a_store_that_is_down_does_not_raise() -> None:
     """keep() never fails an answer; the record waits."""
     log = FakeLog(down=True)
-    recorder = Recorder(log, log)
+    recorder = Recorder(log)
     await recorder.keep(kept())
     assert recorder.waiting == 1
     log.down = False
@@ -43,7 +44,7 @@ async def test_a_store_that_hangs_costs_a_bounded_wait(monkeypatch: pytest.Monke
     """The answer's end is held back for PATIENCE seconds at most."""
     monkeypatch.setattr(recorders, "PATIENCE", 0.05)
     log = FakeLog(hang=30)
-    recorder = Recorder(log, log)
+    recorder = Recorder(log)
     async with asyncio.timeout(5):
         await recorder.keep(kept())
     assert recorder.waiting == 1
@@ -53,7 +54,7 @@ async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> 
     """The backlog is written oldest first by run(), once the store is back."""
     monkeypatch.setattr(recorders, "PAUSE", 0.01)
     log = FakeLog(down=True)
-    recorder = Recorder(log, log)
+    recorder = Recorder(log)
     for key in "abc":
         recorder.later(kept(key))
     task = asyncio.create_task(recorder.run())
@@ -68,7 +69,7 @@ async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.Mo
     """The backlog is bounded, and what overflows is counted."""
     monkeypatch.setattr(recorders, "BACKLOG", 2)
     log = FakeLog()
-    recorder = Recorder(log, log)
+    recorder = Recorder(log)
     for key in "abc":
         recorder.later(kept(key))
     assert (recorder.lost, recorder.waiting) == (1, 2)
@@ -79,10 +80,55 @@ async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.Mo
 async def test_a_cancelled_write_is_written_later() -> None:
     """A client that leaves while its answer is written does not lose it."""
     log = FakeLog(hang=30)
-    recorder = Recorder(log, log)
+    recorder = Recorder(log)
     task = asyncio.create_task(recorder.keep(kept()))
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert recorder.waiting == 1
+
+
+async def test_what_waits_is_found_by_who_asked() -> None:
+    """An answer can be looked up before it is written; another's is not there."""
+    recorder = Recorder(FakeLog())
+    recorder.later(kept("a"))
+    assert recorder.find(Scope(), "a") == kept("a").answer
+    assert recorder.find(Scope(), "b") is None
+    assert recorder.find(Scope(owner="ada"), "a") is None
+    assert recorder.find(Scope(tenant="other"), "a") is None
+
+
+async def test_what_waits_is_forgotten_with_its_session() -> None:
+    """And nothing else with it."""
+    log = FakeLog()
+    recorder = Recorder(log)
+    for key, session in (("a", "s"), ("b", "t"), ("c", "s")):
+        recorder.later(replace(kept(key), scope=Scope(session_id=session)))
+    assert recorder.forget(Scope(session_id="s"))
+    assert not recorder.forget(Scope(session_id="s"))
+    assert await recorder.drain()
+    assert [answer.id for answer in log.answers] == ["b"]
+
+
+async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped in the middle of an outage: what waits is written if the store is back within seconds."""
+    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    log = FakeLog(down=True)
+    recorder = Recorder(log)
+    recorder.later(kept())
+    ending = asyncio.create_task(recorder.finish())
+    await asyncio.sleep(0.05)
+    log.down = False
+    await ending
+    assert (recorder.waiting, len(log.answers)) == (0, 1)
+
+
+async def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FINISH_SECONDS, then what waits is given up."""
+    monkeypatch.setattr(recorders, "FINISH_SECONDS", 0.05)
+    recorder = Recorder(FakeLog(down=True))
+    recorder.later(kept())
+    async with asyncio.timeout(5):
+        await recorder.finish()
     assert recorder.waiting == 1

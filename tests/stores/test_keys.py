@@ -1,5 +1,6 @@
 """API keys."""
 
+import asyncio
 import hashlib
 import re
 
@@ -8,7 +9,8 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.errors import StartError, Unavailable
 from app.domain.ports import Caller
-from app.stores.keys import FRESH, OUTAGE, KeyStore
+from app.stores import keys as room
+from app.stores.keys import FRESH, OUTAGE, PAUSE, KeyStore
 from tests.stores.test_memo import Hand
 
 STRONG = "correct-horse-battery-staple"
@@ -124,7 +126,7 @@ async def test_an_outage_lets_no_unknown_key_in(keys: KeyStore, pool: Pool) -> N
 async def test_in_an_outage_not_every_request_asks(
     keys: KeyStore, pool: Pool, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One failed look-up spares the others theirs for a second."""
+    """One failed look-up spares the others theirs for PAUSE seconds, unknown keys' too."""
     _, key = await keys.create("acme")
     await keys.find(key)
     await pool.close()
@@ -136,10 +138,36 @@ async def test_in_an_outage_not_every_request_asks(
         asked += 1
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(keys, "_pool", type("Away", (), {"fetchrow": staticmethod(away)}))
+    monkeypatch.setattr(keys, "_pool", type("Away", (), {"fetch": staticmethod(away)}))
     for _ in range(10):
         assert await keys.find(key)
+        with pytest.raises(Unavailable):
+            await keys.find("ibid_acme_unknown")
     assert asked == 1
+    clock.now += PAUSE
+    assert await keys.find(key)
+    assert asked == 2
+
+
+async def test_a_silent_database_holds_up_one_request(
+    keys: KeyStore, clock: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one waits for its look-up, the others are served at once by what was known."""
+    _, key = await keys.create("acme")
+    await keys.find(key)
+    clock.now += FRESH + 1
+    away = type("Silent", (), {"fetch": staticmethod(lambda *_: asyncio.sleep(30))})
+    monkeypatch.setattr(keys, "_pool", away)
+    monkeypatch.setattr(room, "LOOKUP_SECONDS", 0.2)
+    with pytest.raises(Unavailable):
+        await keys.find("ibid_acme_unknown")
+    clock.now += PAUSE
+    waiting = asyncio.create_task(keys.find(key))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(0.1):
+        assert await keys.find(key)
+    assert not waiting.done()
+    assert await waiting
 
 
 async def test_bootstrap_makes_one_tenant_key(keys: KeyStore) -> None:

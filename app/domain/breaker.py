@@ -1,0 +1,127 @@
+"""A breaker: what has failed several times in a row is not asked for some seconds, so that a dead
+dependency costs the first requests their deadline and not every one. Pure; times are seconds of the clock
+handed in. For one event loop: nothing here is locked.
+
+closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
+-> one probe after `seconds` -> closed (it answered) or open again.
+Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
+"""
+
+import math
+from collections.abc import Callable
+from types import TracebackType
+
+Judge = Callable[[Exception], bool | None]
+"""What an error says of the dependency. True: it failed. False: it answered, if only to refuse us.
+None: nothing, as when our own pool is full."""
+
+
+def every(_error: Exception) -> bool:
+    """The judge of dependencies whose every error is a failure."""
+    return True
+
+
+class Breaker:
+    """One dependency's. Only a row without one success opens it, so slow spells under load do not; and only
+    one that lasts: a restart of a moment, or failures that come at once, cost nobody a deadline.
+
+    if breaker.refuses:
+        raise RetrievalError("unavailable")
+    with breaker.attempt(judge):
+        return await ask()
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], failures: int = 3, seconds: float = 5.0, lasting: float = 0.0
+    ) -> None:
+        self._clock = clock
+        self._failures = failures
+        self._seconds = seconds
+        self._lasting = lasting
+        self._row = 0
+        self._since = math.inf
+        """When the first attempt of the row began."""
+        self._asked_again: float | None = None
+        """When the next attempt may be made; None: closed."""
+        self._era = 0
+        """Counts openings: what was begun before one says nothing once it is over."""
+        self.last: Exception | None = None
+        """The newest failure that was an error; None after a success."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether everybody may ask."""
+        return self._asked_again is None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether asking now would be in vain; ask before every attempt."""
+        return self.wait > 0
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next attempt may be made; 0: now."""
+        return 0.0 if self._asked_again is None else max(0.0, self._asked_again - self._clock())
+
+    def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
+        """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
+        comes after `patience` seconds: that is the caller's deadline."""
+        return Attempt(self, judge, patience)
+
+    def begin(self) -> tuple[int, float]:
+        """An attempt begins: in which era, and when."""
+        begun = self._clock()
+        if not self.closed:
+            # The probe. Whoever comes meanwhile is refused; a probe that never ends gives way to another.
+            self._asked_again = begun + self._seconds
+        return self._era, begun
+
+    def waited(self, begun: float) -> float:
+        """Seconds since an attempt began."""
+        return self._clock() - begun
+
+    def tell(self, failed: bool | None, era: int, begun: float, error: BaseException | None) -> None:
+        """Take one attempt's verdict."""
+        if failed and isinstance(error, Exception):
+            self.last = error
+        if failed is False:
+            self._row, self._since, self._asked_again, self.last = 0, math.inf, None, None
+        elif era == self._era and failed:
+            self._row, self._since = self._row + 1, min(self._since, begun)
+            if self._row >= self._failures and self._clock() - self._since >= self._lasting:
+                self._open()
+        elif era == self._era and not self.closed:
+            self._asked_again = self._clock()
+
+    def _open(self) -> None:
+        """Refuse for a while; one failure of the probe is then enough."""
+        self._row = self._failures - 1
+        self._era += 1
+        self._asked_again = self._clock() + self._seconds
+
+
+class Attempt:
+    """One call: a context manager that tells the breaker how its block ended. Used once."""
+
+    def __init__(self, breaker: Breaker, judge: Judge, patience: float | None) -> None:
+        self._breaker = breaker
+        self._judge = judge
+        self._patience = patience
+        self._era, self._begun = 0, 0.0
+
+    def __enter__(self) -> None:
+        self._era, self._begun = self._breaker.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._breaker.tell(self._verdict(error), self._era, self._begun, error)
+
+    def _verdict(self, error: BaseException | None) -> bool | None:
+        """Whether it failed; None: that cannot be said."""
+        if error is None:
+            return False
+        if isinstance(error, Exception):
+            return self._judge(error)
+        late = self._patience is not None and self._breaker.waited(self._begun) >= self._patience
+        return True if late else None

@@ -1,0 +1,217 @@
+"""The declared failure matrix: every dependency, every fault of it, every group of endpoints (DESIGN §6).
+
+`python -m app.domain.failures > docs/failures.md` writes the page; tests/domain/test_failures.py holds that
+the page is of today, that the named tests exist, and that nothing is missing. Times are seconds.
+"""
+
+import sys
+from collections.abc import Mapping
+
+from app.domain.outages import CHROMA, DISK, OUTAGES, POSTGRES, REDIS
+from app.domain.outcome import AS_EVER, ELSEWHERE, Case, Dependency, Failing, page
+
+FAULTS = "tests/integration/test_faults.py::"
+
+DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
+    Dependency.MODEL: (
+        *(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES, Failing.BUSY, Failing.BREAKS_OFF),
+    ),
+    Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.POSTGRES: (Failing.DOWN, Failing.SILENT, Failing.RESTARTS, Failing.FULL),
+    Dependency.CHROMA: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.DISK: (Failing.FULL,),
+    Dependency.CLIENT: (Failing.LEAVES, Failing.SILENT),
+    Dependency.IBID: (Failing.KILLED,),
+}
+"""Every fault that has a case."""
+
+QUESTION = (
+    "the question, in `chat_log` and as an answer without a finish; the next request asks the model again"
+)
+
+MODEL = (
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.DOWN,
+        means="connections are refused, or it answers 5xx",
+        chat="502 model-failed; once it has lasted 3 s and three in a row, at once and with Retry-After",
+        **ELSEWHERE,
+        kept=QUESTION,
+        tests=(
+            f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
+            "tests/services/test_guarded.py::test_a_model_that_is_down_is_not_waited_for",
+            "tests/services/test_guarded.py::test_a_model_that_is_back_is_asked_again",
+        ),
+    ),
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.SILENT,
+        means="no response head within CHAT_TIMEOUT_SECONDS",
+        chat="504 model-timeout, or the 200 and `meta` after 2 s and then `event: error` with it; once it has"
+        " lasted, 504 at once with Retry-After",
+        **ELSEWHERE,
+        kept=QUESTION,
+        tests=(
+            f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
+            f"{FAULTS}test_a_dead_model_is_not_waited_for",
+            f"{FAULTS}test_a_model_at_fault_delays_nobody_else",
+            "tests/services/test_chat.py::test_a_slow_head_does_not_hold_back_the_status",
+        ),
+    ),
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.WRONG,
+        means="200 with what is no stream of events, such as a web page",
+        chat="502 model-failed",
+        **ELSEWHERE,
+        kept=QUESTION,
+        tests=(f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",),
+    ),
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.REFUSES,
+        means="401, 403 or 404: a wrong key, address or name",
+        chat="502 model-refused, every time; the breaker stays closed",
+        **ELSEWHERE,
+        kept=QUESTION,
+        tests=(
+            f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
+            "tests/services/test_guarded.py::test_a_refusal_is_passed_on_every_time",
+        ),
+    ),
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.BUSY,
+        means="429",
+        chat="503 model-busy with the server's Retry-After; the breaker stays closed",
+        **ELSEWHERE,
+        kept=QUESTION,
+        tests=(
+            f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
+            "tests/services/test_guarded.py::test_a_refusal_is_passed_on_every_time",
+        ),
+    ),
+    Case(
+        of=Dependency.MODEL,
+        failing=Failing.BREAKS_OFF,
+        means="in the middle of an answer it falls silent, closes, reports an error, sends garbage or never"
+        " finishes",
+        chat="what was said, then `event: error` (model-timeout after silence, else model-failed) and nothing"
+        " more; whole answers: that status",
+        **ELSEWHERE,
+        kept="the question and what was said, without a finish; the next request is answered",
+        tests=(
+            f"{FAULTS}test_after_the_head_a_model_fault_is_an_event",
+            f"{FAULTS}test_a_whole_answer_that_breaks_off_is_a_status",
+            f"{FAULTS}test_a_model_at_fault_delays_nobody_else",
+            "tests/services/test_guarded.py::test_the_middle_of_an_answer_does_not_count",
+        ),
+    ),
+)
+
+JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again for about an hour"
+WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
+EMBEDDING = (
+    Case(
+        of=Dependency.EMBEDDING,
+        failing=Failing.DOWN,
+        means="connections are refused, or it answers 5xx",
+        chat="words alone are searched; degraded embedding/unavailable",
+        **{**ELSEWHERE, "writes": JOBS},
+        kept=WORDS,
+        tests=(
+            f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
+            "tests/models/test_embeddings.py::test_nobody_there_is_a_retrieval_fault",
+            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
+        ),
+    ),
+    Case(
+        of=Dependency.EMBEDDING,
+        failing=Failing.SILENT,
+        means="no vector within three quarters of RAG_TIMEOUT_SECONDS",
+        chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
+        " row, at once: degraded embedding/unavailable",
+        **{**ELSEWHERE, "writes": JOBS},
+        kept=WORDS,
+        tests=(
+            f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",
+            "tests/models/test_embeddings.py::test_what_is_remembered_says_nothing_of_the_server",
+            "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
+            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
+        ),
+    ),
+    Case(
+        of=Dependency.EMBEDDING,
+        failing=Failing.WRONG,
+        means="no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
+        chat="words alone are searched; degraded embedding/embedding",
+        **{**ELSEWHERE, "writes": JOBS},
+        kept=WORDS,
+        tests=(
+            f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
+            "tests/models/test_embeddings.py::test_wrong_answers_are_not_silence",
+            "tests/services/test_ingest.py::test_too_few_vectors_are_a_fault_of_the_model",
+        ),
+    ),
+)
+
+CLIENT = (
+    Case(
+        of=Dependency.CLIENT,
+        failing=Failing.LEAVES,
+        means="its connection closes: during the search, before the head, in the middle of the answer",
+        chat="embedding and model are let go within 0.5 s; with `on_disconnect: continue` the answer is"
+        " finished",
+        writes="an upload that is not whole is dropped; one that is whole is read in all the same",
+        reads=AS_EVER,
+        sessions=AS_EVER,
+        answers=AS_EVER,
+        health=AS_EVER,
+        kept="the question and what was said, as cancelled; the breakers stay closed",
+        tests=(
+            f"{FAULTS}test_a_client_that_leaves_lets_the_model_go",
+            f"{FAULTS}test_an_answer_may_be_finished_without_its_reader",
+            f"{OUTAGES}test_a_client_that_leaves_during_the_search_leaves_its_question",
+            "tests/services/test_guarded.py::test_a_client_that_leaves_says_nothing_of_the_model",
+            "tests/services/test_documents.py::test_a_client_that_leaves_does_not_stop_the_work",
+        ),
+    ),
+    Case(
+        of=Dependency.CLIENT,
+        failing=Failing.SILENT,
+        means="it reads nothing for 60 s, or stops sending in the middle of its request",
+        chat="as if it had left; a request that stops: 408 request-timeout",
+        **{**ELSEWHERE, "writes": "408 request-timeout; nothing is kept"},
+        kept="as if it had left",
+        tests=(
+            "tests/api/test_stream.py::test_a_client_that_never_reads_is_given_up",
+            "tests/api/test_limits.py::test_a_client_that_stops_in_the_middle_is_told_so",
+        ),
+    ),
+)
+
+IBID = (
+    Case(
+        of=Dependency.IBID,
+        failing=Failing.KILLED,
+        means="kill -9 of the service and all it started",
+        chat="the connection breaks; after the start as ever",
+        writes="what was acknowledged is there: a 201 searchable, a 202 read in after the start",
+        reads=AS_EVER,
+        sessions=AS_EVER,
+        answers=AS_EVER,
+        health=AS_EVER,
+        kept="every answer whose `done` was sent while Postgres was there; those that waited are lost",
+        tests=(
+            "tests/integration/test_crash.py::test_kill_9_of_everything_loses_nothing",
+            "tests/integration/test_life.py::test_kill_9_loses_no_acknowledged_document",
+        ),
+    ),
+)
+
+TABLE: tuple[Case, ...] = (*MODEL, *EMBEDDING, *POSTGRES, *CHROMA, *REDIS, *DISK, *CLIENT, *IBID)
+"""All of it."""
+
+if __name__ == "__main__":
+    sys.stdout.write(page(TABLE))

@@ -1,0 +1,185 @@
+"""The part of the failure matrix (`failures.py`) that is about stores: Postgres, Chroma, Redis, the disk.
+
+Times are seconds.
+"""
+
+from app.domain.outcome import AS_EVER, ELSEWHERE, Case, Dependency, Failing
+
+OUTAGES = "tests/integration/test_outages.py::"
+SERVERS = "tests/integration/test_servers.py::"
+GONE = "503 unavailable with Retry-After"
+READY = "503, and which store is away"
+
+POSTGRES = (
+    Case(
+        of=Dependency.POSTGRES,
+        failing=Failing.DOWN,
+        means="connections are refused or break",
+        chat="200 for keys seen within 60 s (then 503, as for others): no documents, no history, `rag.reason`"
+        " unavailable, degraded documents/unavailable and postgres/unavailable",
+        writes=f"{GONE}; nothing is kept",
+        reads=GONE,
+        sessions=GONE,
+        answers=f"{GONE}; those that wait to be written are shown",
+        health=READY,
+        kept="answers and turns wait, 1,000 at most (overflow is counted), and are written in order when it"
+        " is back",
+        tests=(
+            f"{OUTAGES}test_postgres_gone_leaves_the_answer",
+            "tests/stores/test_keys.py::test_a_key_seen_lately_bridges_an_outage",
+            "tests/services/test_recorder.py::test_a_full_backlog_drops_the_oldest_and_counts",
+            "tests/services/test_guarded.py::test_postgres_is_one_dependency",
+        ),
+    ),
+    Case(
+        of=Dependency.POSTGRES,
+        failing=Failing.SILENT,
+        means="statements do not end, or no connection is free",
+        chat="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS (history: 2 s, keys: 1 s); the end"
+        " of the answer waits 2 s for its record. Once it has lasted 3 s and three in a row: as down",
+        writes=f"{GONE} after 5 s (no connection) to 15 s (a statement)",
+        reads=f"{GONE}, after as long",
+        sessions=f"{GONE}, after as long",
+        answers=f"{GONE}, at once while the breaker is open",
+        health=f"{READY}, after 2 s",
+        kept="as down",
+        tests=(
+            f"{OUTAGES}test_postgres_hung_costs_the_first_requests_their_deadline",
+            "tests/clients/test_pool.py::test_a_hung_server_does_not_hold_up_who_gave_up",
+            "tests/stores/test_keys.py::test_a_silent_database_holds_up_one_request",
+            "tests/services/test_recorder.py::test_a_store_that_hangs_costs_a_bounded_wait",
+        ),
+    ),
+    Case(
+        of=Dependency.POSTGRES,
+        failing=Failing.RESTARTS,
+        means="the embedded server is killed: its supervisor has it back in about half a second",
+        chat="200 all the while; at worst degraded documents and postgres, unavailable or timeout",
+        writes=f"{GONE} until it is back; what was acknowledged is there",
+        reads=f"{GONE} until it is back",
+        sessions=f"{GONE} until it is back",
+        answers=f"{GONE} until it is back",
+        health="503 until it is back",
+        kept="every turn, in order; the breaker does not open for so little",
+        tests=(
+            "tests/integration/test_faults.py::test_postgres_killed_in_the_middle_costs_no_answer_and_no_turn",
+            "tests/clients/test_cluster.py::test_killed_server_comes_back",
+        ),
+    ),
+    Case(
+        of=Dependency.POSTGRES,
+        failing=Failing.FULL,
+        means="its disk has no room",
+        chat="200, documents and history as ever",
+        writes="507 no-room; nothing is kept. Once there is room the same upload is taken",
+        reads=AS_EVER,
+        sessions="as ever; removing: 507 no-room",
+        answers=AS_EVER,
+        health=AS_EVER,
+        kept="answers and turns wait as when it is down; the breaker stays closed, since it still reads",
+        tests=(
+            "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
+            "tests/services/test_guarded.py::test_what_does_not_mean_down",
+        ),
+    ),
+)
+
+RECORD = "200, the same answer: vectors come from Postgres"
+AGAIN = "202 once `wait` is over: bytes and job are kept, and the job tries again until Chroma takes it"
+CHROMA = (
+    Case(
+        of=Dependency.CHROMA,
+        failing=Failing.DOWN,
+        means="the server is gone, or the embedded one's process died (the next call starts another)",
+        chat=f"{RECORD}. Only parts of more than 50,000 passages lack: degraded documents/unavailable",
+        writes=AGAIN,
+        reads=AS_EVER,
+        sessions=AS_EVER,
+        answers=AS_EVER,
+        health=READY,
+        kept="as ever; it is given back what it lacks",
+        tests=(
+            f"{SERVERS}test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back",
+            "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_the_record_answers",
+            "tests/clients/test_keeper.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
+            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
+        ),
+    ),
+    Case(
+        of=Dependency.CHROMA,
+        failing=Failing.SILENT,
+        means="it accepts and does not answer",
+        chat=f"{RECORD}, after 4 s where the part is not in memory yet; after three in a row at once",
+        writes=AGAIN,
+        reads=AS_EVER,
+        sessions=AS_EVER,
+        answers=AS_EVER,
+        health=f"{READY}, after 2 s",
+        kept=AS_EVER,
+        tests=(
+            f"{SERVERS}test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone",
+            f"{OUTAGES}test_a_hung_chroma_delays_nobody_else",
+            "tests/clients/test_chroma.py::test_what_hangs_is_left_alone_for_a_while",
+        ),
+    ),
+    Case(
+        of=Dependency.CHROMA,
+        failing=Failing.WRONG,
+        means="its folder is damaged: files cut, noise, another program's",
+        chat=f"{RECORD}; the folder is put aside and filled anew",
+        **{**ELSEWHERE, "kept": AS_EVER},
+        tests=("tests/clients/test_keeper.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
+    ),
+)
+
+REDIS = (
+    Case(
+        of=Dependency.REDIS,
+        failing=Failing.DOWN,
+        means="connections are refused or break",
+        chat="200 and whole: results are shared no more, each replica keeps its own",
+        **{**ELSEWHERE, "health": "200; its line says it is away", "kept": AS_EVER},
+        tests=(
+            f"{OUTAGES}test_redis_costs_nothing",
+            "tests/integration/test_replicas.py::test_without_the_cache_both_answer_as_before",
+            "tests/clients/test_redis.py::test_a_server_that_is_gone_is_a_miss_and_comes_back",
+            "tests/api/test_health.py::test_one_that_answers_can_do_without_is_told_and_no_more",
+        ),
+    ),
+    Case(
+        of=Dependency.REDIS,
+        failing=Failing.SILENT,
+        means="it accepts and does not answer",
+        chat="200 and whole, 40 ms later for the first; after three in a row at once",
+        **{**ELSEWHERE, "health": "200; its line says it is away", "kept": AS_EVER},
+        tests=(
+            f"{OUTAGES}test_redis_costs_nothing",
+            "tests/clients/test_redis.py::test_a_server_that_hangs_costs_a_moment_and_then_nothing",
+        ),
+    ),
+    Case(
+        of=Dependency.REDIS,
+        failing=Failing.WRONG,
+        means="what it holds cannot be read, or it refuses",
+        chat="200 and whole: searched anew",
+        **{**ELSEWHERE, "kept": AS_EVER},
+        tests=(
+            "tests/services/test_cache.py::test_what_cannot_be_read_is_searched_for",
+            "tests/clients/test_redis.py::test_a_server_that_refuses_is_a_miss",
+        ),
+    ),
+)
+
+DISK = (
+    Case(
+        of=Dependency.DISK,
+        failing=Failing.FULL,
+        means="no room for the file that is being received",
+        chat=AS_EVER,
+        **{**ELSEWHERE, "writes": "507 no-room; nothing is kept", "kept": AS_EVER},
+        tests=(
+            "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
+            "tests/api/test_upload.py::test_a_full_disk_is_not_the_clients_fault",
+        ),
+    ),
+)

@@ -1,0 +1,112 @@
+"""What a fault of a dependency comes to, in words: the form of the table in `failures.py`, and its page.
+
+One `Case` is a dependency and a fault of it, with the declared outcome of every group of endpoints, what is
+kept, and the tests that hold it. Slow but within every deadline is no fault: the answer comes as ever, later.
+Source: DESIGN §6.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+AS_EVER = "as ever"
+
+HEAD = """# When things break
+
+For every dependency and every fault of it: what each group of endpoints answers, what is kept, and the tests
+that hold it. Written by `python -m app.domain.failures > docs/failures.md`; a test compares the two. What a
+breaker is, and which failures count: [0020](decisions/0020-breakers.md). Problems: [their list](problems.md).
+
+*Silent* is hung, or slower than the deadline of whoever waits; slow within it is no fault. *Degraded a/b* is
+an entry `{"source": "a", "reason": "b"}` of `degraded`. No fault delays the first byte of answers that do not
+need what is broken; those that need it wait only until its breaker is open.
+"""
+
+
+class Dependency(StrEnum):
+    """What Ibid does not hold in its hands."""
+
+    MODEL = "the chat model's server"
+    EMBEDDING = "the embedding server"
+    POSTGRES = "Postgres"
+    CHROMA = "Chroma"
+    REDIS = "Redis (CACHE_URL)"
+    DISK = "the disk of the data folder"
+    CLIENT = "the client"
+    IBID = "Ibid itself"
+
+
+class Failing(StrEnum):
+    """How it fails."""
+
+    DOWN = "down"
+    SILENT = "silent"
+    WRONG = "answers wrongly"
+    REFUSES = "refuses"
+    BUSY = "busy"
+    BREAKS_OFF = "breaks off"
+    RESTARTS = "dies and is back"
+    FULL = "full"
+    LEAVES = "leaves"
+    KILLED = "killed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One fault of one dependency, and what it comes to where."""
+
+    of: Dependency
+    failing: Failing
+    means: str
+    """What is seen of it."""
+    chat: str
+    """POST /api/chat."""
+    writes: str
+    """POST and DELETE of /api/documents."""
+    reads: str
+    """GET of /api/documents and what lies beneath."""
+    sessions: str
+    """/api/sessions and what lies beneath."""
+    answers: str
+    """GET /answers/{id}."""
+    health: str
+    """/readyz; /healthz is always 200."""
+    kept: str
+    """What of a chat is in the record afterwards, and what the next request sees."""
+    tests: tuple[str, ...]
+    """Node ids, without parameters."""
+
+    def __str__(self) -> str:
+        """As a heading."""
+        return f"{self.of}: {self.failing}"
+
+
+ELSEWHERE: Mapping[str, str] = dict.fromkeys(("writes", "reads", "sessions", "answers", "health"), AS_EVER)
+"""For faults that concern chat alone."""
+SHOWN: Mapping[str, str] = {
+    "chat": "chat",
+    "writes": "writing documents",
+    "reads": "reading documents",
+    "sessions": "sessions",
+    "answers": "answers",
+    "health": "readiness",
+    "kept": "the record",
+}
+"""The outcomes of a case, as the page names them."""
+
+
+def page(table: Sequence[Case]) -> str:
+    """The whole page, in Markdown."""
+    return "\n".join([HEAD, *(line for case in table for line in section(case))])
+
+
+def section(case: Case) -> Iterator[str]:
+    """One case. What is as ever is told in one line."""
+    yield f"## {str(case)[0].upper()}{str(case)[1:]}\n"
+    yield f"{case.means[0].upper()}{case.means[1:]}.\n"
+    yield "| | |\n|---|---|"
+    told = {SHOWN[field.name]: getattr(case, field.name) for field in fields(case) if field.name in SHOWN}
+    yield from (f"| {name} | {outcome} |" for name, outcome in told.items() if outcome != AS_EVER)
+    if same := [name for name, outcome in told.items() if outcome == AS_EVER]:
+        yield f"| {', '.join(same)} | {AS_EVER} |"
+    yield "\nHeld by " + ", ".join(f"`{test}`" for test in case.tests) + ".\n"

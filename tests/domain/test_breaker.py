@@ -1,0 +1,234 @@
+"""The breaker: when it refuses, and that nothing wedges it."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.breaker import Breaker
+
+
+class Down(Exception):
+    """The dependency failed."""
+
+
+class Refused(Exception):
+    """The dependency answered, with a refusal."""
+
+
+class Full(Exception):
+    """We could not even ask."""
+
+
+def judge(error: Exception) -> bool | None:
+    """As a user of the breaker would tell them apart."""
+    return None if isinstance(error, Full) else isinstance(error, Down)
+
+
+@dataclass
+class Watched:
+    """A breaker and its clock."""
+
+    now: float = 100.0
+    lasting: float = 0.0
+    breaker: Breaker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.breaker = Breaker(lambda: self.now, failures=3, seconds=5.0, lasting=self.lasting)
+
+    def ask(self, error: Exception | None = None) -> bool:
+        """One attempt if it is allowed; whether it was."""
+        if self.breaker.refuses:
+            return False
+        with suppress(Down, Refused, Full), self.breaker.attempt(judge):
+            if error:
+                raise error
+        return True
+
+    def dead(self) -> "Watched":
+        """Three failures in a row."""
+        for _ in range(3):
+            assert self.ask(Down())
+        return self
+
+
+def test_three_failures_in_a_row_open_it() -> None:
+    """Two are not enough; after the third nobody asks for five seconds."""
+    watched = Watched()
+    for _ in range(2):
+        watched.ask(Down())
+    assert watched.breaker.closed
+    watched.ask(Down())
+    assert not watched.breaker.closed
+    assert (watched.ask(), watched.breaker.wait) == (False, 5.0)
+
+
+def test_a_row_must_last() -> None:
+    """Failures that come at once, however many, cost nobody a deadline: a store that restarts in a moment is
+    asked all the time. One that is silent for longer is not."""
+    watched = Watched(lasting=3.0)
+    for _ in range(20):
+        watched.ask(Down())
+    watched.now += 2.9
+    assert watched.ask(Down())
+    watched.now += 0.2
+    assert watched.ask(Down())
+    assert not watched.ask(Down())
+
+
+def test_a_row_begins_when_its_first_attempt_does() -> None:
+    """Three that waited out their deadline side by side are a row that lasted as long."""
+    watched = Watched(lasting=3.0)
+    waiting = [watched.breaker.attempt(judge) for _ in range(3)]
+    for attempt in waiting:
+        attempt.__enter__()
+    watched.now += 4.5
+    for attempt in waiting:
+        attempt.__exit__(Down, Down(), None)
+    assert watched.breaker.refuses
+
+
+def test_one_success_forgets_the_row() -> None:
+    """Failures that are not in a row, however many, open nothing: a busy dependency is not a dead one."""
+    watched = Watched()
+    for _ in range(50):
+        watched.ask(Down())
+        watched.ask(Down())
+        watched.ask()
+    assert watched.breaker.closed
+
+
+@pytest.mark.parametrize("error", [Refused(), Full()], ids=["an answer", "our own pool"])
+def test_what_says_nothing_bad_of_it_does_not_count(error: Exception) -> None:
+    """A refusal is an answer; a full pool of ours is neither."""
+    watched = Watched()
+    for _ in range(10):
+        watched.ask(error)
+    assert watched.breaker.closed
+
+
+def test_a_refusal_resets_and_a_full_pool_does_not() -> None:
+    """Only what the dependency itself said ends a row of failures."""
+    refused, full = Watched(), Watched()
+    for error in (Down, Down, Refused, Down, Down):
+        refused.ask(error())
+    for kind in (Down, Down, Full, Down):
+        full.ask(kind())
+    assert (refused.breaker.closed, full.breaker.closed) == (True, False)
+
+
+def test_one_probe_after_the_time_is_up() -> None:
+    """While the probe is under way everybody else is refused; its success lets all in again."""
+    watched = Watched().dead()
+    watched.now += 5.0
+    assert not watched.breaker.refuses
+    with watched.breaker.attempt(judge):
+        assert watched.breaker.refuses
+    assert watched.breaker.closed
+
+
+def test_a_failed_probe_opens_it_again() -> None:
+    """One failure is enough then, for another five seconds."""
+    watched = Watched().dead()
+    watched.now += 5.0
+    assert watched.ask(Down())
+    watched.now += 4.9
+    assert not watched.ask()
+    watched.now += 0.2
+    assert watched.ask()
+    assert watched.breaker.closed
+
+
+async def test_a_cancelled_probe_makes_room_for_another() -> None:
+    """A client that leaves during the probe has said nothing: the next one asks, at once."""
+    watched = Watched().dead()
+    watched.now += 5.0
+
+    async def probe() -> None:
+        with watched.breaker.attempt(judge):
+            await asyncio.sleep(30)
+
+    task = asyncio.create_task(probe())
+    await asyncio.sleep(0)
+    assert watched.breaker.refuses
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert (watched.breaker.refuses, watched.breaker.closed) == (False, False)
+
+
+def test_a_probe_that_never_ends_gives_way() -> None:
+    """After as long again another one is let through."""
+    watched = Watched().dead()
+    watched.now += 5.0
+    with watched.breaker.attempt(judge):
+        watched.now += 5.0
+        assert watched.ask()
+        assert watched.breaker.closed
+
+
+@pytest.mark.parametrize(("waited", "closed"), [(0.5, True), (2.0, False)], ids=["it left", "a deadline"])
+async def test_a_cancellation_counts_only_as_a_deadline(waited: float, closed: bool) -> None:
+    """Cancelled before `patience` is somebody's leaving; after it, the caller's deadline on a silent peer."""
+    watched = Watched()
+    for _ in range(3):
+        with suppress(asyncio.CancelledError), watched.breaker.attempt(judge, patience=1.5):
+            watched.now += waited
+            raise asyncio.CancelledError
+    assert watched.breaker.closed is closed
+
+
+def test_what_began_before_it_opened_does_not_open_it_again() -> None:
+    """Sixty requests hang; three fail and open it; the dependency is back; the others' late failures say
+    nothing about now."""
+    watched = Watched()
+    late = [watched.breaker.attempt(judge) for _ in range(3)]
+    for attempt in late:
+        attempt.__enter__()
+    watched.dead()
+    watched.now += 5.0
+    assert watched.ask()
+    for attempt in late:
+        attempt.__exit__(Down, Down(), None)
+    assert watched.breaker.closed
+
+
+def test_a_late_success_closes_it() -> None:
+    """Slow, but alive: who asked before it opened and was answered has shown as much as a probe would."""
+    watched = Watched()
+    with watched.breaker.attempt(judge):
+        watched.dead()
+    assert watched.breaker.closed
+
+
+def test_it_remembers_the_last_failure_for_who_is_refused() -> None:
+    """What the refused are told; forgotten with the next success."""
+    watched = Watched()
+    error = Down("the newest")
+    for failure in (Down(), Down(), error):
+        watched.ask(failure)
+    assert watched.breaker.last is error
+    watched.now += 5.0
+    watched.ask()
+    assert watched.breaker.last is None
+
+
+@given(st.lists(st.sampled_from(["ok", "down", "full", "refused", "wait", "left"]), max_size=60))
+def test_it_is_never_wedged(story: list[str]) -> None:
+    """Whatever happened: after five seconds one may ask, and a success lets everybody in."""
+    watched = Watched()
+    outcomes: dict[str, Exception | None] = {"ok": None, "down": Down(), "full": Full(), "refused": Refused()}
+    for step in story:
+        if step == "wait":
+            watched.now += 2.0
+        elif step == "left":
+            with suppress(asyncio.CancelledError), watched.breaker.attempt(judge):
+                raise asyncio.CancelledError
+        else:
+            watched.ask(outcomes[step])
+    watched.now += 5.0
+    assert watched.ask()
+    assert watched.breaker.closed

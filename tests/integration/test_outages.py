@@ -1,0 +1,298 @@
+"""Stores and the embedding server at fault, against the running service (docs/failures.md).
+
+Everything is a server by its URL, so that each can be silenced or killed by itself: Postgres, Chroma, Redis,
+the embedding server. Every test leaves all of them well again, and waits until the service has seen it.
+"""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from statistics import quantiles
+from typing import Any
+
+import httpx
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from tests.fakes.checks import told
+from tests.fakes.chromas import ChromaServer, chroma_server
+from tests.fakes.delay import delayed, first_byte, meanwhile, usual
+from tests.fakes.model import Fault, ModelServer, model_server
+from tests.fakes.pdfs import text_pdf
+from tests.fakes.postgres import PostgresServer, postgres_server
+from tests.fakes.process import Service, service
+from tests.fakes.processes import wait_for
+from tests.fakes.redis import RedisServer, redis_server
+
+KEY = "a-key-of-the-tenant-default"
+EMBEDDINGS = "/embeddings"
+REPLY = "It carries barrels of herring, they say."
+DEADLINE = 1.0
+"""RAG_TIMEOUT_SECONDS; three quarters of it are the embedding's."""
+
+PAGES = {
+    "Chapel": "The chapel is open from dawn to dusk, and its organ was tuned by a guest from the coast.",
+    "Ferry": "The ferry carries barrels of herring to the island, in every season but winter.",
+    "Orchard": "Four hundred crates of apples came from the orchard behind the chapel that year.",
+    "Library": "Readers may borrow two volumes at once and keep each of them for a month.",
+    "Bakery": "Rye loaves leave the oven before sunrise, and nothing is sold after noon.",
+    "Bridge": "Masons mended the eastern arch with stone from the old quarry.",
+    "School": "Lessons begin at eight and end when the bell of the town hall rings twice.",
+}
+"""Several, each as long as a passage, so that a word of one of them is rare."""
+
+COLD = text_pdf("Snow lay on the pass until May, and the mail came by sledge.")
+
+serial = count()
+
+
+def question() -> str:
+    """One that nobody has asked before, of which a passage holds the rare words."""
+    return f"The ferry carries barrels of herring to the island: {next(serial)}?"
+
+
+@dataclass
+class World:
+    """A service and all it depends on."""
+
+    service: Service
+    model: ModelServer
+    postgres: PostgresServer
+    redis: RedisServer
+    chroma: ChromaServer
+
+    def ask(self, **fields: Any) -> dict[str, Any]:
+        """The reply to a question that nobody has asked before."""
+        return self.service.chat(question(), **fields)
+
+    def first(self) -> float:
+        """Milliseconds until the first byte of the answer to such a question."""
+        return first_byte(self.service, message=question(), session_id="s")
+
+    def well(self) -> None:
+        """Wait until an answer lacks nothing."""
+        wait_for(lambda: self.ask(session_id="well")["degraded"] == [], 20)
+
+    def turns(self, session: str) -> list[str]:
+        """What was asked in a session, in order; nothing while the log is away."""
+        found = self.service.client.get(f"/api/sessions/{session}/turns?limit=200").json()
+        return [turn["content"] for turn in found.get("items", []) if turn["role"] == "user"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """With a document for everybody, and everything asked once."""
+    folder = tmp_path_factory.mktemp("outages")
+    for name in ("redis", "chroma"):
+        (folder / name).mkdir()
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(model_server(REPLY)) as model,
+        postgres_server(folder / "pg") as postgres,
+        redis_server(folder / "redis") as redis,
+        chroma_server(folder / "chroma") as chroma,
+        service(
+            folder / "data",
+            CHAT_BASE_URL=model.url,
+            EMBED_BASE_URL=model.url,
+            EMBED_MODEL="fake-embedding",
+            RAG_TIMEOUT_SECONDS=str(DEADLINE),
+            POSTGRES_DSN=postgres.dsn,
+            CACHE_URL=redis.url,
+            CHROMA_URL=chroma.url,
+            IBID_BOOTSTRAP_KEY=KEY,
+        ) as running,
+    ):
+        running.client.headers["authorization"] = f"Bearer {KEY}"
+        town = text_pdf([f"# {topic}\n\n{' '.join([text] * 12)}" for topic, text in PAGES.items()])
+        assert running.upload("town.pdf", town, scope="global").status_code == 201
+        found = World(running, model, postgres, redis, chroma)
+        found.well()
+        yield found
+
+
+def entries(reply: dict[str, Any]) -> set[tuple[str, str]]:
+    """What a reply lacks: (source, reason)."""
+    return {(item["source"], item["reason"]) for item in reply["degraded"]}
+
+
+def whole(reply: dict[str, Any]) -> bool:
+    """Whether it is an answer from the document."""
+    return reply["rag"]["reason"] == "ok" and "town.pdf#2" in reply["cited"]
+
+
+@contextmanager
+def embedding(world: World, fault: Fault) -> Iterator[None]:
+    """An embedding server at fault; the chat model, on the same address, is not."""
+    world.model.fault = Fault(**{**vars(fault), "only": EMBEDDINGS})
+    try:
+        yield
+    finally:
+        world.model.fault = Fault()
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        pytest.param(Fault(status=500), "unavailable", id="500"),
+        pytest.param(Fault(status=401), "embedding", id="401"),
+        pytest.param(Fault(garbage=True), "embedding", id="garbage"),
+        pytest.param(Fault(dim=7), "embedding", id="wrong dimension"),
+        pytest.param(Fault(lost=1), "embedding", id="missing"),
+    ],
+)
+def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, reason: str) -> None:
+    """Words find the passage, the answer cites it, and `degraded` says what was missing."""
+    with embedding(world, fault):
+        reply = world.ask()
+    assert entries(reply) == {("embedding", reason)}
+    assert whole(reply)
+    assert world.ask()["degraded"] == []
+
+
+def test_a_client_that_leaves_during_the_search_leaves_its_question(world: World) -> None:
+    """The embedding's connection is closed within half a second, the model never asked, the turn kept."""
+    chats = len(world.model.asked("/chat/completions"))
+    asking = {"message": "Who left before anything was found?", "session_id": "left"}
+    headers = {"authorization": f"Bearer {KEY}"}
+    with embedding(world, Fault(head_delay=30)):
+        with suppress(httpx.ReadTimeout):
+            httpx.post(f"{world.service.lock.url}/api/chat", json=asking, headers=headers, timeout=0.4)
+        gone = time.monotonic()
+        asked = world.model.asked(EMBEDDINGS)[-1]
+        wait_for(lambda: asked.closed_at, 5)
+    assert asked.closed_at
+    assert asked.closed_at - gone < 0.5
+    wait_for(lambda: world.turns("left") == [asking["message"]])
+    assert len(world.model.asked("/chat/completions")) == chats
+    [turn] = world.service.client.get("/api/sessions/left/turns").json()["items"]
+    assert world.service.client.get(f"/answers/{turn['answer_id']}").json()["finish_reason"] == "cancelled"
+
+
+def test_a_hung_embedding_server_costs_the_first_requests_their_deadline(world: World) -> None:
+    """Some wait three quarters of the deadline and are answered from words; meanwhile a question that needs
+    no embedding is answered as before, and then nobody waits. When the server is back, meaning is too."""
+    known = {"message": "What does the ferry carry to the island?", "session_id": "s"}
+    before, quiet = usual(world.first), usual(lambda: first_byte(world.service, **known))
+    seen: list[dict[str, Any]] = []
+
+    def suffer() -> None:
+        while not seen or ("embedding", "timeout") in entries(seen[-1]):
+            seen.append(world.ask())
+
+    others = []
+    with embedding(world, Fault(head_delay=30)):
+        with meanwhile(suffer) as sufferer:
+            while sufferer.is_alive():
+                others.append(first_byte(world.service, **known))
+                time.sleep(0.1)
+        after = usual(world.first)
+    *first, last = seen
+    assert 3 <= len(first) <= 6
+    assert all(DEADLINE * 700 < reply["rag"]["took_ms"] < DEADLINE * 1_500 for reply in first)
+    assert entries(last) == {("embedding", "unavailable")}
+    assert all(whole(reply) for reply in seen)
+    assert quantiles(others, n=4)[0] - quiet < 50
+    assert after - before < 50
+    world.well()
+
+
+@pytest.mark.parametrize("hang", [False, True], ids=["gone", "hung"])
+def test_redis_costs_nothing(world: World, hang: bool) -> None:
+    """Gone or silent: the answer is whole, nothing is degraded, and comes as soon as before."""
+
+    @contextmanager
+    def away() -> Iterator[None]:
+        world.redis.stop_answering() if hang else world.redis.kill()
+        try:
+            reply = world.ask()
+            yield
+        finally:
+            world.redis.resume() if hang else world.redis.start()
+        assert whole(reply)
+        assert reply["degraded"] == []
+
+    assert delayed(world.first, away) < 50
+
+
+def test_a_hung_chroma_delays_nobody_else(world: World) -> None:
+    """While the first question to a session waits for its vectors, answers from what is in memory come as
+    before."""
+
+    @contextmanager
+    def hung() -> Iterator[None]:
+        session = f"cold-{next(serial)}"
+        assert world.service.upload("cold.pdf", COLD, session_id=session).status_code == 201
+        world.chroma.signal(signal.SIGSTOP)
+        try:
+            with meanwhile(lambda: world.ask(session_id=session)):
+                yield
+        finally:
+            world.chroma.signal(signal.SIGCONT)
+
+    assert delayed(world.first, hung, rounds=2) < 50
+    world.well()
+
+
+def test_postgres_gone_leaves_the_answer(world: World) -> None:
+    """Chat goes on for known keys without documents and history, as quickly as before; whatever must be
+    durable or looked up is 503. When it is back, every turn of the outage is in the log, in order."""
+    client, before = world.service.client, usual(world.first)
+    answer_id = world.ask()["answer_id"]
+    world.postgres.kill()
+    lacking = {("documents", "unavailable"), ("postgres", "unavailable")}
+    try:
+        asked = [f"What is known of it without a log ({n})?" for n in range(5)]
+        replies = [world.service.chat(question, session_id="outage") for question in asked]
+        during = usual(world.first)
+        waiting = client.get(f"/answers/{replies[-1]['answer_id']}")
+        refused = [
+            client.get("/api/documents"),
+            world.service.upload("late.pdf", text_pdf("Too late.")),
+            client.delete("/api/documents/01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"),
+            client.get("/api/sessions"),
+            client.delete("/api/sessions/outage-of-another"),
+            client.get(f"/answers/{answer_id}"),
+            client.post("/api/chat", json={"message": "x", "session_id": "s"}, headers=bearer("unknown" * 4)),
+        ]
+        ready, alive = client.get("/readyz"), client.get("/healthz")
+    finally:
+        world.postgres.start()
+    for reply in replies:
+        assert entries(reply) == lacking
+        assert (reply["rag"]["reason"], reply["rag"]["used"]) == ("unavailable", False)
+        assert reply["answer"] == REPLY
+    assert during - before < 50
+    assert waiting.status_code == 200
+    for response in refused:
+        told(response, 503, "unavailable")
+    assert (ready.status_code, alive.status_code) == (503, 200)
+    world.well()
+    wait_for(lambda: world.turns("outage") == asked)
+    assert client.get(f"/answers/{replies[0]['answer_id']}").json()["answer"] == REPLY
+
+
+def bearer(key: str) -> dict[str, str]:
+    """Headers of another caller."""
+    return {"authorization": f"Bearer {key}"}
+
+
+def test_postgres_hung_costs_the_first_requests_their_deadline(world: World) -> None:
+    """Silent, not gone: some wait out the two seconds of the history, then nobody waits. When it speaks
+    again, every turn is in the log."""
+    before = usual(world.first)
+    world.postgres.stop_answering()
+    try:
+        asked = [f"What is known of it in the silence ({n})?" for n in range(3)]
+        replies = [world.service.chat(question, session_id="silence") for question in asked]
+        during = usual(world.first)
+    finally:
+        world.postgres.resume()
+    assert entries(replies[0]) == {("documents", "timeout"), ("postgres", "timeout")}
+    assert entries(replies[-1]) == {("documents", "unavailable"), ("postgres", "unavailable")}
+    assert during - before < 50
+    world.well()
+    wait_for(lambda: world.turns("silence") == asked)
