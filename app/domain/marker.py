@@ -82,9 +82,9 @@ def _clean(content: str) -> str:
     """Without Markdown's escapes and what cannot be seen."""
     plain = content.replace("\\", "")
     if not plain.isascii():
-        folded = unicodedata.normalize("NFKC", plain).translate(UNBRACKET)
+        folded = unicodedata.normalize("NFKC", plain)
         plain = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")
-    return plain.strip(" *`")
+    return plain.translate(UNBRACKET).strip(" *`")
 
 
 def _items(plain: str, known: Mapping[str, str]) -> tuple[list[str], list[str]]:

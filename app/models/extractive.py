@@ -15,9 +15,10 @@ import numpy as np
 
 from app.domain.answer import Finish
 from app.domain.errors import RetrievalError
+from app.domain.followup import resolve
 from app.domain.passage import Embedding
 from app.domain.ports import Delta, Embedder, ModelStream
-from app.domain.prompt import Prompt, Role
+from app.domain.prompt import Prompt
 from app.domain.space import similarity
 from app.models.evidence import (
     LEAST,
@@ -26,7 +27,6 @@ from app.models.evidence import (
     by_words,
     quoted,
     sentences,
-    subject,
     with_meaning,
 )
 
@@ -91,7 +91,7 @@ class Extractive:
 
     async def answer(self, prompt: Prompt) -> str:
         """The whole text."""
-        question = asked(prompt)
+        question = resolve(prompt.message, prompt.turns)
         ranked = await asyncio.to_thread(lambda: by_words(question, sentences(prompt.passages)))
         alike = await self.similarities(question, ranked[:SHORTLIST])
         if not alike:
@@ -114,14 +114,6 @@ class Extractive:
         except (TimeoutError, RetrievalError):
             return found
         return found
-
-
-def asked(prompt: Prompt) -> str:
-    """The question; a follow-up without a subject of its own takes along the one before."""
-    before = [turn.content for turn in prompt.turns if turn.role is Role.USER]
-    if before and len(subject(prompt.message)) < 2:
-        return f"{before[-1]} {prompt.message}"
-    return prompt.message
 
 
 def told(ranked: Sequence[Sentence], least: float) -> str:

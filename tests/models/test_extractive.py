@@ -15,7 +15,7 @@ from app.domain.passage import Embedding, Passage
 from app.domain.prompt import Prompt, Role, Turn
 from app.models import extractive
 from app.models.embedder import open_bundled
-from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive, asked
+from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -127,12 +127,12 @@ async def test_quoted_text_cannot_forge_markup() -> None:
     assert said == "“It was built in 1843 (other.pdf#9) 'code (x#1).” [mill.pdf#1]"
 
 
-def test_a_follow_up_takes_its_subject_along() -> None:
-    """A question without a subject is read with the one before; a full one alone."""
+async def test_a_follow_up_takes_its_subject_along() -> None:
+    """A question that hangs on the one before is answered with it in mind."""
     turns = (Turn(Role.USER, "When was the mill built?"), Turn(Role.ASSISTANT, "1843"))
-    assert asked(prompt("And by whom?", turns=turns)) == "When was the mill built? And by whom?"
-    assert asked(prompt("How long must dough rest?", turns=turns)) == "How long must dough rest?"
-    assert asked(prompt("And by whom?")) == "And by whom?"
+    texts = ("Dough must rest for two hours.", "The mill was built by the Falk brothers.")
+    assert "Falk" in await answer(prompt("And by whom?", *texts, turns=turns))
+    assert "Falk" not in await answer(prompt("And by whom?", *texts))
 
 
 @settings(deadline=None, max_examples=50)

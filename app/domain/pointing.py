@@ -1,0 +1,163 @@
+"""Whether a message points out of itself: a pronoun, `the second one`, without what it stands for.
+
+English only; tokens are words in their own case, and marks. The hard part is what does not point: `it` that
+stands for nothing ("what does it cost to rent a boat"), `that` that joins clauses, `this report` on the
+table, pronouns whose noun stands before them in the same message. Nothing here raises.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from app.domain.tongue import ENGLISH, PAPERS, PREPOSITIONS, QUESTIONS, TALK, TIMES, words
+
+MARKS = frozenset(",;:.?!")
+BREAKS = frozenset(",;:.?!") | words(
+    "and or but if when while because since once after before until that which who whether how why what where"
+)
+"""Where one clause ends and another begins: the first may hold what a pronoun of the second stands for."""
+POSSESSIVE = words("its their theirs his her hers")
+PERSONS = words("he him his she her hers")
+FAR = 3
+"""Words of content before a pronoun: more than these hold its noun."""
+FOLLOWING = words("of who whom that which whose in with where he she i we you they it")
+"""After `one`: it is told right here which."""
+FORMULAS = words(
+    "cost costs take takes matter sense help pay possible impossible allowed permitted forbidden legal"
+    " illegal lawful safe dangerous required mandatory compulsory necessary ok okay fine better best"
+    " worth wise cheaper easy easier hard difficult true likely normal common usual customary important"
+    " enough correct wrong right recommended advisable healthy useful clear known said proven believed"
+    " acceptable polite risky"
+)
+"""`It` before these and a clause stands for the clause: it is possible to …, it is known whether …"""
+CLAUSES = words("to that if whether when how what who why where")
+PREDICATES = words(
+    "cost weigh include cover mean need apply work belong free available covered included cheaper better"
+)
+"""Said of a thing: `what does the second cost?` has no noun, `the second edition` has."""
+WEATHER = words("rain rains raining snow snows snowing freezing")
+
+Tokens = Sequence[str]
+
+
+def content(tokens: Tokens) -> list[str]:
+    """The words that name something."""
+    return [token for token in tokens if token not in MARKS and not ENGLISH.names_nothing(token.lower())]
+
+
+def points(tokens: Tokens) -> bool:
+    """Whether any word of it stands for something outside."""
+    lower = [token.lower() for token in tokens]
+    return any(
+        RULES[word](lower, n) and not _bound(tokens, lower, n)
+        for n, word in enumerate(lower)
+        if word in RULES
+    )
+
+
+def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
+    """Whether what a word stands for comes before it: in an earlier clause, far back in its own, or, for
+    `its` and `she`, as its subject (two words of content, or a name)."""
+    breaks = [place for place in range(n) if lower[place] in BREAKS]
+    if (breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR:
+        return True
+    if lower[n] in POSSESSIVE and len(content(lower[:n])) > 1:
+        return True
+    named = any(token[:1].isupper() for token in content(tokens[1:n]))
+    return named and lower[n] in PERSONS | POSSESSIVE
+
+
+def _near(lower: Tokens, n: int) -> str:
+    """The word at a place; "" beyond either end."""
+    return lower[n] if 0 <= n < len(lower) else ""
+
+
+def _ends(word: str) -> bool:
+    """Whether a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
+    return word in MARKS or word in ("", "too", "instead") or word in ENGLISH.verbs or word in PREPOSITIONS
+
+
+def _always(_lower: Tokens, _n: int) -> bool:
+    """They, she, him: nothing but pronouns."""
+    return True
+
+
+def _it(lower: Tokens, n: int) -> bool:
+    """Not that of a formula with its clause, of the weather, of the clock."""
+    after = list(lower[n + 1 : n + 5])
+    formula = next((place for place, word in enumerate(after) if word in FORMULAS), None)
+    if formula is not None:
+        clause = range(n + 2 + formula, min(n + 6 + formula, len(lower)))
+        starts = next((place for place in clause if lower[place] in CLAUSES), None)
+        if starts is not None and len(content(lower[starts:])) > 1:
+            return False
+    return not (WEATHER.intersection(after) or {"time", "day"}.intersection(lower[max(0, n - 2) : n]))
+
+
+def _that(lower: Tokens, n: int) -> bool:
+    """The pronoun, not the conjunction: alone, after a preposition, the subject of the question."""
+    before, after = _near(lower, n - 1), _near(lower, n + 1)
+    if n == 0 or after == "" or before in PREPOSITIONS or before == "about":
+        return True
+    if before in TALK or (n == 1 and before not in ENGLISH.verbs):
+        return _ends(after) and after not in ENGLISH.verbs
+    first = next(word for word in lower if word not in ENGLISH.openings)
+    asks = first in QUESTIONS or first in ENGLISH.verbs
+    return asks and before in ENGLISH.verbs and len(content(lower[: n - 1])) < 2
+
+
+def _this(lower: Tokens, n: int) -> bool:
+    """Not the document on the table, nor this year."""
+    return (PAPERS | TIMES).isdisjoint(lower[n + 1 : n + 3])
+
+
+def _those(lower: Tokens, n: int) -> bool:
+    """Not `those who …`, `these days`."""
+    return _near(lower, n + 1) not in FOLLOWING | PAPERS | {"days"}
+
+
+def _one(lower: Tokens, n: int) -> bool:
+    """`the second one`, `which ones`: of what was listed, unless it is told which."""
+    before = {_near(lower, n - 1), _near(lower, n - 2)}
+    chosen = before & (words("the this that which these those other another") | set(ENGLISH.ordinals))
+    return bool(chosen) and _near(lower, n + 1) not in FOLLOWING
+
+
+def _ordinal(lower: Tokens, n: int) -> bool:
+    """`the second` with no noun after it; `the first to …` is told right here."""
+    after = _near(lower, n + 1)
+    bare = after in PREDICATES or (_ends(after) and after not in ("to", "of"))
+    return _near(lower, n - 1) == "the" and bare
+
+
+def _same(lower: Tokens, n: int) -> bool:
+    """`Does the same apply …`, as subject of the question."""
+    start = _near(lower, n - 2)
+    return _near(lower, n - 1) == "the" and start in {*ENGLISH.verbs, ""} and not content(lower[:n])
+
+
+def _other(lower: Tokens, n: int) -> bool:
+    """`the others`, `another`, without a noun."""
+    return _ends(_near(lower, n + 1))
+
+
+def _last(lower: Tokens, n: int) -> bool:
+    """`… there?`, `… then?`: a place, a time that was named."""
+    return _near(lower, n + 1) == "" and _near(lower, n - 1) not in QUESTIONS
+
+
+RULES: Mapping[str, Callable[[Tokens, int], bool]] = {
+    **dict.fromkeys(words("they them their theirs he him his she her hers its"), _always),
+    **dict.fromkeys(ENGLISH.ordinals, _ordinal),
+    "it": _it,
+    "that": _that,
+    "this": _this,
+    "these": _those,
+    "those": _those,
+    "one": _one,
+    "ones": _one,
+    "same": _same,
+    "other": _other,
+    "others": _other,
+    "another": _other,
+    "there": _last,
+    "then": _last,
+}

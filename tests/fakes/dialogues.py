@@ -1,0 +1,200 @@
+"""Conversations in our own words: messages that refer to what went before, and messages that stand alone.
+
+`DEV` was looked at while the rules were made, `HELD` was written before them and looked at once, at the end
+(docs/decisions/0021-follow-ups.md has both figures).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from app.domain.prompt import Role, Turn
+
+
+def talk(*contents: str) -> tuple[Turn, ...]:
+    """Question, answer, question, answer."""
+    return tuple(Turn(Role.ASSISTANT if n % 2 else Role.USER, content) for n, content in enumerate(contents))
+
+
+TALKS: Mapping[str, tuple[Turn, ...]] = {
+    "boats": talk(
+        "Which boats does the Larkspur yard rent out?",
+        "It rents out three boats [yard.pdf#2]:\n"
+        "1. the sloop Marie, for four people\n2. the ketch Anna, for eight [yard.pdf#3]\n3. the dinghy Pip",
+    ),
+    "pump": talk(
+        "What is the warranty of the Kestrel heat pump?",
+        "Five years from the day it is installed [manual.pdf#4].",
+    ),
+    "founder": talk("Who founded the Brightwater museum?", "Ada Stone founded it in 1904 [history.pdf#1]."),
+    "lease": talk(
+        "How much notice must a tenant give under the Holloway lease?",
+        "Three months, in writing [lease.pdf#7].",
+    ),
+    "chain": talk(
+        "How long does the Tern ferry take to Skomer?",
+        "Forty minutes [times.pdf#1].",
+        "and in winter?",
+        "An hour [times.pdf#2].",
+    ),
+    "bullets": talk(
+        "What does the Oakfield plan cover?",
+        "- dental care [plan.pdf#1]\n- spectacles up to 200 a year\n- physiotherapy after an accident",
+    ),
+    "miete": talk(
+        "Wie hoch ist die Kaution der Wohnung am Lindenplatz?", "Zwei Monatsmieten [vertrag.pdf#2]."
+    ),
+    "musée": talk("Quel est le tarif du musée Valmont ?", "Douze euros [guide.pdf#1]."),
+    "barco": talk("¿Cuánto cuesta alquilar el velero Gaviota?", "Noventa euros al día [precios.pdf#1]."),
+}
+
+Case = tuple[str, str, str]
+"""(which talk, the message, a word that the search must hold)."""
+
+DEV_FOLLOWS: Sequence[Case] = (
+    ("boats", "and the second one?", "Anna"),
+    ("boats", "What does the third one cost?", "Pip"),
+    ("boats", "How many people fit into the first?", "Marie"),
+    ("boats", "Tell me more about the last one.", "Pip"),
+    ("boats", "How much?", "Larkspur"),
+    ("boats", "Are they insured?", "Larkspur"),
+    ("boats", "Which is cheapest?", "Larkspur"),
+    ("boats", "What about kayaks?", "Larkspur"),
+    ("boats", "Do I need a licence for them?", "Larkspur"),
+    ("pump", "And the compressor?", "warranty"),
+    ("pump", "How loud is it?", "Kestrel"),
+    ("pump", "Does that include labour?", "Kestrel"),
+    ("pump", "why?", "Kestrel"),
+    ("pump", "What voids it?", "Kestrel"),
+    ("pump", "how do I connect it to the boiler?", "Kestrel"),
+    ("pump", "And its refrigerant?", "Kestrel"),
+    ("pump", "Is the same true for used ones?", "Kestrel"),
+    ("pump", "When does this end?", "warranty"),
+    ("pump", "Can you give an example?", "Kestrel"),
+    ("founder", "When was she born?", "Brightwater"),
+    ("founder", "Who paid for it?", "Brightwater"),
+    ("founder", "Where did her money come from?", "Brightwater"),
+    ("founder", "What did he collect?", "Brightwater"),
+    ("lease", "and in case of illness?", "Holloway"),
+    ("lease", "What happens in that case?", "Holloway"),
+    ("lease", "tell me more", "Holloway"),
+    ("lease", "Also for a subtenant?", "Holloway"),
+    ("lease", "On which page?", "Holloway"),
+    ("lease", "What else?", "Holloway"),
+    ("chain", "and how much does it cost?", "Skomer"),
+    ("chain", "and on Sundays?", "Tern"),
+    ("bullets", "How much of the second is paid?", "spectacles"),
+    ("miete", "Und der zweite Monat?", "Kaution"),
+    ("miete", "warum?", "Lindenplatz"),
+    ("musée", "Et pour les enfants ?", "Valmont"),
+    ("barco", "¿Y en invierno?", "Gaviota"),
+)
+DEV_ALONE: Sequence[str] = (
+    "What does it cost to rent a boat in Oslo?",
+    "Is it possible to cancel the Oakfield plan before March?",
+    "How long does it take to charge the Heron battery?",
+    "Who wrote the annual report of the Brightwater museum?",
+    "Is it true that the ferry to Skomer stops in winter?",
+    "What is this document about?",
+    "Summarize this report",
+    "What does the contract say about the deposit that tenants pay?",
+    "Which employees got the bonus that was announced in May?",
+    "How does a heat pump get its heat?",
+    "If a tenant leaves early, does he lose the deposit?",
+    "What is the Kestrel heat pump and how does it work?",
+    "When was the bridge built and who paid for it?",
+    "List the trustees and their roles",
+    "revenue 2022",
+    "boat rental Oslo prices",
+    "What is revenue?",
+    "Who is Ada Stone?",
+    "Which of the two Kestrel models is louder?",
+    "Is a sloop the same as a cutter?",
+    "What happens at the same time in the harbour of Larkspur?",
+    "Which one of the pumps has the longest warranty?",
+    "What did the former director earn?",
+    "What time is it in Lisbon when the Tern ferry leaves?",
+    "And who wrote the chapter on tides in the harbour guide?",
+    "What is the second chapter about?",
+    "hello",
+    "thanks!",
+    "ok",
+    "Does the manual explain how to bleed radiators?",
+    "Why is the sky blue?",
+    "What does 'it depends' mean in the Holloway lease?",
+    "Are pets allowed in the Holloway flats?",
+    "Those who rent a boat must wear a life jacket, says which rule?",
+    "How many people work for the museum this year?",
+    "Und wie hoch ist die Miete der Wohnung am Lindenplatz im Sommer?",
+    "Was steht im Mietvertrag über Haustiere?",
+    "Quel est le tarif du musée pour les enfants ?",
+    "¿Cuánto cuesta el velero en invierno?",
+    "Y axis labels of the rainfall chart",
+)
+
+HELD_FOLLOWS: Sequence[Case] = (
+    ("boats", "what about the second?", "Anna"),
+    ("boats", "Is the third one free on Friday?", "Pip"),
+    ("boats", "Who owns them?", "Larkspur"),
+    ("boats", "And for a whole week?", "Larkspur"),
+    ("boats", "Do those have engines?", "Larkspur"),
+    ("boats", "How about paddle boards?", "Larkspur"),
+    ("boats", "Which ones are covered?", "Larkspur"),
+    ("pump", "Is this covered when a neighbour installs it?", "Kestrel"),
+    ("pump", "What does it weigh?", "Kestrel"),
+    ("pump", "And after that?", "Kestrel"),
+    ("pump", "How do I register for it?", "Kestrel"),
+    ("pump", "Can they extend it?", "Kestrel"),
+    ("pump", "explain that in simpler words", "Kestrel"),
+    ("pump", "But why five years?", "Kestrel"),
+    ("pump", "Since when?", "Kestrel"),
+    ("founder", "Where is she buried?", "Brightwater"),
+    ("founder", "What was his profession?", "Brightwater"),
+    ("founder", "How old was the building then?", "Brightwater"),
+    ("founder", "Why there?", "Brightwater"),
+    ("founder", "In what year?", "Brightwater"),
+    ("lease", "Does the same apply to the landlord?", "Holloway"),
+    ("lease", "Or by email?", "Holloway"),
+    ("lease", "Where does it say so?", "Holloway"),
+    ("lease", "What if I don't?", "Holloway"),
+    ("lease", "go on", "Holloway"),
+    ("chain", "and what does that cost?", "Skomer"),
+    ("bullets", "What counts under the latter?", "Oakfield"),
+    ("bullets", "Give me details on the first one", "dental"),
+    ("miete", "und wann ist sie fällig?", "Kaution"),
+    ("musée", "et le dimanche ?", "Valmont"),
+    ("musée", "pourquoi ?", "Valmont"),
+    ("barco", "¿y para dos días?", "Gaviota"),
+)
+HELD_ALONE: Sequence[str] = (
+    "Does it make sense to insure a dinghy against theft?",
+    "Is it legal to keep bees in the gardens of Holloway?",
+    "How much does it cost to send a parcel from Oslo to Bergen?",
+    "What are the opening hours of the Brightwater museum?",
+    "Who signed the lease that ends in 2031?",
+    "Is it known whether the Tern ferry carries bicycles?",
+    "Give me a summary of this paper",
+    "What is covered by the Oakfield plan?",
+    "How do bees find their hive?",
+    "When the pump freezes, what should be done with it?",
+    "Why did the trustees sell the ketch and what did they get for it?",
+    "Kestrel pump error codes",
+    "warranty period",
+    "What is photosynthesis?",
+    "Who was the first director of the museum?",
+    "Of the three boats in the yard, which one is the oldest?",
+    "What changed in the lease between these years: 2019 and 2021?",
+    "Which former employees still hold shares?",
+    "And how many seats does the Tern ferry have on its upper deck?",
+    "How high are the tides at Skomer this month?",
+    "Explain the third rule of the harbour",
+    "good morning",
+    "yes",
+    "Where can I find a pharmacy that is open on Sundays?",
+    "How is the annual bonus of a manager worked out?",
+    "Are dogs welcome aboard?",
+    "So, what does the Kestrel manual say about frost?",
+    'What\'s the meaning of "as is" in the contract of sale?',
+    "Wann öffnet das Museum im Winter?",
+    "Et si le locataire part avant la fin du bail, que devient la caution ?",
+    "¿Qué incluye el seguro del velero?",
+    "Compare the sloop Marie with the ketch Anna",
+)
