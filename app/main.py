@@ -12,14 +12,21 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware import Middleware
 
 from app import problems
-from app.api import chat, documents, health, pages, schema
+from app.api import answers, chat, documents, health, pages, schema, sessions
 from app.api.limits import FORM_BYTES, MIB, BodyLimit
 from app.config import Settings
 from app.logs import RequestLog
 from app.services.services import Services
 from app.wiring import open_services
 
-ROUTERS = (chat.router, documents.router, health.router, pages.router)
+ROUTERS = (
+    chat.router,
+    documents.router,
+    sessions.router,
+    answers.router,
+    health.router,
+    pages.router,
+)
 SILENT = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )

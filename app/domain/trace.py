@@ -63,6 +63,8 @@ class Trace:
     """Of the rendered context block."""
     budget: int = 0
     took_ms: int = 0
+    searched: str = ""
+    """What was searched instead of the message: a follow-up with what it refers to."""
 
     @property
     def used(self) -> bool:
@@ -81,4 +83,5 @@ class Trace:
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
         lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
-        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost]
+        text = [f'Searched with "{self.searched}"'] if self.searched else []
+        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost, *text]

@@ -1,5 +1,7 @@
 """The ledger: told once, and its figures add up."""
 
+from dataclasses import replace
+
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
 
 
@@ -53,3 +55,9 @@ def test_reasons_stand_in_their_precedence() -> None:
     assert [str(reason) for reason in Reason] == [
         "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok",
     ]  # fmt: skip
+
+
+def test_what_was_searched_instead_of_the_message_is_noted() -> None:
+    """Of a follow-up; a message that was searched as it stands needs no word."""
+    assert replace(FULL, searched="the pump and why?").notes()[-1] == 'Searched with "the pump and why?"'
+    assert not any(note.startswith("Searched") for note in FULL.notes())

@@ -8,13 +8,17 @@ from hashlib import sha256
 from typing import cast
 
 from app.api.examples import EVENTS, META
+from app.domain.answer import Answer
 from app.domain.document import Chunk, Document, State, Upload
 from app.domain.errors import IbidError, Missing
 from app.domain.passage import Scope
 from app.domain.ports import Caller
+from app.domain.session import Session, Utterance
+from app.services.answers import AnswerService
 from app.services.chat import Ask, ChatService
 from app.services.documents import DocumentService, Outcome
 from app.services.services import Services
+from app.services.sessions import SessionService
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
@@ -48,6 +52,7 @@ class FakeReply:
     error: Exception | None = None
     endless: bool = False
     answer_id: str = "answer-1"
+    more: bool = False
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     closings: int = 0
     said: int = 0
@@ -186,6 +191,59 @@ class FakeDocuments:
 
 
 @dataclass
+class FakeSessions:
+    """One session with one exchange."""
+
+    there: bool = True
+    error: IbidError | None = None
+    scopes: list[Scope] = field(default_factory=list)
+    pages: list[tuple[str | None, int]] = field(default_factory=list)
+
+    async def recent(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Session], str]:
+        """A page of one."""
+        self._asked(scope, cursor, limit)
+        return [Session("thesis", 1, 2, NOW, NOW)], "cursor-2"
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """A question and its answer."""
+        self._asked(scope, cursor, limit)
+        said = (("user", "Why?"), ("assistant", "Because."))
+        return [Utterance("thesis", role, text, NOW, DOCUMENT_ID) for role, text in said], None
+
+    async def remove(self, scope: Scope) -> None:
+        """Gone, if it was there."""
+        self._asked(scope, None, 0)
+        if not self.there:
+            raise Missing
+
+    def _asked(self, scope: Scope, cursor: str | None, limit: int) -> None:
+        self.scopes.append(scope)
+        self.pages.append((cursor, limit))
+        if self.error:
+            raise self.error
+
+
+@dataclass
+class FakeAnswers:
+    """Holds one answer, or none."""
+
+    answer: Answer | None = None
+    error: IbidError | None = None
+    scopes: list[Scope] = field(default_factory=list)
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer:
+        """The one there is."""
+        self.scopes.append(scope)
+        if self.error:
+            raise self.error
+        if self.answer is None or answer_id != self.answer.id:
+            raise Missing
+        return self.answer
+
+
+@dataclass
 class FakeKeys:
     """Knows the keys it was given; without any the service is open."""
 
@@ -225,6 +283,8 @@ class Fakes:
 
     chat: FakeChat = field(default_factory=FakeChat)
     documents: FakeDocuments = field(default_factory=FakeDocuments)
+    sessions: FakeSessions = field(default_factory=FakeSessions)
+    answers: FakeAnswers = field(default_factory=FakeAnswers)
     keys: FakeKeys = field(default_factory=FakeKeys)
     probes: tuple[FakeProbe, ...] = (FakeProbe(),)
     token: str = "local-token"
@@ -236,6 +296,8 @@ class Fakes:
         return Services(
             chat=cast(ChatService, self.chat),
             documents=cast(DocumentService, self.documents),
+            sessions=cast(SessionService, self.sessions),
+            answers=cast(AnswerService, self.answers),
             keys=self.keys,
             probes=self.probes,
             debug=self.debug,

@@ -1,0 +1,69 @@
+"""GET /answers/{answer_id}: what was seen, what was packed, why the rest was not (CONTRACT §5).
+
+An answer belongs to the tenant and the key's user who asked; any other's is `Missing`, as is an id that is
+none. An answer can be looked up as soon as its `done` is out.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from app.api import specimens
+from app.api.deps import Asker, Opened, scope_of
+from app.api.refusals import ASKING
+from app.api.replies import AnswerReply, shown
+from app.api.wire import Json, moment
+from app.domain import errors
+from app.domain.answer import Answer
+from app.domain.trace import Trace
+from app.problems import responses
+
+router = APIRouter(prefix="/answers", tags=["answers"])
+
+
+def shape(answer: Answer) -> dict[str, Any]:
+    """An answer with its trace as JSON."""
+    trace = answer.trace
+    return {
+        "answer_id": answer.id,
+        "endpoint": answer.endpoint,
+        "question": answer.question,
+        "answer": answer.text,
+        "model": answer.model,
+        "created_at": moment(answer.created_at),
+        "finish_reason": str(answer.finish) if answer.finish else None,
+        "citations": [asdict(citation) for citation in answer.citations],
+        "cited": answer.cited,
+        "unknown": answer.unknown,
+        "usage": asdict(answer.usage),
+        "timings": dict(answer.timings),
+        "prompt_sha256": answer.prompt_sha256,
+        "rag": rag(trace),
+        "notes": trace.notes(),
+        "degraded": [asdict(item) for item in trace.degraded],
+        "searched": trace.searched or answer.question,
+        "candidates": [asdict(entry) for entry in trace.entries],
+    }
+
+
+def rag(trace: Trace) -> dict[str, Any]:
+    """How retrieval went, as the reply told it."""
+    told = {key: getattr(trace, key) for key in ("used", "cached", "tokens", "budget", "took_ms")}
+    return told | {"reason": str(trace.reason), "passages": len(trace.packed)}
+
+
+@router.get(
+    "/{answer_id}",
+    operation_id="getAnswer",
+    summary="Show how an answer came to be",
+    response_class=Json,
+    responses={
+        200: shown(AnswerReply, "The answer with its trace", specimens.ANSWER),
+        **responses(*ASKING, errors.Missing, errors.InvalidField),
+    },
+)
+async def answer(who: Asker, opened: Opened, answer_id: str) -> Response:
+    """Every passage the search saw with its figures, and what became of it."""
+    return Json(shape(await opened.answers.get(scope_of(who), answer_id)))

@@ -1,0 +1,81 @@
+"""What OpenAPI shows of the past as examples: an answer's trace, sessions, turns. The story of `examples.py`:
+a session `thesis` that holds `report.pdf`. A test holds them against the schemas.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.api.examples import ANSWER_ID, CHAT, CITATION, DOCUMENT_ID, MARKS, NOTES, RAG, USAGE
+
+QUESTION = CHAT["ask"]["value"]["message"]
+SAID = "Revenue rose to $4.2 billion [report.pdf#3]."
+
+ANSWER: Mapping[str, Any] = {
+    "answer_id": ANSWER_ID,
+    "endpoint": "/api/chat",
+    "question": "And the year before?",
+    "answer": "It was $3.8 billion [report.pdf#3].",
+    "model": "gpt-5.2",
+    "created_at": "2026-11-21T09:31:08.125Z",
+    "finish_reason": "stop",
+    "citations": [CITATION],
+    "cited": MARKS["cited"],
+    "unknown": [],
+    "usage": USAGE,
+    "timings": {"retrieval": 18, "total": 912},
+    "prompt_sha256": "9f2c1f6e0f3f6f0f5d9c3f1f2f0c4b8a7e6d5c4b3a29181716151413121110ff",
+    "rag": RAG,
+    "notes": [*NOTES, f'Searched with "{QUESTION} And the year before?"'],
+    "degraded": [],
+    "searched": f"{QUESTION} And the year before?",
+    "candidates": [
+        {
+            "source": "documents",
+            "id": f"{DOCUMENT_ID}:3",
+            "label": "report.pdf#3",
+            "similarity": 0.61,
+            "score": 0.97,
+            "boosts": {},
+            "verdict": "packed",
+            "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+        },
+        {
+            "source": "documents",
+            "id": f"{DOCUMENT_ID}:41",
+            "label": "report.pdf#41",
+            "similarity": 0.14,
+            "score": 0.2,
+            "boosts": {},
+            "verdict": "below_threshold",
+            "sha256": "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b",
+        },
+    ],
+}
+SESSION: Mapping[str, Any] = {
+    "session_id": "thesis",
+    "documents": 1,
+    "turns": 2,
+    "created_at": "2026-11-21T09:30:00Z",
+    "last_active_at": "2026-11-21T09:30:41.25Z",
+}
+NEXT = "MTc5MDAwMDAwMDAwMDAwMHx0aGVzaXM"
+SESSIONS: Mapping[str, Any] = {"items": [SESSION], "next": NEXT}
+TURNS: Mapping[str, Any] = {
+    "items": [
+        {
+            "thread_id": "thesis",
+            "role": "user",
+            "content": QUESTION,
+            "at": "2026-11-21T09:30:40.5Z",
+            "answer_id": ANSWER_ID,
+        },
+        {
+            "thread_id": "thesis",
+            "role": "assistant",
+            "content": SAID,
+            "at": "2026-11-21T09:30:41.25Z",
+            "answer_id": ANSWER_ID,
+        },
+    ],
+    "next": NEXT,
+}

@@ -1,0 +1,32 @@
+"""A session looked back at, and removed. Raises `Missing`, `InvalidField` (a cursor), `Unavailable`."""
+
+from app.domain.errors import Missing
+from app.domain.passage import Scope
+from app.domain.session import Session, Sessions, Utterance
+from app.services.recorder import Recorder
+
+
+class SessionService:
+    """Sessions, as their owners see them."""
+
+    def __init__(self, sessions: Sessions, recorder: Recorder) -> None:
+        self._sessions = sessions
+        self._recorder = recorder
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        """Most recently active first, and the cursor of the next page."""
+        return await self._sessions.recent(scope, cursor=cursor, limit=limit)
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """What was said in the scope's session (in its thread, if it names one), oldest first."""
+        return await self._sessions.turns(scope, cursor=cursor, limit=limit)
+
+    async def remove(self, scope: Scope) -> None:
+        """Documents, turns and answers of the scope's session, also those that still wait to be written."""
+        removed = await self._sessions.remove(scope)
+        if not self._recorder.forget(scope) and not removed:
+            raise Missing("there is no such session")

@@ -1,0 +1,72 @@
+"""GET /answers/{answer_id} as a client sees it."""
+
+from dataclasses import asdict, fields, replace
+
+import httpx
+import pytest
+
+from app.api.answers import rag, shape
+from app.api.replies import AnswerReply, CandidateReply, Rag
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from app.domain.trace import Entry, Verdict
+from tests.fakes.checks import told
+from tests.fakes.services import Fakes
+from tests.stores.test_answers import ANSWER
+
+
+async def test_the_trace_is_shown_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Every candidate with its figures and its verdict, and how the answer ended."""
+    fakes.answers.answer = ANSWER
+    response = await client.get(f"/answers/{ANSWER.id}")
+    shown = response.json()
+    assert response.status_code == 200
+    AnswerReply.model_validate(shown)
+    assert shown["candidates"] == [asdict(entry) for entry in ANSWER.trace.entries]
+    assert (shown["answer"], shown["finish_reason"]) == (ANSWER.text, "stop")
+    assert shown["created_at"] == "2026-11-21T12:00:00Z"
+    assert shown["rag"] == {
+        "used": True,
+        "reason": "ok",
+        "cached": True,
+        "passages": 1,
+        "tokens": 42,
+        "budget": 50_000,
+        "took_ms": 12,
+    }
+    assert shown["degraded"] == [{"source": "memories", "reason": "timeout"}]
+    assert set(shown) == set(AnswerReply.model_fields)
+
+
+def test_what_was_searched_is_told() -> None:
+    """A follow-up's own text, else the question."""
+    follow = replace(ANSWER, trace=replace(ANSWER.trace, searched="the pump why?"))
+    assert (shape(ANSWER)["searched"], shape(follow)["searched"]) == ("why?", "the pump why?")
+    assert 'Searched with "the pump why?"' in shape(follow)["notes"]
+
+
+def test_an_answer_that_ended_in_an_error_has_no_finish() -> None:
+    """Null, which is not `cancelled`."""
+    assert shape(replace(ANSWER, finish=None))["finish_reason"] is None
+
+
+def test_schemas_have_the_fields_of_the_words_they_show() -> None:
+    """They are sent as they are in the domain."""
+    assert set(CandidateReply.model_fields) == {item.name for item in fields(Entry)}
+    assert set(rag(ANSWER.trace)) == set(Rag.model_fields)
+    verdicts = CandidateReply.model_json_schema()["properties"]["verdict"]["enum"]
+    assert set(verdicts) == {str(verdict) for verdict in Verdict}
+
+
+@pytest.mark.parametrize("key", [ANSWER.id, "nonsense", "%00", "%ED%A0%80", "a%20b", "é"])
+async def test_what_is_not_there_is_told(client: httpx.AsyncClient, key: str) -> None:
+    """Whatever stands in the path: another's, or no id at all."""
+    told(await client.get(f"/answers/{key}"), 404, "not-found")
+
+
+async def test_it_is_looked_up_for_who_asks(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """By tenant and user of the key."""
+    fakes.answers.answer = ANSWER
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    await client.get(f"/answers/{ANSWER.id}", headers={"Authorization": "Bearer ada-key"})
+    assert fakes.answers.scopes == [Scope("acme", "ada", "ada")]

@@ -1,0 +1,86 @@
+"""A session removed, with what still waits to be written of it."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from app.domain.errors import Missing, Unavailable
+from app.domain.passage import Scope
+from app.domain.session import Session, Utterance
+from app.services.recorder import Recorder
+from app.services.sessions import SessionService
+from tests.fakes.answering import NOW, FakeLog
+from tests.services.test_recorder import kept
+
+HERE = Scope(owner="ada", session_id="s")
+
+
+@dataclass
+class Store:
+    """Holds a session, or not."""
+
+    there: bool = True
+    down: bool = False
+    removed: list[Scope] = field(default_factory=list)
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        """One."""
+        return [Session("s", 1, 2, NOW, NOW)][:limit], cursor
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """One."""
+        return [Utterance("s", "user", "why", NOW, None)][:limit], cursor
+
+    async def remove(self, scope: Scope) -> bool:
+        """Whether it was there."""
+        if self.down:
+            raise Unavailable
+        self.removed.append(scope)
+        return self.there
+
+
+async def test_lists_are_the_store_s() -> None:
+    """With their cursors."""
+    service = SessionService(Store(), Recorder(FakeLog()))
+    sessions, after = await service.recent(HERE, cursor="c", limit=9)
+    turns, then = await service.turns(HERE, cursor="d", limit=9)
+    assert ([item.session_id for item in sessions], after) == (["s"], "c")
+    assert ([item.content for item in turns], then) == (["why"], "d")
+
+
+async def test_what_waits_to_be_written_goes_too() -> None:
+    """Else the session would come back with it; another's record stays."""
+    log = FakeLog()
+    recorder = Recorder(log)
+    for n, scope in enumerate((HERE, replace(HERE, owner="bob"), replace(HERE, session_id="t"))):
+        recorder.later(replace(kept(f"a{n}"), scope=scope))
+    await SessionService(Store(), recorder).remove(HERE)
+    await recorder.drain()
+    assert [answer.id for answer in log.answers] == ["a1", "a2"]
+
+
+async def test_a_session_that_only_waits_is_a_session() -> None:
+    """Its first answer was not written yet."""
+    recorder = Recorder(FakeLog())
+    recorder.later(replace(kept(), scope=HERE))
+    await SessionService(Store(there=False), recorder).remove(HERE)
+    assert recorder.waiting == 0
+
+
+async def test_nothing_there_is_told() -> None:
+    """As for documents."""
+    with pytest.raises(Missing):
+        await SessionService(Store(there=False), Recorder(FakeLog())).remove(HERE)
+
+
+async def test_a_store_that_is_away_keeps_all() -> None:
+    """What could not be removed is not half removed."""
+    recorder = Recorder(FakeLog())
+    recorder.later(replace(kept(), scope=HERE))
+    with pytest.raises(Unavailable):
+        await SessionService(Store(down=True), recorder).remove(HERE)
+    assert recorder.waiting == 1

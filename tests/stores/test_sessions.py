@@ -1,0 +1,218 @@
+"""Sessions over the tables that hold them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.errors import InvalidField, Missing, Unavailable
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.stores.answers import AnswerStore
+from app.stores.chatlog import ChatLogStore
+from app.stores.documents import DocumentStore
+from app.stores.jobs import JobStore
+from app.stores.sessions import SessionStore
+from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
+from tests.stores.test_answers import ANSWER
+
+STRANGERS = [
+    pytest.param(replace(ALICE, tenant="other"), id="another tenant"),
+    pytest.param(replace(ALICE, owner="bob"), id="another owner"),
+    pytest.param(replace(ALICE, owner=""), id="a tenant key"),
+]
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+VERSION = "SELECT version FROM ibid.part WHERE tenant = 'acme' AND owner = 'alice' AND session_id = 's1'"
+
+
+async def said(
+    pool: Pool, scope: Scope, text: str = "why", *, at: datetime = NOON, answer: str = "a"
+) -> None:
+    """A question and its answer, a second apart."""
+    later = at + timedelta(seconds=1)
+    turns = [Turn(Role.USER, text, at), Turn(Role.ASSISTANT, f"{text}: so", later)]
+    await ChatLogStore(pool).add(scope, turns, answer_id=answer)
+
+
+async def listed(pool: Pool, scope: Scope = ALICE, limit: int = 99) -> list[str]:
+    """The ids of a scope's sessions."""
+    return [
+        found.session_id for found in (await SessionStore(pool).recent(scope, cursor=None, limit=limit))[0]
+    ]
+
+
+async def read_back(pool: Pool, scope: Scope = ALICE) -> list[str]:
+    """What was said there."""
+    return [found.content for found in (await SessionStore(pool).turns(scope, cursor=None, limit=99))[0]]
+
+
+async def test_a_session_is_what_was_filed_and_said_in_it(pool: Pool, tmp_path: Path) -> None:
+    """Figures of both; global documents belong to none."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await ready(pool, TENANT, upload(tmp_path, "x", filename="x.pdf", session_id=None))
+    await said(pool, ALICE, at=NOON)
+    (found,), after = await SessionStore(pool).recent(ALICE, cursor=None, limit=9)
+    assert (found.session_id, found.documents, found.turns, after) == ("s1", 1, 2, None)
+    assert {found.created_at, found.last_active_at} <= {
+        document.created_at,
+        NOON + timedelta(microseconds=1),
+        NOON + timedelta(seconds=1, microseconds=2),
+    }
+    assert found.created_at <= found.last_active_at
+
+
+async def test_either_makes_a_session(pool: Pool, tmp_path: Path) -> None:
+    """A document nobody asked about, a chat without documents."""
+    await ready(pool, ALICE, upload(tmp_path))
+    await said(pool, replace(ALICE, session_id="s2"))
+    assert set(await listed(pool)) == {"s1", "s2"}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+async def test_another_s_sessions_are_empty(pool: Pool, tmp_path: Path, stranger: Scope) -> None:
+    """Nothing is listed, nothing read, nothing removed."""
+    await ready(pool, ALICE, upload(tmp_path))
+    await said(pool, ALICE)
+    assert (await listed(pool, stranger), await read_back(pool, stranger)) == ([], [])
+    assert not await SessionStore(pool).remove(stranger)
+    assert (await listed(pool), len(await read_back(pool))) == (["s1"], 2)
+
+
+async def test_pages_go_from_the_latest_back(pool: Pool) -> None:
+    """Each session once, also where two were active at one time."""
+    for n in range(7):
+        at = NOON + timedelta(minutes=n // 2)
+        await said(pool, replace(ALICE, session_id=f"s{n}"), at=at, answer=f"a{n}")
+    store, cursor, seen = SessionStore(pool), None, []
+    while True:
+        found, cursor = await store.recent(ALICE, cursor=cursor, limit=3)
+        seen += [session.session_id for session in found]
+        if cursor is None:
+            break
+    assert seen == ["s6", "s5", "s4", "s3", "s2", "s1", "s0"]
+
+
+async def test_turns_are_read_in_order_page_by_page(pool: Pool) -> None:
+    """Oldest first, each once, with its answer."""
+    for n in range(4):
+        await said(pool, ALICE, f"q{n}", at=NOON + timedelta(minutes=n), answer=f"a{n}")
+    store = SessionStore(pool)
+    first, cursor = await store.turns(ALICE, cursor=None, limit=5)
+    rest, end = await store.turns(ALICE, cursor=cursor, limit=5)
+    assert [turn.content for turn in (*first, *rest)] == [
+        text for n in range(4) for text in (f"q{n}", f"q{n}: so")
+    ]
+    assert [turn.answer_id for turn in rest] == ["a2", "a3", "a3"]
+    assert ([turn.role for turn in first[:2]], end) == (["user", "assistant"], None)
+
+
+async def test_threads_of_a_session_are_told_apart(pool: Pool) -> None:
+    """All of them, or one that is named; the same thread in another session is not here."""
+    draft = replace(ALICE, thread_id="draft")
+    await said(pool, ALICE, "one", answer="a")
+    await said(pool, draft, "two", at=NOON + timedelta(minutes=1), answer="b")
+    await said(pool, replace(draft, session_id="s2"), "three", answer="c")
+    found, _ = await SessionStore(pool).turns(ALICE, cursor=None, limit=9)
+    assert [turn.thread_id for turn in found] == ["s1", "s1", "draft", "draft"]
+    assert await read_back(pool, draft) == ["two", "two: so"]
+
+
+async def test_rows_of_other_tools_do_not_disturb(pool: Pool) -> None:
+    """Other roles and empty rows are passed over."""
+    await said(pool, ALICE)
+    await pool.execute(
+        "INSERT INTO public.chat_log (tenant, owner, session_id, role, content) VALUES "
+        "('acme', 'alice', 's1', 'system', 'x'), ('acme', 'alice', 's1', 'user', NULL), "
+        "('acme', 'alice', NULL, 'user', 'y'), ('acme', 'alice', 's9', 'tool', 'z')"
+    )
+    assert (await listed(pool), len(await read_back(pool))) == (["s1"], 2)
+
+
+async def test_a_removed_session_is_gone(pool: Pool, tmp_path: Path) -> None:
+    """Documents, turns, answers; searches see it by the version; a job clears each document away."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await said(pool, ALICE)
+    await AnswerStore(pool).keep(ALICE, ANSWER)
+    version = await pool.fetchval(VERSION)
+    assert await SessionStore(pool).remove(ALICE)
+    assert (await listed(pool), await read_back(pool)) == ([], [])
+    assert await AnswerStore(pool).get(ALICE, ANSWER.id) is None
+    assert await DocumentStore(pool).get(ALICE, document.id) is None
+    assert await pool.fetchval(VERSION) > version
+    jobs = await pool.fetch("SELECT kind, document_id FROM ibid.job ORDER BY id")
+    assert ("purge", document.id) == tuple(jobs[-1])
+
+
+async def test_again_there_is_nothing(pool: Pool) -> None:
+    """False for a session that is not there (any more), and no version for what never was."""
+    await said(pool, ALICE)
+    store = SessionStore(pool)
+    assert [await store.remove(ALICE) for _ in range(2)] == [True, False]
+    assert not await store.remove(replace(ALICE, session_id=None))
+    assert await pool.fetchval("SELECT count(*) FROM ibid.part") == 0
+
+
+async def test_others_stay(pool: Pool, tmp_path: Path) -> None:
+    """Another session, another owner, what all share, and when the user was last there."""
+    kept = [replace(ALICE, session_id="s2"), replace(ALICE, owner="bob", user_id="bob")]
+    shared = await ready(pool, TENANT, upload(tmp_path, "x", filename="x.pdf", session_id=None))
+    for n, scope in enumerate((ALICE, *kept)):
+        await said(pool, scope, answer=f"a{n}")
+    assert await SessionStore(pool).remove(ALICE)
+    assert [await read_back(pool, scope) for scope in kept] == [["why", "why: so"]] * 2
+    assert await DocumentStore(pool).get(TENANT, shared.id) is not None
+    assert await pool.fetchval("SELECT count(*) FROM ibid.activity") == 2
+
+
+async def test_an_upload_under_way_does_not_come_back(pool: Pool, tmp_path: Path) -> None:
+    """Its job finds it gone, before or after it wrote its chunks."""
+    store = DocumentStore(pool)
+    document, _ = await store.admit(ALICE, upload(tmp_path))
+    other, _ = await store.admit(ALICE, upload(tmp_path, "three", filename="b.pdf"))
+    result = parsed("three")
+    await read(
+        pool, (await ready(pool, replace(ALICE, session_id="s2"), upload(tmp_path, session_id="s2"))).id
+    )
+    await store.keep_chunks(other.id, result, [vector("three")], "fake@8")
+    assert await SessionStore(pool).remove(ALICE)
+    with pytest.raises(Missing):
+        await read(pool, document.id)
+    await store.make_ready(other.id)
+    assert await store.placed(document.id) is None
+    states = await pool.fetch("SELECT removed_at IS NULL FROM ibid.document WHERE session_id = 's1'")
+    assert [tuple(row) for row in states] == [(False,), (False,)]
+
+
+async def test_its_jobs_are_taken_up(pool: Pool, tmp_path: Path) -> None:
+    """Once the ingest that came before it is done with, a purge is the next job of a document."""
+    await ready(pool, ALICE, upload(tmp_path))
+    await SessionStore(pool).remove(ALICE)
+    async with JobStore(pool) as jobs:
+        first = await jobs.claim(lease_seconds=9)
+        assert first is not None
+        await jobs.finish(first)
+        second = await jobs.claim(lease_seconds=9)
+    assert second is not None
+    assert [first.kind, second.kind] == ["ingest", "purge"]
+
+
+async def test_a_cursor_of_another_make_is_told(pool: Pool) -> None:
+    """Not taken for the first page."""
+    for listing in (SessionStore(pool).recent, SessionStore(pool).turns):
+        with pytest.raises(InvalidField):
+            await listing(ALICE, cursor="nonsense", limit=9)
+
+
+async def test_postgres_away_is_told(pool: Pool) -> None:
+    """By every method."""
+    store = SessionStore(pool)
+    await pool.close()
+    for attempt in (
+        store.recent(ALICE, cursor=None, limit=9),
+        store.turns(ALICE, cursor=None, limit=9),
+        store.remove(ALICE),
+    ):
+        with pytest.raises(Unavailable):
+            await attempt
