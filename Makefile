@@ -37,8 +37,8 @@ fmt: install ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-bench: install ## Measure speed, in ratios to a floor of the same run
-	@$(BIN)/python -m bench
+bench: install ## Measure speed, in ratios to a floor of the same run; QUICK=1 or FULL=1
+	@$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(FULL),--full)
 
 eval: install ## Measure retrieval quality; DATA=folder of questions and files
 	@$(BIN)/python -m bench.quality $(DATA)
