@@ -18,7 +18,7 @@ from app.api.bodies import SessionId, UploadBody
 from app.api.deps import Asker, Opened, scope_of
 from app.api.files import FileStream
 from app.api.limits import MIB
-from app.api.refusals import ASKING, READING, SENDING
+from app.api.refusals import ASKING, KEEPING, READING, SENDING
 from app.api.replies import ChunkReply, DocumentList, DocumentReply, shown
 from app.api.upload import Received, received
 from app.api.wire import Json
@@ -82,10 +82,13 @@ def fields_of(form: Received) -> UploadBody:
     status_code=201,
     response_class=Json,
     responses={
-        200: shown(DocumentReply, "The same bytes were there already", examples.DOCUMENT),
-        201: shown(DocumentReply, "Searchable", examples.DOCUMENT),
-        202: shown(DocumentReply, "Kept, and still being read", examples.PROCESSING),
-        **responses(*ASKING, *SENDING, *READING, errors.Forbidden, errors.Conflict),
+        200: {
+            **shown(DocumentReply, "The same bytes were there already", examples.DOCUMENT),
+            **examples.KEPT,
+        },
+        201: {**shown(DocumentReply, "Searchable", examples.DOCUMENT), **examples.KEPT},
+        202: {**shown(DocumentReply, "Kept, and still being read", examples.PROCESSING), **examples.KEPT},
+        **responses(*ASKING, *SENDING, *READING, *KEEPING, errors.Forbidden, errors.Conflict),
     },
     openapi_extra={"requestBody": dict(examples.UPLOAD)},
 )
@@ -161,7 +164,7 @@ async def document(
     operation_id="deleteDocument",
     summary="Remove a document",
     status_code=204,
-    responses={**responses(*ASKING, errors.Forbidden, errors.Missing, errors.InvalidField)},
+    responses={**responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)},
 )
 async def remove(who: Asker, opened: Opened, document_id: DocumentId) -> Response:
     """Gone from the next answer on."""

@@ -101,6 +101,18 @@ CHAT: Mapping[str, Any] = {
 }
 
 
+EVENT: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string", "pattern": r"^[0-9a-f-]{36}:[0-9]+$", "description": "`<answer_id>:<n>`"},
+        "event": {"type": "string", "enum": list(EVENTS)},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""An event as OpenAPI describes it; what its data holds, the examples show."""
+
+
 def event(name: str, n: int) -> str:
     """An event as it stands on the wire."""
     return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {encoded(EVENTS[name]).decode()}\n\n"
@@ -117,7 +129,8 @@ def stream() -> dict[str, Any]:
 CHAT_RESPONSE: Mapping[str, Any] = {
     "description": "The answer: a stream of events, or (`stream: false`) one object",
     "content": {
-        MEDIA: {"schema": {"type": "string"}, "examples": stream()},
+        # `itemSchema` is OpenAPI 3.2's word for one event of a stream; FastAPI writes it into 3.1 too.
+        MEDIA: {"schema": {"type": "array", "items": EVENT}, "itemSchema": EVENT, "examples": stream()},
         "application/json": {"example": CHAT_REPLY},
     },
 }
@@ -155,6 +168,7 @@ UPLOAD: Mapping[str, Any] = {
                 "type": "object",
                 "required": ["file"],
                 "additionalProperties": False,
+                "oneOf": [{"required": ["session_id"]}, {"required": ["scope"]}],
                 "properties": {
                     "file": {"type": "string", "format": "binary", "description": "The PDF."},
                     "session_id": {
@@ -191,12 +205,31 @@ UPLOAD: Mapping[str, Any] = {
         }
     },
 }
+KEPT: Mapping[str, Any] = {
+    "headers": {
+        "Location": {
+            "description": "Where the document is.",
+            "schema": {"type": "string"},
+            "example": f"/api/documents/{DOCUMENT_ID}",
+        }
+    },
+    "links": {
+        name: {"operationId": name, "parameters": {"document_id": "$response.body#/id"}}
+        for name in ("getDocument", "getFile", "deleteDocument")
+    },
+}
+"""What else the answer to an upload has."""
 READY: Mapping[str, Any] = {
     "ready": True,
-    "checks": [{"name": "postgres", "ok": True, "ms": 1, "facts": {"version": "18.6"}}],
+    "checks": [
+        {"name": "postgres", "ok": True, "needed": True, "ms": 1, "facts": {"version": "18.6"}},
+        {"name": "cache", "ok": False, "needed": False, "ms": 1, "facts": {}, "reason": "unavailable"},
+    ],
 }
 NOT_READY: Mapping[str, Any] = {
     "ready": False,
-    "checks": [{"name": "postgres", "ok": False, "ms": 2000, "facts": {}, "reason": "timeout"}],
+    "checks": [
+        {"name": "postgres", "ok": False, "needed": True, "ms": 2000, "facts": {}, "reason": "timeout"}
+    ],
 }
 ALIVE = {"status": "alive", "version": "0.1.0"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -206,3 +207,30 @@ async def test_the_end_of_the_service_is_the_last_event() -> None:
 async def test_nothing_follows_done() -> None:
     """Whenever the service ends."""
     assert [event.name for event in await cut(FakeReply(), "done")][-1] == "done"
+
+
+async def test_what_is_ready_at_once_leaves_in_one_send() -> None:
+    """Events stay events; their number of sends is nobody's promise."""
+    bodies: list[bytes] = []
+
+    async def send(message: Message) -> None:
+        bodies.append(message.get("body", b""))
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    class Hasty(FakeReply):
+        """Its second word is there already when the first one leaves."""
+
+        async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
+            """Two words."""
+            self.more = True
+            yield "token", {"text": "a"}
+            self.more = False
+            yield "token", {"text": "b"}
+
+    await EventStream(Hasty(), "r")({"type": "http"}, receive, send)
+
+    assert [body.count(b"event: token") for body in bodies if b"event: token" in body] == [2]
+    assert [event.name for event in events(b"".join(bodies).decode())][:3] == ["meta", "token", "token"]

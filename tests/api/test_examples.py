@@ -2,9 +2,11 @@
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from pydantic import ValidationError
 
 from app.api import examples
-from app.api.bodies import ChatBody
+from app.api.bodies import ChatBody, UploadBody
 from app.api.replies import ChatReply, ChunkReply, DocumentList, DocumentReply, Readiness
 from tests.fakes.server import events
 
@@ -50,3 +52,34 @@ def test_the_replies_are_of_their_schemas() -> None:
     DocumentList.model_validate(examples.DOCUMENTS)
     ChunkReply.model_validate(examples.CHUNK)
     Readiness.model_validate(examples.NOT_READY)
+
+
+@pytest.mark.parametrize("name", examples.EVENTS)
+def test_an_event_is_as_the_document_describes_it(name: str) -> None:
+    """Its id, its name, its data: no others, and each of its form."""
+    fields = dict(line.split(": ", 1) for line in examples.event(name, 7).strip().splitlines())
+
+    Draft202012Validator(examples.EVENT).validate(fields)
+    assert set(fields) == set(examples.EVENT["properties"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits"),
+    [
+        pytest.param({"session_id": "s"}, True, id="a session"),
+        pytest.param({"scope": "global"}, True, id="all"),
+        pytest.param({"session_id": "s", "scope": "global"}, False, id="both"),
+        pytest.param({}, False, id="neither"),
+    ],
+)
+def test_the_upload_is_described_as_it_is_taken(fields: dict[str, str], *, fits: bool) -> None:
+    """One place for a document, in the schema as in the code."""
+    [content] = examples.UPLOAD["content"].values()
+
+    assert Draft202012Validator(content["schema"]).is_valid({"file": "x", **fields}) == fits
+    try:
+        UploadBody.model_validate(fields)
+    except ValidationError:
+        assert not fits
+    else:
+        assert fits

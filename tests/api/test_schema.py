@@ -40,6 +40,17 @@ def examples(content: dict[str, Any]) -> list[object]:
     return single + [example["value"] for example in content.get("examples", {}).values()]
 
 
+def test_an_upload_tells_where_the_document_is(spec: dict[str, Any]) -> None:
+    """Its Location, and what can be asked with its id: operations and parameters that there are."""
+    found = {operation["operationId"]: operation for operation in operations(spec)}
+    answers = found["uploadDocument"]["responses"]
+    for status in ("200", "201", "202"):
+        assert "Location" in answers[status]["headers"]
+        for link in answers[status]["links"].values():
+            named = {parameter["name"] for parameter in found[link["operationId"]]["parameters"]}
+            assert set(link["parameters"]) <= named
+
+
 async def test_it_is_served(client: httpx.AsyncClient, spec: dict[str, Any]) -> None:
     """For tools."""
     response = await client.get("/openapi.json")
@@ -90,11 +101,11 @@ def test_every_problem_example_has_what_a_problem_must(spec: dict[str, Any]) -> 
 
 
 def test_every_response_tells_of_the_request_id(spec: dict[str, Any]) -> None:
-    """And a 503 of Retry-After, a 405 of Allow."""
+    """And a 502, 503 and 504 of Retry-After, a 405 of Allow."""
     for operation in operations(spec):
         for status, response in operation["responses"].items():
             assert "X-Request-ID" in response["headers"], (operation["operationId"], status)
-            assert ("Retry-After" in response["headers"]) == (status == "503")
+            assert ("Retry-After" in response["headers"]) == (status in {"502", "503", "504"})
             assert ("Allow" in response["headers"]) == (status == "405")
 
 
@@ -139,10 +150,14 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
         "alive",
         "chat",
         "deleteDocument",
+        "deleteSession",
+        "getAnswer",
         "getChunk",
         "getDocument",
         "getFile",
         "listDocuments",
+        "listSessions",
+        "listTurns",
         "ready",
         "uploadDocument",
     ]

@@ -1,6 +1,7 @@
 """JSON on the wire."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.api.wire import Json, JsonRequest, encoded, is_json
+from app.api.wire import Json, JsonRequest, encoded, is_json, moment
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -86,3 +87,8 @@ async def test_other_encodings_are_refused(encoding: str) -> None:
 def test_json_is_known_by_its_media_type(content_type: str, fits: bool) -> None:
     """A form posted by a foreign page has one of three other types, and needs no leave of the browser."""
     assert is_json(content_type) is fits
+
+
+def test_times_are_rfc_3339() -> None:
+    """UTC, to the microsecond, with a Z."""
+    assert moment(datetime(2026, 11, 21, 9, 30, 1, 250_000, UTC)) == "2026-11-21T09:30:01.250000Z"
