@@ -16,5 +16,7 @@ READING = (
     errors.RemovedMeanwhile,
 )
 """A PDF that cannot be taken, or was taken away again."""
+KEEPING = (errors.NoRoom,)
+"""Any route whose answer says that something is kept."""
 MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
 """An answer that cannot begin."""

@@ -1,14 +1,14 @@
 """multipart/form-data with one file (RFC 7578), received into a temporary file and hashed on the way.
 
-Bytes go from the socket to disk in blocks, written and hashed in a thread: memory stays at a few MiB whatever
-the file's size, and the loop is never held. The file's name is only a name, never a path. Names come as
-UTF-8; `filename*` (RFC 5987) counts where there is no plain one. Sizes are bytes.
-Raises `WrongType`, `BadInput` for a broken form, `TooLarge`, `InvalidField` for what is missing or extra, and
-`Unavailable` when the disk is full. The file lies in the data folder's `tmp`, which every start empties: not
-even `kill -9` leaves it for ever.
+Bytes go from the socket to disk in blocks, written and hashed in a thread: memory stays small whatever the
+file's size, and the loop is never held. The file's name is only a name, never a path, in UTF-8; `filename*`
+(RFC 5987) counts where there is no plain one. The file lies in the data folder's `tmp`, which every start
+empties: not even `kill -9` leaves it for ever. Sizes are bytes. Raises `WrongType`, `BadInput` for a broken
+form, `TooLarge`, `InvalidField` for what is missing or extra, `NoRoom`, `Unavailable` when the disk fails.
 """
 
 import asyncio
+import errno
 import hashlib
 import os
 import re
@@ -24,12 +24,13 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
+from app.api.limits import MIB
 from app.config import OURS, Settings
-from app.domain.errors import BadInput, InvalidField, TooLarge, Unavailable, WrongType
+from app.domain.errors import BadInput, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
 from app.domain.filename import clean
 
-BLOCK = 1 << 20
-"""Bytes gathered before a thread is asked to write them."""
+BLOCK = 256 << 10
+"""Bytes gathered before a thread writes them: what each of hundreds of uploads may hold."""
 FIELD_BYTES = 1_000
 """Of one field that is not the file; the longest is a session id."""
 PARTS = 16
@@ -87,15 +88,16 @@ async def receive(request: Request, form: "Form", sink: "Sink") -> None:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """A temporary folder that takes no more is no fault of the client's: `Unavailable`."""
+    """A temporary folder that takes no more is no fault of the client's: `NoRoom`, `Unavailable`."""
     try:
         yield
     except OSError as error:
-        raise Unavailable("There is no room for the upload just now.") from error
+        kind = NoRoom if error.errno in {errno.ENOSPC, errno.EDQUOT} else Unavailable
+        raise kind("The upload cannot be written to the service's disk.") from error
 
 
 class Sink:
-    """A temporary file and the hash of what went into it. Blocking: for threads."""
+    """A temporary file and the hash of its bytes. Blocking: for threads."""
 
     def __init__(self, folder: Path) -> None:
         with room():
@@ -105,7 +107,7 @@ class Sink:
         self.path = Path(name)
         self.hash = hashlib.sha256()
 
-    def write(self, block: bytes) -> None:
+    def write(self, block: bytearray) -> None:
         """Append a block."""
         with room():
             self.file.write(block)
@@ -133,8 +135,7 @@ class Form:
         """Bytes of the file so far."""
         self._limit = limit
         self._filename: str | None = None
-        self._parts = 0
-        self._whole = False
+        self._parts, self._whole = 0, False
         self._header, self._value = b"", b""
         self._disposition = b""
         self._field = ""
@@ -161,9 +162,9 @@ class Form:
         except FormParserError as error:
             raise BadInput("The form cannot be read.") from error
 
-    def take(self) -> bytes:
+    def take(self) -> bytearray:
         """The file's bytes since the last time."""
-        block, self.pending = bytes(self.pending), bytearray()
+        block, self.pending = self.pending, bytearray()
         return block
 
     def finish(self) -> None:
@@ -207,7 +208,7 @@ class Form:
             self.pending += data[start:end]
             self.size += end - start
             if self.size > self._limit:
-                raise TooLarge(f"A file has at most {self._limit // BLOCK} MiB.")
+                raise TooLarge(f"A file has at most {self._limit // MIB} MiB.")
             return
         self._text += data[start:end]
         if len(self._text) > FIELD_BYTES:
@@ -231,15 +232,14 @@ def disposed(disposition: bytes) -> tuple[str, str | None]:
         raise BadInput("A part of the form has no name.")
     plain, extended = options.get(b"filename"), EXTENDED.search(disposition)
     if plain is None and extended is not None:
-        return decoded(options[b"name"]), unpercented(
-            extended[2].decode("latin-1"), extended[1].decode("latin-1")
-        )
+        return decoded(options[b"name"]), unpercented(*extended.group(2, 1))
     return decoded(options[b"name"]), None if plain is None else plain.decode("utf-8", "replace")
 
 
-def unpercented(value: str, charset: str) -> str:
+def unpercented(value: bytes, charset: bytes) -> str:
     """RFC 5987: UTF-8 or ISO-8859-1, percent-encoded."""
-    return unquote(value, "latin-1" if charset.lower() == "iso-8859-1" else "utf-8", "replace")
+    latin = charset.lower() == b"iso-8859-1"
+    return unquote(value.decode("latin-1"), "latin-1" if latin else "utf-8", "replace")
 
 
 def decoded(text: bytes | bytearray) -> str:

@@ -6,7 +6,7 @@
     ├── Forbidden        403      what for; NotLocal: from where
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: gone before it was answered
-    ├── Unavailable      503      a store that this request cannot do without is down
+    ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
     ├── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
@@ -158,6 +158,12 @@ class Unavailable(IbidError):
     slug, title, status = "unavailable", "A store is not available", 503
 
 
+class NoRoom(Unavailable):
+    """A disk that should keep what was sent is full. Nothing of it was kept."""
+
+    slug, title, status = "no-room", "There is no room left on the disk", 507
+
+
 class Overloaded(IbidError):
     """More work at once than this process takes."""
 
@@ -168,6 +174,11 @@ class ModelError(IbidError):
     """The chat model did not do its part."""
 
     slug, title, status = "model-failed", "The model failed", 502
+
+    def __init__(self, detail: str = "", *, retry_after: int | None = None, down: bool = False) -> None:
+        super().__init__(detail, retry_after=retry_after)
+        self.down = down
+        """Whether its server failed at large (unreachable, silent, 5xx), rather than this request."""
 
 
 class ModelRefused(ModelError):

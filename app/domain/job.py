@@ -8,6 +8,9 @@ from typing import Protocol
 
 from app.domain.document import Part
 
+BROKE = 3
+"""A service is also killed for reasons of others; its own code breaks off over this very document."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -21,7 +24,7 @@ class Job:
     attempts: int
     """Times it was leased, this one included."""
     lost: int = 0
-    """Leases of it that ran out: the process died, or the work broke off in a way nobody foresaw."""
+    """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
 
 
 class Jobs(Protocol):
@@ -38,6 +41,9 @@ class Jobs(Protocol):
 
     async def retry(self, job: Job, *, delay_seconds: float) -> None:
         """Give it back, not before `delay_seconds` from now."""
+
+    async def broke(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back with BROKE marks: nobody foresaw how it ended."""
 
     async def wait(self, *, seconds: float) -> None:
         """Until a job may be there (a notification) or the time is up."""

@@ -24,8 +24,9 @@ BATCH = 64
 """Texts embedded at once: fills a model's batch; a remote one takes it in one request."""
 TRIES = 64
 """About an hour of a minute each: what is accepted is not given up for an outage shorter than that."""
-KILLS = 3
-"""Leases that ran out before the file is held to be what kills the worker."""
+KILLS = 9
+"""Marks (`Job.lost`) after which the file is held to be what breaks the worker: three times in the work
+itself, or nine deaths of the service, the last ones minutes apart (docs/decisions/0025-crashes.md)."""
 
 PREFIX = "ibid-"
 """By which the start knows what to sweep away (`clients/folder.py`)."""

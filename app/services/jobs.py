@@ -91,8 +91,7 @@ class Worker:
                 await stop(task)
                 await self._give_back(job)
         if held:
-            with suppress(Unavailable):  # then the lease runs out, and the job, which can, is repeated
-                await self._settle(job, task)
+            await self._settled(job, task)
         else:
             log.warning("lease lost", job=job.id, kind=job.kind)
             await stop(task)
@@ -119,8 +118,19 @@ class Worker:
                 if time.monotonic() >= until:
                     return False
 
+    async def _settled(self, job: Job, task: asyncio.Task[None]) -> None:
+        """Tell the queue, also when it is just away; after the lease the job, which can, is repeated."""
+        until = time.monotonic() + self._lease
+        while time.monotonic() < until:
+            try:
+                await self._settle(job, task)
+            except Unavailable:
+                await asyncio.sleep(AWAY_SECONDS)
+            else:
+                return
+
     async def _settle(self, job: Job, task: asyncio.Task[None]) -> None:
-        """Done, or try again later, or (nobody foresaw it) let the lease run out, which is counted."""
+        """Done, or try again later; what nobody foresaw is counted."""
         error = None if task.cancelled() else task.exception()
         if error is None and not task.cancelled():
             await self._jobs.finish(job)
@@ -131,7 +141,7 @@ class Worker:
             await self._jobs.retry(job, delay_seconds=delay)
             return
         log.error("job broke off", job=job.id, kind=job.kind, attempts=job.attempts, exc_info=error)
-        await self._jobs.beat(job, lease_seconds=delay)
+        await self._jobs.broke(job, delay_seconds=delay)
 
     async def _give_back(self, job: Job) -> None:
         """So that the next start need not wait for the lease to run out."""

@@ -13,24 +13,28 @@ import asyncpg
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.document import Part
-from app.domain.job import Job
+from app.domain.job import BROKE, Job
 from app.stores.bell import Bell
 from app.stores.lease import gone, new_worker
 from app.stores.part import CHANNEL
 
 # SKIP LOCKED: two workers never wait for each other, nor take the same row. An earlier job of the same
 # document goes first, so that a purge cannot overtake the reading that it is to clean up after.
+# A document over which workers die rests ever longer, from the fourth death on: the service lives meanwhile,
+# and whoever kills it for reasons of his own rarely meets the same one again. A lease that ran out in a
+# living worker is no death: the queue was away.
 CLAIM = """
     WITH next AS MATERIALIZED (
         SELECT id FROM ibid.job AS job
-        WHERE run_after <= now() AND (lease_until IS NULL OR lease_until < now())
+        WHERE run_after <= now() AND (lease_until IS NULL OR lease_until + make_interval(
+            secs => CASE WHEN lost < 3 THEN 0 ELSE least(300, 2 ^ lost) END) < now())
         AND NOT EXISTS (
             SELECT FROM ibid.job AS earlier
             WHERE earlier.document_id = job.document_id AND earlier.id < job.id)
         ORDER BY run_after, id LIMIT 1 FOR UPDATE SKIP LOCKED)
     UPDATE ibid.job AS job SET
         attempts = attempts + 1,
-        lost = lost + (worker IS NOT NULL)::integer,
+        lost = lost + (worker <> $1 AND worker IS NOT NULL)::integer,
         worker = $1, lease_until = now() + make_interval(secs => $2)
     FROM next WHERE job.id = next.id
     RETURNING job.id, kind, document_id, tenant, owner, session_id, attempts, lost
@@ -41,6 +45,11 @@ BEAT = f"UPDATE ibid.job SET lease_until = now() + make_interval(secs => $4) WHE
 FINISH = f"DELETE FROM ibid.job WHERE {OURS}"  # noqa: S608 - a constant of ours
 RETRY = f"""
     UPDATE ibid.job SET worker = NULL, lease_until = NULL, run_after = now() + make_interval(secs => $4)
+    WHERE {OURS}
+"""  # noqa: S608 - a constant of ours
+BROKEN = f"""
+    UPDATE ibid.job SET worker = NULL, lease_until = NULL, run_after = now() + make_interval(secs => $4),
+        lost = lost + {BROKE}
     WHERE {OURS}
 """  # noqa: S608 - a constant of ours
 
@@ -86,6 +95,11 @@ class JobStore:
         """Give it back, not before `delay_seconds` from now. Nothing happens if the lease was lost."""
         with postgres_faults():
             await self._pool.execute(RETRY, *self._lease(job), delay_seconds)
+
+    async def broke(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back with BROKE marks against it. Nothing happens if the lease was lost."""
+        with postgres_faults():
+            await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
 
     async def expire(self) -> None:
         """End the leases of workers of this machine that are dead: after a crash their jobs need not wait.

@@ -1,6 +1,7 @@
 """One transaction of a store, all or none: the one door for writes of more than one statement.
 
-Raises `Unavailable` when Postgres is down, slow or full; what the body raises rolls back and passes on.
+Raises `Unavailable` when Postgres is down or slow, `NoRoom` when its disk is full; what the body raises rolls
+back and passes on.
 """
 
 from collections.abc import AsyncIterator
@@ -12,7 +13,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
-from app.domain.errors import Unavailable
+from app.domain.errors import NoRoom
 
 if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
@@ -28,4 +29,4 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
             async with pool.acquire() as connection, connection.transaction():
                 yield connection
         except asyncpg.DiskFullError as error:
-            raise Unavailable("Postgres has no room left on its disk") from error
+            raise NoRoom("Postgres has no room left on its disk") from error

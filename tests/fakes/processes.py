@@ -1,5 +1,7 @@
 """Processes as the kernel sees them (Linux): which run, whose they are, what they may use."""
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,3 +38,23 @@ def memory_limit(pid: int) -> int:
     lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
     [said] = [line.split()[3] for line in lines if line.startswith("Max address space")]
     return int(said) >> 20 if said.isdigit() else 0
+
+
+def family(pid: int) -> set[int]:
+    """A process and all that descend from it, whatever their sessions and groups."""
+    found, new = {pid}, [pid]
+    while new:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for task in Path(f"/proc/{new.pop()}/task").iterdir():
+                born = {int(child) for child in (task / "children").read_text().split()} - found
+                found |= born
+                new += born
+    return found
+
+
+def kill(pids: set[int]) -> None:
+    """kill -9 to each, parents first, and wait until none of them runs."""
+    for pid in sorted(pids):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not any(is_alive(pid) for pid in pids))

@@ -240,7 +240,7 @@ async def test_a_long_outage_is_given_up(house: House, document: Document) -> No
 
 
 async def test_a_file_that_kills_workers_fails(house: House, document: Document) -> None:
-    """After three leases that ran out it is not touched any more."""
+    """After so many deaths it is not touched any more."""
     await house.ingest.ingest(Job(1, "ingest", document.id, HERE, attempts=KILLS + 1, lost=KILLS))
     found = await house.store.get(ALICE, document.id)
     assert found is not None

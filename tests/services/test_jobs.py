@@ -57,6 +57,12 @@ class FakeJobs:
         self.log.append(("retry", job.id))
         self.delays.append(delay_seconds)
 
+    async def broke(self, job: Job, *, delay_seconds: float) -> None:
+        """Noted, with its delay."""
+        self._check()
+        self.log.append(("broke", job.id))
+        self.delays.append(delay_seconds)
+
     async def wait(self, *, seconds: float) -> None:
         """A short one."""
         await asyncio.sleep(0.01)
@@ -120,7 +126,7 @@ async def test_what_does_not_answer_is_put_off(error: Exception) -> None:
 
 
 async def test_what_nobody_foresaw_costs_one_job_not_the_worker() -> None:
-    """It is logged, its lease runs out soon (and so is counted), and the next job is done."""
+    """It is logged and counted, and the next job is done."""
     jobs = FakeJobs([job(1), job(2)])
 
     async def handler(given: Job) -> None:
@@ -129,8 +135,8 @@ async def test_what_nobody_foresaw_costs_one_job_not_the_worker() -> None:
 
     with capture_logs() as logs:
         async with running(jobs, handler):
-            await until(lambda: len(jobs.log) == 1)
-    assert jobs.log == [("finish", 2)]
+            await until(lambda: len(jobs.log) == 2)
+    assert jobs.log == [("broke", 1), ("finish", 2)]
     assert jobs.delays == [2]
     assert [entry["event"] for entry in logs] == ["job broke off"]
 
@@ -234,6 +240,23 @@ async def test_an_outage_of_the_queue_is_waited_out(monkeypatch: pytest.MonkeyPa
         jobs.away = False
         await until(lambda: bool(jobs.log))
     assert jobs.log == [("finish", 1)]
+
+
+async def test_how_a_job_ended_is_told_again_when_the_queue_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the document would wait for the lease to run out, and the restart of Postgres count against it."""
+    monkeypatch.setattr(workers, "AWAY_SECONDS", 0.05)
+    jobs = FakeJobs([job()])
+
+    async def handler(_: Job) -> None:
+        jobs.away = True
+        raise Unavailable
+
+    async with running(jobs, handler):
+        await until(lambda: jobs.away)
+        await asyncio.sleep(0.1)
+        jobs.away = False
+        await until(lambda: bool(jobs.log))
+    assert jobs.log == [("retry", 1)]
 
 
 async def test_stopped_it_gives_its_job_back() -> None:

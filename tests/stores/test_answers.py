@@ -1,5 +1,6 @@
 """The record of answers."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -12,8 +13,10 @@ from app.clients.pool import Pool
 from app.domain.answer import Answer, Citation, Finish, Usage, new_id
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
-from app.stores.answers import AnswerStore, picked, plain
+from app.stores.answers import AnswerStore, mended, picked, plain, written
+from app.stores.chatlog import ChatLogStore
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
 ANSWER = Answer(
@@ -106,6 +109,48 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
     await pool.close()
     with pytest.raises(Unavailable):
         await AnswerStore(pool).keep(HERE, ANSWER)
+
+
+SAID = (Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because"))
+
+
+async def test_its_turns_come_with_it(pool: Pool) -> None:
+    """In one statement, and once: a repeated write adds none."""
+    store = AnswerStore(pool)
+    for _ in range(2):
+        await store.keep(HERE, ANSWER, SAID)
+    turns = await ChatLogStore(pool).turns(HERE, 9)
+    assert [(turn.role, turn.content) for turn in turns] == [(turn.role, turn.content) for turn in SAID]
+    rows = await pool.fetch("SELECT session_id, answer_id, thread_id FROM public.chat_log")
+    assert {tuple(row) for row in rows} == {("s1", ANSWER.id, "t1")}
+
+
+async def test_turns_of_a_stranger_under_its_id_are_not_kept(pool: Pool) -> None:
+    """As their answer is not."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, ANSWER)
+    await store.keep(replace(HERE, owner="bob"), ANSWER, SAID)
+    assert await pool.fetchval("SELECT count(*) FROM public.chat_log") == 0
+
+
+@pytest.mark.parametrize(
+    ("scope", "active"),
+    [(HERE, ["alice"]), (Scope(tenant="acme", owner="bob"), ["bob"]), (Scope(tenant="acme"), [])],
+    ids=["user", "key's user", "nobody"],
+)
+async def test_it_marks_the_users_activity(pool: Pool, scope: Scope, active: list[str]) -> None:
+    """Whoever asked, if that is known."""
+    await AnswerStore(pool).keep(scope, ANSWER, SAID)
+    assert [row[0] for row in await pool.fetch("SELECT user_id FROM ibid.activity")] == active
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "a\\u0000b", "\0", "\ud800"], ids=["plain", "escape", "nul", "half"]
+)
+def test_the_quick_way_writes_what_the_careful_one_would(text: str) -> None:
+    """Of all that it does not leave to it."""
+    answer = replace(ANSWER, cited=(text,))
+    assert json.loads(written(answer)) == json.loads(mended(answer))
 
 
 def test_what_a_newer_version_added_is_passed_over() -> None:

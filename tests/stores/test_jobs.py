@@ -8,7 +8,7 @@ import pytest
 from app.clients.pool import Pool, open_pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
-from app.domain.job import Job
+from app.domain.job import BROKE, Job
 from app.stores import bell
 from app.stores.jobs import JobStore
 from app.stores.lease import here
@@ -114,6 +114,42 @@ async def test_a_lost_lease_is_lost_within_one_process_too(pool: Pool) -> None:
     job = await claimed(store)
     assert not await store.beat(lost, lease_seconds=LONG)
     assert await store.beat(job, lease_seconds=LONG)
+
+
+async def test_an_outage_is_no_death(pool: Pool) -> None:
+    """The lease ran out in a living worker: nothing is held against the document."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    await claimed(store, lease=SHORT)
+    await asyncio.sleep(2 * SHORT)
+    job = await claimed(store)
+    assert (job.attempts, job.lost) == (2, 0)
+
+
+async def test_work_that_broke_off_comes_back_marked(pool: Pool) -> None:
+    """After its delay, with more marks than a death gives."""
+    await add(pool, "a")
+    store = JobStore(pool)
+    await store.broke(await claimed(store), delay_seconds=30)
+    assert await store.claim(lease_seconds=LONG) is None
+    await pool.execute("UPDATE ibid.job SET run_after = now()")
+    assert (await claimed(store)).lost == BROKE
+
+
+@pytest.mark.parametrize(
+    ("lost", "ago", "taken"),
+    [(2, 1, True), (3, 1, False), (3, 9, True), (6, 9, False), (6, 65, True), (8, 301, True)],
+    ids=["third at once", "fourth waits", "8 s", "seventh waits", "64 s", "never over five minutes"],
+)
+async def test_over_whom_workers_die_rests_ever_longer(pool: Pool, lost: int, ago: int, taken: bool) -> None:
+    """So that a file that kills costs few starts, and one that was near by chance is not lost."""
+    await add(pool, "a")
+    await claimed(JobStore(pool))
+    ended = "UPDATE ibid.job SET lost = $1, lease_until = now() - make_interval(secs => $2)"
+    await pool.execute(ended, lost, float(ago))
+    job = await JobStore(pool).claim(lease_seconds=LONG)
+    assert (job is not None) == taken
+    assert job is None or job.lost == lost + 1
 
 
 async def test_a_beat_keeps_the_lease(pool: Pool) -> None:

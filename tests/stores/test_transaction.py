@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.errors import Missing, Unavailable
+from app.domain.errors import Missing, NoRoom, Unavailable
 from app.stores.transaction import transaction
 
 ADD = "INSERT INTO ibid.tenant (id) VALUES ('new')"
@@ -52,14 +52,17 @@ async def test_cancellation_rolls_back(pool: Pool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "kind", "said"),
     [
-        pytest.param(asyncpg.DiskFullError("could not extend file"), "no room", id="disk full"),
-        pytest.param(asyncpg.AdminShutdownError("terminating"), "does not answer", id="shutdown"),
+        pytest.param(asyncpg.DiskFullError("could not extend file"), NoRoom, "no room", id="disk full"),
+        pytest.param(asyncpg.AdminShutdownError("ended"), Unavailable, "does not answer", id="shutdown"),
     ],
 )
-async def test_faults_of_postgres_are_told(pool: Pool, fault: Exception, said: str) -> None:
+async def test_faults_of_postgres_are_told(
+    pool: Pool, fault: Exception, kind: type[Unavailable], said: str
+) -> None:
     """A full disk is named: waiting would not help."""
-    with pytest.raises(Unavailable, match=said):
+    with pytest.raises(kind, match=said) as told:
         async with transaction(pool):
             raise fault
+    assert type(told.value) is kind

@@ -1,0 +1,146 @@
+"""A crowd at the door: two hundred uploads at once, and a stop in the middle of it all."""
+
+import asyncio
+import hashlib
+import signal
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.fakes.ledger import pdf, word
+from tests.fakes.model import Fault, model_server
+from tests.fakes.process import STOP_SECONDS, Service, service
+from tests.fakes.processes import wait_for
+from tests.fakes.server import Event, events
+
+CROWD, SAME, NAMESAKES = 200, 20, 20
+"""Uploads at once; of these as many are bytes twice, and other bytes under a name that is taken."""
+DELAY_SECONDS = 0.05
+CHATS = 20
+
+
+async def first_byte(client: httpx.AsyncClient) -> float:
+    """Seconds until an answer begins."""
+    body = {"message": "What does the ferry carry to the pier?", "session_id": "calm", "history": []}
+    began, first = time.perf_counter(), 0.0
+    async with client.stream("POST", "/api/chat", json=body) as response:
+        assert response.status_code == 200
+        async for _ in response.aiter_raw():
+            first = first or time.perf_counter() - began
+    return first
+
+
+async def asked(client: httpx.AsyncClient, until: asyncio.Event) -> list[float]:
+    """First bytes of one question after the other."""
+    firsts = []
+    while not until.is_set():
+        firsts.append(await first_byte(client))
+        await asyncio.sleep(0.01)
+    return firsts
+
+
+async def send(
+    client: httpx.AsyncClient, name: str, content: bytes, session: str = "crowd", wait: int = 0
+) -> httpx.Response:
+    """An upload."""
+    form = {"session_id": session, "wait": str(wait)}
+    return await client.post("/api/documents", files={"file": (name, content)}, data=form)
+
+
+def crowd() -> list[tuple[str, bytes]]:
+    """Names and bytes; the last ones race with the first."""
+    alone = [(f"{n}.pdf", pdf(word(n))) for n in range(CROWD - SAME - NAMESAKES)]
+    others = [(name, pdf(word(1_000 + n))) for n, (name, _) in enumerate(alone[SAME : SAME + NAMESAKES])]
+    return [*alone, *alone[:SAME], *others]
+
+
+async def test_two_hundred_uploads_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each is answered as declared, the same bytes are one document, what is acknowledged is kept and the
+    rest leaves nothing on disk; questions asked meanwhile begin as soon as ever, give or take 50 ms."""
+    files, calm, over = crowd(), asyncio.Event(), asyncio.Event()
+    limits = httpx.Limits(max_connections=CROWD)
+    async with model_server() as model:
+        with service(tmp_path_factory.mktemp("crowd") / "data", CHAT_BASE_URL=model.url) as running:
+            url = running.lock.url
+            async with (
+                httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as many,
+                httpx.AsyncClient(base_url=url, timeout=60) as guest,
+            ):
+                await send(guest, "calm.pdf", files[0][1], session="calm", wait=30)
+                asyncio.get_running_loop().call_later(1.0, calm.set)
+                before = await asked(guest, calm)
+                meanwhile = asyncio.create_task(asked(guest, over))
+                answers = await asyncio.gather(*(send(many, *file) for file in files))
+                over.set()
+                during = await meanwhile
+                left = [path for path in (running.folder / "tmp").iterdir() if path.is_file()]
+                items = await listed(guest, "crowd")
+    kept = acknowledged(files, answers)
+    assert {item["sha256"]: item["id"] for item in items if item["state"] != "failed"} == kept
+    assert left == []
+    assert statistics.median(during) - statistics.median(before) < DELAY_SECONDS
+
+
+def acknowledged(files: Sequence[tuple[str, bytes]], answers: Sequence[httpx.Response]) -> dict[str, str]:
+    """Hash and id of what was taken, each pair the same however often it was told."""
+    kept: dict[str, str] = {}
+    for (_, content), answer in zip(files, answers, strict=True):
+        assert answer.status_code in {200, 201, 202, 409, 503}, answer.text
+        if answer.status_code == 503:
+            assert int(answer.headers["retry-after"]) > 0
+        elif answer.status_code != 409:
+            sha256 = hashlib.sha256(content).hexdigest()
+            assert kept.setdefault(sha256, answer.json()["id"]) == answer.json()["id"]
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(409) <= NAMESAKES
+    assert statuses.count(200) <= SAME
+    return kept
+
+
+async def listed(client: httpx.AsyncClient, session: str) -> list[dict[str, Any]]:
+    """All documents of a session."""
+    reply = (await client.get(f"/api/documents?session_id={session}&limit=200")).json()
+    assert reply["next"] is None
+    return list(reply["items"])
+
+
+async def streamed(client: httpx.AsyncClient, n: int) -> list[Event]:
+    """The events of an answer."""
+    body = {"message": f"What does the ferry carry to pier {n}?", "session_id": "crowd", "thread_id": f"t{n}"}
+    return events((await client.post("/api/chat", json=body)).text)
+
+
+@pytest.mark.timeout(300)
+async def test_stopped_under_load(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """While twenty answers stream and uploads wait: it ends in time and well, each stream is told so, what
+    was accepted is there after the next start."""
+    folder = tmp_path_factory.mktemp("stopped") / "data"
+    async with model_server("word " * 200, fault=Fault(pace=0.1)) as model:
+        with service(folder, CHAT_BASE_URL=model.url) as running:
+            async with httpx.AsyncClient(base_url=running.lock.url, timeout=60) as client:
+                uploads = [
+                    asyncio.create_task(send(client, f"{n}.pdf", pdf(word(n)), wait=30)) for n in range(4)
+                ]
+                chats = [asyncio.create_task(streamed(client, n)) for n in range(CHATS)]
+                while len(model.asked("/chat/completions")) < CHATS:  # noqa: ASYNC110 - the fake counts only
+                    await asyncio.sleep(0.05)
+                await asyncio.sleep(0.5)
+                running.process.send_signal(signal.SIGTERM)
+                told = await asyncio.gather(*chats)
+                answers = await asyncio.gather(*uploads)
+            assert await asyncio.to_thread(running.process.wait, STOP_SECONDS) == 0
+    ends = {(heard[0].name, heard[-1].name, heard[-1].data["type"]) for heard in told}
+    assert ends == {("meta", "error", "urn:ibid:problem:unavailable")}
+    accepted = {answer.json()["id"] for answer in answers if answer.status_code in {201, 202}}
+    assert accepted
+    with service(folder) as running:
+        wait_for(lambda: states(running, accepted) == {"ready"}, 60)
+
+
+def states(running: Service, documents: set[str]) -> set[str]:
+    """How they stand."""
+    return {running.client.get(f"/api/documents/{found}").json()["state"] for found in documents}
