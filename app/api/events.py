@@ -2,7 +2,7 @@
 
 Each event has an id `<answer_id>:<n>`, n from 1; a comment every PING_SECONDS keeps proxies awake. After
 the 200 is out a fault can only be an event: problems of ours as they are, anything else as `internal`.
-A token costs one JSON encoding and one send.
+A token costs one JSON encoding and at most one send.
 """
 
 import asyncio
@@ -31,6 +31,8 @@ class Told(Protocol):
     """An answer under way, as `services/reply.py` has it."""
 
     answer_id: str
+    more: bool
+    """Whether another event follows the last one at once."""
 
     @property
     def meta(self) -> dict[str, object]:
@@ -51,6 +53,8 @@ class EventStream(Stream):
         self._instance = instance
         self._count = 0
         self._done = False
+        self._ready = b""
+        """Events that wait for the next one."""
 
     async def tell(self, send: Send) -> None:
         """The answer, and how it ended if it ended badly."""
@@ -78,13 +82,17 @@ class EventStream(Stream):
         events = self._reply.events()
         try:
             async for name, data in events:
-                await self._event(send, name, data)
+                await self._event(send, name, data, more=self._reply.more)
         finally:
             await close(events)
 
-    async def _event(self, send: Send, name: str, data: Mapping[str, object]) -> None:
-        """One event. JSON escapes line breaks, so that data is one line whatever the text holds."""
+    async def _event(self, send: Send, name: str, data: Mapping[str, object], *, more: bool = False) -> None:
+        """One event. JSON escapes line breaks, so that data is one line whatever the text holds. What is
+        ready at once leaves in one send: a service that falls behind its model catches up."""
         self._count += 1
         self._done = name == "done"
         head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
-        await piece(send, b"%b%b\n\n" % (head.encode(), encoded(data)))
+        self._ready += b"%b%b\n\n" % (head.encode(), encoded(data))
+        if not more:
+            body, self._ready = self._ready, b""
+            await piece(send, body)

@@ -109,11 +109,86 @@ class ChunkReply(BaseModel):
     tokens: int
 
 
+class CandidateReply(BaseModel):
+    """A passage that the search saw."""
+
+    source: str
+    id: str
+    label: str
+    similarity: float | None = Field(description="Cosine in [-1, 1]; null when it was not found by meaning.")
+    score: float = Field(description="What the order is made of.")
+    boosts: dict[str, float]
+    verdict: Literal["packed", "below_threshold", "duplicate", "over_budget", "skipped"] = Field(
+        description="`packed`: the model saw it; else why not."
+    )
+    sha256: str = Field(description="Of its text then.")
+
+
+class AnswerReply(BaseModel):
+    """An answer with its trace."""
+
+    answer_id: str
+    endpoint: str
+    question: str
+    answer: str
+    model: str
+    created_at: datetime
+    finish_reason: Literal["stop", "length", "cancelled"] | None = Field(
+        description="Null: it ended in an error."
+    )
+    citations: list[CitationReply]
+    cited: list[str]
+    unknown: list[str]
+    usage: UsageReply
+    timings: dict[str, int] = Field(description="Milliseconds by stage.")
+    prompt_sha256: str = Field(description='"" where the model was not asked.')
+    rag: Rag
+    notes: list[str]
+    degraded: list[DegradedReply]
+    searched: str = Field(description="What was searched: the question, after what a follow-up refers to.")
+    candidates: list[CandidateReply] = Field(description="Every passage seen, best first.")
+
+
+class SessionReply(BaseModel):
+    """A session in figures."""
+
+    session_id: str
+    documents: int = Field(description="Its own; global ones are in every session.")
+    turns: int
+    created_at: datetime
+    last_active_at: datetime
+
+
+class SessionList(BaseModel):
+    """A page of sessions, the most recently active first."""
+
+    items: list[SessionReply]
+    next: str | None = Field(description="The `cursor` of the next page.")
+
+
+class TurnReply(BaseModel):
+    """What was said."""
+
+    thread_id: str
+    role: Literal["user", "assistant"]
+    content: str
+    at: datetime
+    answer_id: str | None = Field(description="The answer this turn belongs to.")
+
+
+class TurnList(BaseModel):
+    """A page of turns, oldest first."""
+
+    items: list[TurnReply]
+    next: str | None = Field(description="The `cursor` of the next page.")
+
+
 class Check(BaseModel):
     """A dependency."""
 
     name: str
     ok: bool
+    needed: bool = Field(description="Whether answers need it; the service is not ready while it is down.")
     ms: int = Field(description="How long it took to answer.")
     facts: dict[str, Any] = {}
     reason: str | None = None

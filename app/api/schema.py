@@ -20,6 +20,8 @@ serves this machine only; after that, send Authorization: Bearer <key>."""
 TAGS = [
     {"name": "chat", "description": "Cited answers."},
     {"name": "documents", "description": "The PDFs that answers come from."},
+    {"name": "sessions", "description": "What was uploaded and said together."},
+    {"name": "answers", "description": "How each answer came to be."},
     {"name": "health", "description": "For those who operate it."},
 ]
 UNUSED = ("HTTPValidationError", "ValidationError")
@@ -74,7 +76,7 @@ def headed(operation: dict[str, Any]) -> None:
     """Headers on each response; the key optional."""
     for status, response in operation["responses"].items():
         headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
-        if status == "503":
+        if status in {"502", "503", "504"}:
             headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
         if status == "405":
             headers["Allow"] = {"$ref": "#/components/headers/Allow"}

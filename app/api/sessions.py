@@ -13,7 +13,7 @@ from starlette.responses import Response
 from app.api import specimens
 from app.api.bodies import Name, SessionId
 from app.api.deps import Asker, Opened, scope_of
-from app.api.refusals import ASKING
+from app.api.refusals import ASKING, KEEPING
 from app.api.replies import SessionList, TurnList, shown
 from app.api.wire import Json, moment
 from app.domain import errors
@@ -84,7 +84,7 @@ async def turns(
     operation_id="deleteSession",
     summary="Remove a session",
     status_code=204,
-    responses={**responses(*ASKING, errors.Missing, errors.InvalidField)},
+    responses={**responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField)},
 )
 async def remove(who: Asker, opened: Opened, session_id: Session) -> Response:
     """Its documents, turns and answers: gone from the next answer on."""

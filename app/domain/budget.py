@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import Turn
+from app.domain.prompt import HEAD, Prompt, Turn, context_line
+from app.domain.text import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,55 @@ class Budget:
 
     tokens: int
     passages: int
+
+
+class Meter:
+    """Counts for one request, in tokens of the model that answers; a call counts one text.
+
+    `count` gives o200k tokens, `factor` what to multiply them by. Nothing is counted twice: texts of a
+    request are remembered here, a passage's line with its text (`domain/text.py`).
+    """
+
+    def __init__(self, count: Callable[[str], int], factor: float = 1.0) -> None:
+        self._count = count
+        self._factor = factor
+        self._known: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        """Tokens of a text."""
+        return scaled(self.plain(text), self._factor)
+
+    def line(self, passage: Passage) -> int:
+        """Tokens of a passage's line in the context block, newline included."""
+        return scaled(self._line(passage), self._factor)
+
+    def context(self, prompt: Prompt) -> int:
+        """Tokens of the context block."""
+        return scaled(self._context(prompt), self._factor)
+
+    def prompt(self, prompt: Prompt) -> int:
+        """o200k tokens of all messages."""
+        others = [message["content"] for message in prompt.messages() if message["content"] != prompt.context]
+        return self._context(prompt) + sum(map(self.plain, others))
+
+    def plain(self, text: str) -> int:
+        """o200k tokens of a text."""
+        if text not in self._known:
+            self._known[text] = self._count(text)
+        return self._known[text]
+
+    def _line(self, passage: Passage) -> int:
+        """o200k tokens of a line; the same label, the same line."""
+        name = (self._count, passage.label)
+        return remembered(passage.text, name, lambda: self._count(context_line(passage) + "\n"))
+
+    def _context(self, prompt: Prompt) -> int:
+        """The sum of the lines: the break before each `- From` ends a piece of o200k (docs/decisions/0012).
+        The last line has no break of its own."""
+        if not prompt.passages:
+            return 0
+        *lines, last = prompt.passages
+        return self.plain(HEAD + "\n") + sum(map(self._line, lines)) + self.plain(context_line(last))
 
 
 def scaled(tokens: int, factor: float) -> int:

@@ -7,7 +7,6 @@ weighed: docs/decisions/0009. After Bruch, Gai, Ingber 2023, "An Analysis of Fus
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from app.domain.passage import Candidate, Hit, Legs, Passage
 
@@ -53,4 +52,20 @@ def candidate(passage: Passage, hit: Hit | None, factor: float) -> Candidate:
     else:
         meaning = max(0.0, min(1.0, passage.similarity))
         relevance = (MEANING * meaning + WORDS * words) / (MEANING + WORDS)
-    return Candidate(replace(passage, score=relevance), hit)
+    return Candidate(scored(passage, relevance), hit)
+
+
+def scored(passage: Passage, score: float) -> Passage:
+    """The same with its score: field by field, at a third of what `replace` takes for each of eighty."""
+    return Passage(
+        passage.source,
+        passage.id,
+        passage.text,
+        passage.tokens,
+        passage.label,
+        passage.similarity,
+        score,
+        passage.title,
+        passage.fields,
+        passage.created_at,
+    )

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from app.domain.passage import Passage
+from app.domain.text import once
 
 HEAD = "[Context]"
 """The context block's first line."""
@@ -51,6 +52,7 @@ class Message(TypedDict):
     content: str
 
 
+@once
 def quote(text: str) -> str:
     """A passage's text as a JSON string: one line, visible, and its own quotes cannot end it."""
     return UNSAFE.sub(_escaped, json.dumps(text, ensure_ascii=False))

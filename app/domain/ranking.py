@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from app.domain.passage import Candidate
+from app.domain.text import once
 
 
+@once
 def content(text: str) -> str:
     """What two texts share that differ in white space and case alone."""
     return " ".join(text.split()).casefold()

@@ -4,13 +4,14 @@ Source: CONTRACT §1 (rag.reason, skip rule, top_k, budget), seed 004 (when to s
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.domain.budget import Budget, fit
+from app.domain.budget import Budget, Meter, fit
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import HEAD, context_line
+from app.domain.prompt import HEAD
 from app.domain.relevance import is_match, skipped
+from app.domain.text import once
 from app.domain.trace import Entry, Reason, Verdict
 
 
@@ -31,26 +32,19 @@ def select(
     *,
     threshold: float,
     budget: Budget,
-    cost: Callable[[str], int],
+    meter: Meter,
 ) -> Selection:
-    """Pick what is packed. `cost` gives a text's tokens; a passage costs its line in the context block."""
+    """Pick what is packed. A passage costs its line in the context block."""
     short = skipped(message, candidates, threshold)
     matches = [item for item in candidates if is_match(item, threshold)]
     verdicts = {id(item): Verdict.BELOW_THRESHOLD for item in candidates}
     verdicts |= {id(item): Verdict.DUPLICATE for item in duplicates}
-    packed, over = ([], []) if short else _fit(matches, cost, budget)
+    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter(HEAD + "\n"))
     verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
     verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
     verdicts |= {id(item): Verdict.PACKED for item in packed}
     entries = tuple(_entry(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
     return Selection(tuple(item.passage for item in packed), entries, short)
-
-
-def _fit(
-    matches: Sequence[Candidate], cost: Callable[[str], int], budget: Budget
-) -> tuple[list[Candidate], list[Candidate]]:
-    """As many as fit, each as the line it will be, newline included, below the block's head."""
-    return fit(matches, lambda passage: cost(context_line(passage) + "\n"), budget, cost(HEAD + "\n"))
 
 
 def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
@@ -64,6 +58,12 @@ def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, sto
     return Reason.OK if selection.passages else Reason.NO_MATCH
 
 
+@once
+def digest(text: str) -> str:
+    """SHA-256, in hexadecimals."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _entry(item: Candidate, verdict: Verdict) -> Entry:
     """A candidate's line in the ledger."""
     passage = item.passage
@@ -74,5 +74,5 @@ def _entry(item: Candidate, verdict: Verdict) -> Entry:
         similarity=passage.similarity,
         score=passage.score,
         verdict=verdict,
-        sha256=hashlib.sha256(passage.text.encode()).hexdigest(),
+        sha256=digest(passage.text),
     )

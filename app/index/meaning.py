@@ -17,8 +17,9 @@ from app.index.search import Search, cosine
 from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex
 
-INLINE = 1_000
-"""Passages that are searched on the loop, in well under a millisecond; more go to a thread."""
+INLINE = 10_000
+"""Passages that are searched on the loop, each leg in well under a millisecond; more go to a thread, which
+under load costs more than that in waiting for the interpreter (docs/decisions/0023-speed.md)."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -4,17 +4,18 @@ Reads raise `RetrievalError`, writes `Unavailable`. Nothing here filters after t
 that part's alone, and texts and vectors are asked for by documents from such lists.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import asyncpg
 import numpy as np
 
 from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
+from app.domain.text import Text
 from app.index.analysis import VERSION
 from app.index.place import Listed, Matrix, Place
+from app.index.texts import Row
 
 VERSIONS = """
     SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])
@@ -30,6 +31,7 @@ READY = """
     SELECT tenant, owner, session_id, id, name, filename, title, chunks, created_at FROM ibid.document
     WHERE state = 'ready' AND removed_at IS NULL AND id > $1 ORDER BY id LIMIT 100
 """
+CURRENT = "SELECT current FROM ibid.space WHERE name = $1"
 NAMED = "SELECT name, filename, title FROM ibid.document WHERE id = $1"
 WORDS = "SELECT document_id, terms FROM ibid.document_words WHERE document_id = ANY($1) AND analysis = $2"
 KEEP_WORDS = """
@@ -69,6 +71,11 @@ class Record:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+
+    async def is_current(self, space: str) -> bool:
+        """Whether this is the space that all vectors belong to."""
+        with retrieval_faults():
+            return bool(await self._pool.fetchval(CURRENT, space))
 
     async def versions(self, parts: Sequence[Part]) -> list[int]:
         """Of each part; 0 for one that has never held anything. One round trip."""
@@ -131,9 +138,12 @@ class Record:
             rows = await self._pool.fetch(SOME_EMBEDDINGS, *columns, space)
         return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
 
-    async def passages(self, places: Sequence[Place]) -> Mapping[Place, asyncpg.Record]:
+    async def passages(self, places: Sequence[Place]) -> dict[Place, Row]:
         """Texts of passages; those purged meanwhile are left out. One round trip."""
         columns = [document for document, _ in places], [ordinal for _, ordinal in places]
         with retrieval_faults():
             rows = await self._pool.fetch(PASSAGES, *columns)
-        return {(row["document_id"], row["ordinal"]): row for row in rows}
+        return {
+            (document, ordinal): Row(ordinal, Text(text), *rest)
+            for document, ordinal, text, *rest in map(tuple, rows)
+        }

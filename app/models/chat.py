@@ -6,20 +6,22 @@ all others the other; a server that refuses one by name is sent the other from t
 `stream_options`.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import orjson
 
 from app.config import Settings
 from app.domain.errors import ModelError
 from app.domain.ports import ModelStream
-from app.domain.prompt import Prompt
-from app.models.openai import Peer, Server, open_peer, server, told
+from app.domain.prompt import Message, Prompt
+from app.models.line import Bytes, Line, open_line
+from app.models.openai import Server, server, told
 from app.models.stream import OpenAIStream
 
 if TYPE_CHECKING:
-    from openai import AsyncAPIResponse
+    from aiohttp import ClientResponse
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
@@ -28,8 +30,8 @@ OPTIONAL = (*LIMITS, "stream_options", "include_usage")
 class OpenAIChat:
     """Keeps `ports.ChatModel`."""
 
-    def __init__(self, peer: Peer, name: str, *, silence: float, answer_tokens: int) -> None:
-        self.peer = peer
+    def __init__(self, line: Line, name: str, *, silence: float, answer_tokens: int) -> None:
+        self.line = line
         self.name = name
         self.silence = silence
         """Seconds the model may be silent, before its head and between two deltas."""
@@ -40,44 +42,46 @@ class OpenAIChat:
         """Entered at the response head; left, the connection is closed unless the answer was read out."""
         asked = model or self.name
         async with AsyncExitStack() as held:
-            pieces = await self.head(held, prompt, asked)
-            yield OpenAIStream(pieces, self.peer, asked, self.silence)
+            response = await self.head(held, prompt, asked)
+            pieces = Bytes(response, self.silence)
+            held.callback(pieces.close)
+            yield OpenAIStream(pieces, self.line.faults, asked)
 
-    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> AsyncIterator[bytes]:
+    async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> "ClientResponse":
         """Ask, again without the optional fields that the server refuses by name."""
+        body = self.body(prompt, model)
         try:
-            async with asyncio.timeout(self.silence):
-                response = await held.enter_async_context(self.request(prompt, model))
-        except self.peer.faults as error:
-            if self.peer.learn(error, OPTIONAL):
+            response = await held.enter_async_context(self.line.post(body, self.silence))
+        except self.line.faults as error:
+            if self.line.learn(error, OPTIONAL):
                 return await self.head(held, prompt, model)
-            raise told(error, self.peer) from error
+            raise told(error, self.line) from error
         kind = response.headers.get("content-type", "")
         if "html" in kind or "json" in kind:
             raise ModelError("The model's server did not answer with a stream of events.")
-        pieces: AsyncIterator[bytes] = response.http_response.aiter_bytes()
-        return pieces
+        return response
 
-    def request(self, prompt: Prompt, model: str) -> "AbstractAsyncContextManager[AsyncAPIResponse[Any]]":
-        """The request as the client makes it, not sent yet."""
-        messages: Any = [{**turn, "content": printable(turn["content"])} for turn in prompt.messages()]
-        return self.peer.client.chat.completions.with_streaming_response.create(
-            model=model, messages=messages, stream=True, extra_body=self.options()
-        )
+    def body(self, prompt: Prompt, model: str) -> bytes:
+        """The request, whole."""
+        asked = {"model": model, "messages": prompt.messages(), "stream": True, **self.options()}
+        try:
+            return orjson.dumps(asked)
+        except TypeError:
+            return orjson.dumps(asked | {"messages": [printable(turn) for turn in prompt.messages()]})
 
     def options(self) -> dict[str, object]:
         """The fields that not every server knows, less those that this one refused."""
-        names = LIMITS if self.peer.server.vendor else tuple(reversed(LIMITS))
-        known = [name for name in names if name not in self.peer.unknown][:1]
+        names = LIMITS if self.line.server.vendor else tuple(reversed(LIMITS))
+        known = [name for name in names if name not in self.line.unknown][:1]
         options: dict[str, object] = dict.fromkeys(known, self.answer_tokens)
-        if not self.peer.unknown & {"stream_options", "include_usage"}:
+        if not self.line.unknown & {"stream_options", "include_usage"}:
             options["stream_options"] = {"include_usage": True}
         return options
 
 
-def printable(text: str) -> str:
+def printable(turn: Message) -> Message:
     """Lone surrogates, which no JSON body can carry, as `?`."""
-    return text.encode("utf-8", "replace").decode()
+    return {**turn, "content": turn["content"].encode("utf-8", "replace").decode()}
 
 
 def chat_server(settings: Settings) -> Server | None:
@@ -95,7 +99,7 @@ def chat_name(settings: Settings) -> str:
 async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]:
     """The chat model at a server. No retries: whoever asked is waiting, and may ask again."""
     chat = settings.chat
-    async with open_peer(at, timeout=chat.timeout_seconds, retries=0) as peer:
+    async with open_line(at) as line:
         yield OpenAIChat(
-            peer, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
+            line, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
         )

@@ -1,13 +1,15 @@
 """Embeddings behind the OpenAI protocol. Keeps `ports.Embedder`.
 
 Vectors come back as float or base64 and leave as little-endian float32 of unit length. Raises
-`RetrievalError`: timeout, or embedding for any other fault, a wrong count or a wrong dimension among them.
+`RetrievalError`: timeout, unavailable (nobody there, or 5xx), or embedding for any other fault, a wrong count
+or a wrong dimension among them. A server that is down is not asked for every query: see `domain/breaker.py`.
 """
 
 import asyncio
 import base64
 import binascii
 import json
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import structlog
 
+from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.domain.space import space_name
@@ -31,6 +34,10 @@ TOKENS = 6_000
 """o200k tokens read of one text: the vendor refuses more than 8,192 of its own, older vocabulary."""
 SECONDS = 60.0
 """Of silence that end a request; whoever waits for a query has a shorter deadline of their own."""
+PATIENCE = 4.0
+"""A query that was given up after this long had a deadline; one before that was its client's leaving."""
+LASTING = 3.0
+"""Seconds of failures in a row after which the server is left alone for a while."""
 RETRIES = 4
 QUERY_RETRIES = 1
 """An ingest can wait out a busy server, an answer cannot."""
@@ -44,8 +51,10 @@ KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 class OpenAIEmbedder:
     """See the module. `dim` None: whatever the model gives, fixed by the first answer."""
 
-    def __init__(self, peer: Peer, model: str, dim: int | None) -> None:
+    def __init__(self, peer: Peer, model: str, dim: int | None, patience: float = PATIENCE) -> None:
         self.peer = peer
+        self.patience = patience
+        self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self.model = model
         self.dim = dim
         self.recent = Recent()
@@ -56,11 +65,14 @@ class OpenAIEmbedder:
         return space_name(self.model, self.dim or 0)
 
     async def query(self, text: str) -> Embedding:
-        """One query; the newest ones are remembered."""
+        """One query; the newest ones are remembered, and say nothing of the server."""
         known = self.recent.get(text)
         if known is not None:
             return known
-        [vector] = await self.request([text], QUERY_RETRIES)
+        if self.breaker.refuses:
+            raise RetrievalError("unavailable")
+        with self.breaker.attempt(down, patience=self.patience):
+            [vector] = await self.request([text], QUERY_RETRIES)
         return self.recent.keep(text, vector)
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
@@ -92,7 +104,7 @@ class OpenAIEmbedder:
                 return await self.post(inputs, retries)
             status = getattr(error, "status_code", None)
             log.warning("embedding failed", fault=type(error).__name__, status=status, code=error_code(error))
-            raise RetrievalError("embedding") from error
+            raise RetrievalError("embedding" if status and status < 500 else "unavailable") from error
         return answer.content
 
     def options(self) -> dict[str, object]:
@@ -101,6 +113,11 @@ class OpenAIEmbedder:
         if self.model.rpartition("/")[2].startswith("text-embedding-3") and self.dim:
             options["dimensions"] = self.dim
         return {name: value for name, value in options.items() if name not in self.peer.unknown}
+
+
+def down(error: Exception) -> bool:
+    """Whether an error says that the server is down, not that it answers wrongly or refuses."""
+    return isinstance(error, RetrievalError) and error.reason in {"timeout", "unavailable"}
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -154,7 +171,9 @@ def unit(value: Any) -> Embedding:  # noqa: ANN401 - JSON enters here
 
 
 @asynccontextmanager
-async def open_embeddings(at: Server, model: str, dim: int | None) -> AsyncIterator[OpenAIEmbedder]:
+async def open_embeddings(
+    at: Server, model: str, dim: int | None, patience: float = PATIENCE
+) -> AsyncIterator[OpenAIEmbedder]:
     """An embedding model at a server; nothing is asked yet."""
     async with open_peer(at, timeout=SECONDS, retries=RETRIES) as peer:
-        yield OpenAIEmbedder(peer, model, dim)
+        yield OpenAIEmbedder(peer, model, dim, patience)

@@ -56,18 +56,15 @@ def server(own: Chat | Embed, shared: OpenAI) -> Server | None:
     return Server(url or VENDOR, key.get_secret_value() if key else NO_KEY)
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """An open connection pool to a server, and what is known about it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """What is known about a server, however it is spoken to."""
 
     server: Server
-    client: "AsyncOpenAI"
     faults: tuple[type[Exception], ...]
     """All that a call or the reading of its answer may raise."""
-    timeouts: tuple[type[Exception], ...]
+    timeouts: tuple[type[Exception], ...] = (TimeoutError,)
     """Those of them that mean: not in time."""
-    whole: "type[Response]"
-    """Asked for where the client's own reading of an answer would get in the way."""
     unknown: set[str] = field(default_factory=set)
     """Body fields the server has refused; they are not sent again."""
 
@@ -79,6 +76,15 @@ class Peer:
         named = {name for name in fields if name in words} - self.unknown
         self.unknown.update(named)
         return bool(named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer(Contact):
+    """An open connection pool to a server, spoken to by the vendor's client."""
+
+    client: "AsyncOpenAI"
+    whole: "type[Response]"
+    """Asked for where the client's own reading of an answer would get in the way."""
 
 
 @asynccontextmanager
@@ -97,23 +103,29 @@ async def open_peer(server: Server, *, timeout: float, retries: int) -> AsyncIte
     ):
         faults = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
         timeouts = (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError)
-        yield Peer(server, client, (*faults, TimeoutError), timeouts, httpx2.Response)
+        yield Peer(
+            server=server,
+            faults=(*faults, TimeoutError),
+            timeouts=timeouts,
+            client=client,
+            whole=httpx2.Response,
+        )
 
 
-def told(error: Exception, peer: Peer) -> ModelError:
+def told(error: Exception, peer: Contact) -> ModelError:
     """What a fault of a model's server is to the reader."""
     status, code = getattr(error, "status_code", None), error_code(error)
     log.warning("model failed", fault=type(error).__name__, status=status, code=code)
     if isinstance(error, peer.timeouts) or status == 408:
-        return ModelTimeout()
+        return ModelTimeout(down=True)
     if status is None:
-        return ModelError("The model's server cannot be reached, or its answer cannot be read.")
+        return ModelError("The model's server cannot be reached, or its answer cannot be read.", down=True)
     why = f"The model's server answered {status}" + (f" ({code})." if code else ".")
     if status in (401, 403, 404):
         return ModelRefused(f"{why} Check the key, the base URL and the model's name.")
     if status == 429:
         return ModelBusy(why, retry_after=retry_after(getattr(error, "response", None)))
-    return ModelError(why)
+    return ModelError(why, down=status >= 500)
 
 
 def error_code(error: Exception) -> str | None:

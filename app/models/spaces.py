@@ -31,6 +31,8 @@ DIMS = {LARGE: 1536, bundled.MODEL: bundled.DIM}
 ALIASES = {"bundled": bundled.MODEL}
 AT_ONCE = 8
 MEASURE_SECONDS = 120.0
+PATIENCE_SHARE = 0.45
+"""Of RAG_TIMEOUT_SECONDS: a query is given half of it at least (`services/retrieval.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +89,16 @@ async def open_embedder(
 ) -> AsyncIterator[tuple[Embedder, Space]]:
     """The embedder, and its space: the recorded one as it is, a new one with its floor measured."""
     choice = choose(settings, recorded, stored=stored)
-    async with opened(choice) as embedder:
+    async with opened(choice, PATIENCE_SHARE * settings.rag.timeout_seconds) as embedder:
         known = recorded and recorded.name == space_name(choice.model, choice.dim or 0)
         yield embedder, recorded if recorded and known else await first_used(embedder, choice)
 
 
-def opened(choice: Choice) -> AbstractAsyncContextManager[Embedder]:
-    """The embedder of a choice."""
+def opened(choice: Choice, patience: float) -> AbstractAsyncContextManager[Embedder]:
+    """The embedder of a choice; `patience` seconds without an answer to a query are a failure."""
     if choice.at is None:
         return bundled.open_bundled()
-    return open_embeddings(choice.at, choice.model, choice.dim)
+    return open_embeddings(choice.at, choice.model, choice.dim, patience)
 
 
 async def first_used(embedder: Embedder, choice: Choice) -> Space:

@@ -4,17 +4,17 @@ Read here rather than with the client's typed events: less work a token, and no 
 leaves out. An event is a line `data: {…}`; the last is `data: [DONE]`. Times are seconds.
 """
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import orjson
 import structlog
 
 from app.domain.answer import Finish, Usage
 from app.domain.errors import ModelError, ModelTimeout
 from app.domain.ports import Delta
-from app.models.openai import Peer
+from app.models.line import Bytes
 
 log = structlog.get_logger(__name__)
 
@@ -29,12 +29,10 @@ EARLY = "The model's server closed early, in the middle of the answer."
 class OpenAIStream:
     """An answer under way. Keeps `ports.ModelStream`; read once."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], peer: Peer, model: str, silence: float) -> None:
+    def __init__(self, pieces: Bytes, faults: tuple[type[Exception], ...], model: str) -> None:
         self.pieces = pieces
-        self.peer = peer
+        self.faults = faults
         self.model = model
-        self.patience = silence
-        """Seconds until the next piece; less once the answer has ended."""
         self.finish: Finish | None = None
         self.usage: Usage | None = None
 
@@ -44,33 +42,43 @@ class OpenAIStream:
 
     async def deltas(self) -> AsyncIterator[Delta]:
         """What the model says, then how it ended."""
-        async for line in self.lines():
-            if line.startswith(b"data:") and (text := self.take(line[5:].strip())):
-                yield Delta(text)
+        rest = b""
+        while piece := await self.piece():
+            *lines, rest = (rest + piece).split(b"\n")
+            texts, fault = self.heard(lines)
+            for left, text in enumerate(texts, 1 - len(texts)):
+                yield Delta(text, more=left < 0)
+            if fault:
+                raise fault
+            if len(rest) > LINE_BYTES:
+                raise ModelError("The model's server sent a line without an end.")
+        if text := self.said(rest):
+            yield Delta(text)
         if self.finish is None:
             raise ModelError(EARLY)
         yield Delta(finish=self.finish, usage=self.usage)
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """The body's lines. Once the answer has ended, silence and faults only end the reading."""
-        rest = b""
-        while (piece := await self.piece()) is not None:
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line
-            if len(rest) > LINE_BYTES:
-                raise ModelError("The model's server sent a line without an end.")
-        yield rest
-
-    async def piece(self) -> bytes | None:
-        """The next bytes; None at the end."""
+    def heard(self, lines: Sequence[bytes]) -> tuple[list[str], ModelError | None]:
+        """The texts of some lines, up to a fault if there is one."""
+        texts: list[str] = []
         try:
-            async with asyncio.timeout(self.patience):
-                return await anext(self.pieces, None)
-        except self.peer.faults as error:
+            texts.extend(text for line in lines if (text := self.said(line)))
+        except ModelError as error:
+            return texts, error
+        return texts, None
+
+    def said(self, line: bytes) -> str:
+        """A line's text, if it has any."""
+        return self.take(line[5:].strip()) if line[:5] == b"data:" else ""
+
+    async def piece(self) -> bytes:
+        """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too."""
+        try:
+            return await self.pieces.next()
+        except self.faults as error:
             if self.finish is not None:
-                return None
-            if isinstance(error, self.peer.timeouts):
+                return b""
+            if isinstance(error, TimeoutError):
                 raise ModelTimeout("The model fell silent in the middle of the answer.") from error
             log.warning("model stream failed", fault=type(error).__name__)
             raise ModelError(EARLY) from error
@@ -78,7 +86,7 @@ class OpenAIStream:
     def take(self, data: bytes) -> str:
         """One event: its text; what else it tells is kept."""
         if data == b"[DONE]":
-            self.patience = DRAIN_SECONDS
+            self.pieces.hurry(DRAIN_SECONDS)
             return ""
         event = read(data)
         self.usage = usage(event.get("usage")) or self.usage
@@ -86,7 +94,7 @@ class OpenAIStream:
         choice = first(event.get("choices"))
         if ended := choice.get("finish_reason"):
             self.finish = Finish.LENGTH if ended == "length" else Finish.STOP
-            self.patience = USAGE_SECONDS
+            self.pieces.hurry(USAGE_SECONDS)
         text = first([choice.get("delta")]).get("content")
         return text if isinstance(text, str) else ""
 
@@ -94,12 +102,20 @@ class OpenAIStream:
 def read(data: bytes) -> dict[str, Any]:
     """An event's JSON."""
     try:
-        event = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ModelError("The model's server sent what is not JSON.") from error
+        event = orjson.loads(data)
+    except ValueError:
+        event = lenient(data)
     if not isinstance(event, dict) or event.get("error"):
         raise ModelError("The model's server reported an error in the middle of the answer.")
     return event
+
+
+def lenient(data: bytes) -> object:
+    """What is JSON to Python alone: some servers cut an emoji's two halves between two deltas."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelError("The model's server sent what is not JSON.") from error
 
 
 def first(items: object) -> dict[str, Any]:

@@ -8,24 +8,31 @@ Raises `ModelError` from prepare; retrieval and history faults end in `degraded`
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from app.domain.answer import Citation, new_id
-from app.domain.budget import Budget, scaled
+from app.domain.answer import Answer, Citation, Finish, Usage, new_id
+from app.domain.budget import Budget, Meter
 from app.domain.errors import RetrievalError
+from app.domain.followup import refers, resolve
+from app.domain.found import Found
 from app.domain.instructions import SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED
 from app.domain.passage import Passage, Query, Scope
 from app.domain.ports import ChatLog, ChatModel, Clock, Tokens
-from app.domain.prompt import Prompt, Turn
+from app.domain.prompt import Prompt, Role, Turn, quote
 from app.domain.room import Limits, answered, share
 from app.domain.selection import Selection, select
-from app.domain.trace import Degraded, Trace, Verdict
+from app.domain.text import prepared
+from app.domain.trace import Degraded, Reason, Trace, Verdict
 from app.services.opening import Opening
-from app.services.recorder import Recorder
+from app.services.recorder import Kept, Recorder
 from app.services.reply import Reply
-from app.services.retrieval import Found, Retrieval
+from app.services.retrieval import Retrieval
+from app.services.stages import Stages
 
 HISTORY_TURNS = 200
 """Turns read from the log at most; the token budget takes the newest of them."""
+FRESH_MOST, BESIDE_MOST = 8, 8_000
+"""Passages to prepare, and characters to count, that are done on the loop: half a millisecond."""
 HISTORY_SECONDS = 2.0
 """Seconds the log has to give them; without it the answer goes on without history."""
 
@@ -73,14 +80,12 @@ class ChatService:
 
     async def prepare(self, ask: Ask) -> Reply:
         """Everything that can fail, while a status can still be sent. The caller closes the reply."""
-        started = self._clock()
-        async with asyncio.TaskGroup() as group:
-            remembered = group.create_task(self._history(ask))
-            search = group.create_task(self._search(ask))
-        (turns, lost), found = remembered.result(), search.result()
-        # Counting tokens of forty passages takes milliseconds: not on the loop.
-        prompt, trace = await asyncio.to_thread(self._assemble, ask, found, turns)
-        trace = replace(trace, degraded=(*trace.degraded, *lost, *absent(ask)))
+        started, stages = self._clock(), Stages()
+        try:
+            prompt, trace, tokens = await self._context(ask, stages)
+        except asyncio.CancelledError:
+            self.recorder.later(self._left(ask, started))
+            raise
         reply = Reply(
             answer_id=new_id(),
             ask_scope=ask.scope,
@@ -94,9 +99,39 @@ class ChatService:
             clock=self._clock,
             started=started,
             debug=ask.debug,
+            prompt_tokens=tokens,
+            stages=stages,
         )
         await reply.head()
         return reply
+
+    async def _context(self, ask: Ask, stages: Stages) -> tuple[Prompt, Trace, int]:
+        """What the model is to see, how it came to be, and its o200k tokens."""
+        (turns, lost), found, text = await self._gathered(ask)
+        stages.lap("gather")
+        prompt, trace, tokens = await self._assembled(ask, found, turns)
+        stages.lap("assemble")
+        searched = text if text != ask.message else ""
+        told = replace(trace, degraded=(*trace.degraded, *lost, *absent(ask)), searched=searched)
+        return prompt, told, tokens
+
+    async def _assembled(self, ask: Ask, found: Found, turns: Sequence[Turn]) -> tuple[Prompt, Trace, int]:
+        """On the loop what is prepared already; to quote and count forty new passages takes milliseconds."""
+        if laborious(ask, found, turns):
+            return await asyncio.to_thread(self._assemble, ask, found, turns)
+        return self._assemble(ask, found, turns)
+
+    async def _gathered(self, ask: Ask) -> tuple[tuple[Sequence[Turn], list[Degraded]], Found, str]:
+        """The history, what was found, and the text that was searched. Only a follow-up's search waits for
+        the history; else they run beside each other."""
+        if refers(ask.message):
+            remembered = await self._history(ask)
+            text = resolve(ask.message, remembered[0])
+            return remembered, await self._search(ask, text), text
+        async with asyncio.TaskGroup() as group:
+            history = group.create_task(self._history(ask))
+            search = group.create_task(self._search(ask, ask.message))
+        return history.result(), search.result(), ask.message
 
     async def _history(self, ask: Ask) -> tuple[Sequence[Turn], list[Degraded]]:
         """The turns before this one: the request's own, else the thread's."""
@@ -110,24 +145,18 @@ class ChatService:
         except RetrievalError as error:
             return (), [Degraded("postgres", error.reason)]
 
-    async def _search(self, ask: Ask) -> Found:
-        """What the sources hold on the message."""
+    async def _search(self, ask: Ask, text: str) -> Found:
+        """What the sources hold on `text`."""
         limit = ask.top_k or self._limits.top_k
-        query = Query(
-            ask.message, ask.scope, limit=max(limit, self._limits.top_k), threshold=self._limits.threshold
-        )
+        query = Query(text, ask.scope, limit=max(limit, self._limits.top_k), threshold=self._limits.threshold)
         return await self._retrieval.gather(query, ask.sources)
 
-    def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> tuple[Prompt, Trace]:
-        """Candidates -> passages -> prompt, with the ledger of how. Tokens are the model's."""
-        factor = self._tokens.factor(ask.model or self._model.name)
-
-        def count(text: str) -> int:
-            return scaled(self._tokens.count(text), factor)
-
+    def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> tuple[Prompt, Trace, int]:
+        """Candidates -> passages -> prompt, with the ledger of how; the prompt's o200k tokens."""
+        meter = Meter(self._tokens.count, self._tokens.factor(ask.model or self._model.name))
         turns = history if ask.history is not None else answered(history)
         budget, turns = share(
-            self._limits, count, system=SYSTEM, message=ask.message, notes=ask.notes, turns=turns
+            self._limits, meter, system=SYSTEM, message=ask.message, notes=ask.notes, turns=turns
         )
         selection = select(
             ask.message,
@@ -135,18 +164,46 @@ class ChatService:
             found.duplicates,
             threshold=self._limits.threshold,
             budget=Budget(budget, ask.top_k or self._limits.top_k),
-            cost=count,
+            meter=meter,
         )
         prompt = Prompt(told(selection), ask.message, selection.passages, ask.notes, tuple(turns))
         trace = Trace(
             reason=found.reason(len(ask.sources), selection),
             entries=selection.entries,
             degraded=found.degraded,
-            tokens=count(prompt.context),
+            cached=found.cached,
+            tokens=meter.context(prompt),
             budget=budget,
             took_ms=found.took_ms,
         )
-        return prompt, trace
+        return prompt, trace, meter.prompt(prompt)
+
+    def _left(self, ask: Ask, started: datetime) -> Kept:
+        """The record of a question whose asker left before the model was asked: no source had answered it."""
+        answer = Answer(
+            id=new_id(),
+            endpoint=ask.endpoint,
+            question=ask.message,
+            text="",
+            model=ask.model or self._model.name,
+            finish=Finish.CANCELLED,
+            citations=(),
+            cited=(),
+            unknown=(),
+            prompt_sha256="",
+            trace=Trace(Reason.UNAVAILABLE),
+            usage=Usage(),
+            created_at=started,
+            timings={"total": round((self._clock() - started).total_seconds() * 1000)},
+        )
+        return Kept(ask.scope, answer, [Turn(Role.USER, ask.message, started)])
+
+
+def laborious(ask: Ask, found: Found, turns: Sequence[Turn]) -> bool:
+    """Whether putting it together takes more than a moment: new passages, or much beside them to count."""
+    fresh = sum(not prepared(item.passage.text, quote) for item in found.candidates)
+    beside = sum(map(len, (ask.message, *ask.notes, *(turn.content for turn in turns))))
+    return fresh > FRESH_MOST or beside > BESIDE_MOST
 
 
 def absent(ask: Ask) -> list[Degraded]:

@@ -5,11 +5,12 @@ Nothing here holds a timeout across a yield: the model's own deadlines are the m
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain.answer import Answer, Citation, Finish, Usage
+from app.domain.budget import Meter
 from app.domain.citation import CitationFilter, appended
 from app.domain.errors import ModelError
 from app.domain.passage import Scope
@@ -18,6 +19,8 @@ from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Trace
 from app.services.opening import Opening
 from app.services.recorder import Kept, Recorder
+from app.services.shown import figures, ledger, plainly
+from app.services.stages import Stages
 
 HEAD_SECONDS = 2.0
 """After this the 200 goes out, whether the model's head is there or not (CONTRACT §0)."""
@@ -41,12 +44,18 @@ class Reply:
     clock: Clock
     started: datetime
     debug: bool
+    prompt_tokens: int | None = None
+    """o200k tokens of the prompt, where they are known."""
+    stages: Stages = field(default_factory=Stages)
+    more: bool = False
+    """Whether another event follows the last one at once: both may leave in one piece."""
     _text: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _finish: Finish | None = None
     _filter: CitationFilter = field(init=False)
     _appended: bool = False
     _settled: bool = False
+    _sha256: str = ""
 
     def __post_init__(self) -> None:
         self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
@@ -55,6 +64,7 @@ class Reply:
         """Until the status can be decided. Raises `ModelError`; the question is kept all the same."""
         try:
             await self.opening.head(HEAD_SECONDS)
+            self.stages.lap("open")
         except ModelError:
             self._fail()
             raise
@@ -69,29 +79,48 @@ class Reply:
             "answer_id": self.answer_id,
             "session_id": self.ask_scope.session_id,
             "model": self.opening.model,
-            "rag": self._rag(),
-            "citations": [asdict(citation) for citation in self.citations],
+            "rag": figures(self.trace, len(self.prompt.passages)),
+            "citations": [plainly(citation) for citation in self.citations],
             "notes": self.trace.notes(),
-            "degraded": [asdict(item) for item in self.trace.degraded],
+            "degraded": [plainly(item) for item in self.trace.degraded],
         }
-        return told | ({"debug": self._seen()} if self.debug else {})
+        if self.debug:
+            seen = {"prompt_sha256": self._hash(), "prompt": self.prompt.text()}
+            told["debug"] = {"chunks": ledger(self.trace), **seen}
+        return told
 
     async def events(self) -> AsyncIterator[Event]:
         """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way."""
-        try:
-            async for delta in await self.opening.stream():
-                if text := self._take(delta):
-                    yield "token", {"text": text}
-        except ModelError:
-            self._fail()
-            raise
+        async for text in self._said():
+            yield "token", {"text": text}
+        self.stages.lap("stream")
+        self.more = True
         for text in self._ending():
             yield "token", {"text": text}
+        self.more = False
         yield "citations", self._marks()
-        # The whole prompt is counted where the server did not: milliseconds, not on the loop.
-        await asyncio.to_thread(self._counted)
         await self._settle(self._finish or Finish.STOP)
         yield "done", self._done()
+
+    async def _said(self) -> AsyncIterator[str]:
+        """The model's words as they may leave; `more` tells of each whether the next one is there already."""
+        held = ""
+        try:
+            async for delta in await self.opening.stream():
+                text = self._take(delta)
+                if held and text:
+                    self.more = True
+                    yield held
+                held = text or held
+                if held and not delta.more:
+                    self.more = False
+                    yield held
+                    held = ""
+        except ModelError:
+            if held:
+                yield held
+            self._fail()
+            raise
 
     async def whole(self) -> dict[str, object]:
         """The same facts as one object."""
@@ -156,34 +185,21 @@ class Reply:
         return {
             "answer_id": self.answer_id,
             "finish_reason": str(self._finish or Finish.STOP),
-            "usage": asdict(self._counted()),
+            "usage": plainly(self._counted()),
             "took_ms": self._elapsed(),
         }
 
-    def _rag(self) -> dict[str, object]:
-        """How retrieval went, as figures."""
-        trace = self.trace
-        return {
-            "used": trace.used,
-            "reason": str(trace.reason),
-            "cached": trace.cached,
-            "passages": len(self.prompt.passages),
-            "tokens": trace.tokens,
-            "budget": trace.budget,
-            "took_ms": trace.took_ms,
-        }
-
-    def _seen(self) -> Mapping[str, object]:
-        """The `debug` field: every candidate, and the prompt."""
-        keys = ("id", "label", "similarity", "score", "verdict")
-        chunks = [{key: getattr(entry, key) for key in keys} for entry in self.trace.entries]
-        return {"chunks": chunks, "prompt_sha256": self.prompt.sha256(), "prompt": self.prompt.text()}
+    def _hash(self) -> str:
+        """The prompt's, made once."""
+        self._sha256 = self._sha256 or self.prompt.sha256()
+        return self._sha256
 
     def _counted(self) -> Usage:
         """The server's figures, or ours."""
         if self._usage is None:
-            prompt = sum(self.tokens.count(message["content"]) for message in self.prompt.messages())
-            self._usage = Usage(prompt, self.tokens.count(self.text))
+            if self.prompt_tokens is None:
+                self.prompt_tokens = Meter(self.tokens.count).prompt(self.prompt)
+            self._usage = Usage(self.prompt_tokens, self.tokens.count(self.text))
         return self._usage
 
     def _elapsed(self) -> int:
@@ -209,11 +225,11 @@ class Reply:
             citations=self.citations,
             cited=tuple(self._filter.cited),
             unknown=tuple(self._filter.unknown),
-            prompt_sha256=self.prompt.sha256(),
+            prompt_sha256=self._hash(),
             trace=self.trace,
             usage=self._counted(),
             created_at=self.started,
-            timings={"retrieval": self.trace.took_ms, "total": self._elapsed()},
+            timings={"retrieval": self.trace.took_ms, **self.stages.took, "total": self._elapsed()},
         )
         asked = Turn(Role.USER, self.prompt.message, self.started)
         said = [Turn(Role.ASSISTANT, text, now)] if text else []

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.domain.ports import Keys, Probe
+from app.services.answers import AnswerService
 from app.services.chat import ChatService
 from app.services.documents import DocumentService
+from app.services.sessions import SessionService
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,8 @@ class Services:
 
     chat: ChatService
     documents: DocumentService
+    sessions: SessionService
+    answers: AnswerService
     keys: Keys
     probes: tuple[Probe, ...]
     """What `/readyz` asks, in order."""
@@ -23,5 +27,7 @@ class Services:
     """The data folder's local token: acts as a tenant key of the tenant `default` on this machine."""
     publish: Callable[[str], None]
     """Tells commands on this machine the address to come through (the folder's lock file)."""
+    optional: tuple[Probe, ...] = ()
+    """What `/readyz` asks too, and answers can do without."""
     hurry: Callable[[], None] = lambda: None
     """Ends the waits of uploads before the service stops: their bytes and jobs are durable."""

@@ -4,31 +4,47 @@ What is searched or listed by is in columns, the rest in `body` (jsonb): citatio
 prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`.
 """
 
-import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import asyncpg
+import orjson
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.passage import Scope
+from app.domain.prompt import Turn
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
 from app.stores.reach import is_id
 from app.stores.text import storable
 
-# The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's.
+# The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;
+# its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
+# there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart.
 KEEP = """
-    INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint, question,
-        text, model, finish, body, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-    ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
-        body = excluded.body
-    WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
+    WITH kept AS (
+        INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
+            question, text, model, finish, body, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
+            body = excluded.body
+        WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
+        RETURNING xmax = 0 AS fresh),
+    active AS (
+        INSERT INTO ibid.activity AS activity (tenant, user_id, last_message_at)
+        SELECT $2, $14::text, now() FROM kept WHERE fresh AND $14 <> ''
+        ON CONFLICT (tenant, user_id) DO UPDATE
+        SET last_message_at = greatest(activity.last_message_at, excluded.last_message_at))
+    INSERT INTO public.chat_log
+        (tenant, owner, user_id, session_id, answer_id, thread_id, project, role, content, created_at)
+    SELECT $2, $3, $4, $5, $1, $15, $16, role, content, coalesce(at, now()) + n * interval '1 microsecond'
+    FROM kept, unnest($17::text[], $18::text[], $19::timestamptz[])
+        WITH ORDINALITY AS turn (role, content, at, n)
+    WHERE fresh ORDER BY n
 """
 GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
@@ -45,10 +61,9 @@ class AnswerStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def keep(self, scope: Scope, answer: Answer) -> None:
-        """Write one answer with its trace; again replaces."""
-        # A ledger of eighty candidates takes milliseconds to write down: not on the loop.
-        body = await asyncio.to_thread(written, answer)
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Write one answer with its trace and its turns, and mark the user's activity; again replaces."""
+        body = written(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
             answer.endpoint,
@@ -58,7 +73,9 @@ class AnswerStore:
             answer.finish,
         )
         with postgres_faults():
-            await self._pool.execute(KEEP, answer.id, *asked, *said, body, answer.created_at)
+            await self._pool.execute(
+                KEEP, answer.id, *asked, *said, body, answer.created_at, *told(scope, turns)
+            )
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """The answer if it is the asker's."""
@@ -69,8 +86,30 @@ class AnswerStore:
         return restored(row) if row else None
 
 
+def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
+    """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
+    return (
+        scope.user_id or scope.owner,
+        scope.thread_id or scope.session_id or "",
+        scope.project,
+        [turn.role.value for turn in turns],
+        [storable(turn.content) for turn in turns],
+        [turn.at for turn in turns],
+    )
+
+
 def written(answer: Answer) -> str:
-    """What is kept as JSON."""
+    """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
+    try:
+        body = orjson.dumps({name: getattr(answer, name) for name in BODY})
+    except TypeError:
+        return mended(answer)
+    finite = all(math.isfinite(entry.score + (entry.similarity or 0.0)) for entry in answer.trace.entries)
+    return body.decode() if finite and b"\\u0000" not in body else mended(answer)
+
+
+def mended(answer: Answer) -> str:
+    """A ledger of eighty candidates takes milliseconds this way."""
     return json.dumps(plain({name: getattr(answer, name) for name in BODY}), ensure_ascii=False)
 
 

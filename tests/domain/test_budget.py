@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.budget import Budget, fit, newest_turns, scaled, window
+from app.domain.budget import Budget, Meter, fit, newest_turns, scaled, window
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import Role, Turn
+from app.domain.prompt import Prompt, Role, Turn
+from app.domain.text import Text
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
 
@@ -105,3 +106,42 @@ def test_the_newest_whole_turns_are_kept(contents: list[str], limit: int) -> Non
     used = sum(len(turn.content) for turn in kept)
     assert used <= limit
     assert len(kept) == len(turns) or used + len(turns[-len(kept) - 1].content) > limit
+
+
+class Counter:
+    """Counts characters, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, text: str) -> int:
+        """Its length."""
+        self.asked += 1
+        return len(text)
+
+
+def lines(*texts: str) -> tuple[Passage, ...]:
+    """Passages of texts that remember."""
+    return tuple(Passage("documents", str(n), Text(text), 1, f"a.pdf#{n}") for n, text in enumerate(texts))
+
+
+def test_the_lines_add_up_to_the_block() -> None:
+    """And the block with the other messages to the prompt."""
+    prompt = Prompt("system", "message", lines("one", 'two "quoted"', "three"), ("note",))
+    meter = Meter(len, 1.3)
+    assert meter.context(prompt) == scaled(len(prompt.context), 1.3)
+    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
+
+
+def test_a_prompt_without_passages_has_no_block() -> None:
+    """Not even its head."""
+    assert Meter(len).context(Prompt("system", "message")) == 0
+
+
+def test_a_line_is_counted_once_while_its_text_is_kept() -> None:
+    """Also for the next request's meter; under another label it is another line."""
+    count, [passage] = Counter(), lines("text")
+    costs = [Meter(count).line(passage) for _ in range(3)]
+    assert (len(set(costs)), count.asked) == (1, 1)
+    other = Passage("documents", "1", passage.text, 1, "a-2.pdf#1")
+    assert Meter(count).line(other) == costs[0] + 2

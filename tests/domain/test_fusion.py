@@ -1,12 +1,14 @@
 """Relevance: in [0, 1], comparable between sources, and never worse for a leg that cannot tell."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fusion import fuse
+from app.domain.fusion import fuse, scored
 from app.domain.passage import Candidate, Hit, Legs, Passage
 
 
@@ -118,3 +120,9 @@ def test_equals_stay_in_the_order_of_their_source() -> None:
 def test_nothing_found_is_nothing(found: list[Legs]) -> None:
     """No candidates, no error."""
     assert fuse(found) == []
+
+
+def test_a_scored_passage_is_otherwise_the_same() -> None:
+    """No field is left behind, new ones included."""
+    full = Passage("s", "i", "t", 1, "l", 0.5, 0.1, "title", {"page": 1}, datetime(2026, 1, 1, tzinfo=UTC))
+    assert scored(full, 0.9) == replace(full, score=0.9)

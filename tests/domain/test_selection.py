@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.budget import Budget
+from app.domain.budget import Budget, Meter
 from app.domain.passage import Candidate, Hit, Passage
 from app.domain.selection import Selection, select, why
 from app.domain.trace import Reason, Verdict
@@ -22,7 +22,7 @@ def count(text: str) -> int:
 def chosen(message: str, *found: Candidate, tokens: int = 100, passages: int = 40) -> Selection:
     """The selection among `found` at threshold 0.2."""
     budget = Budget(tokens, passages)
-    return select(message, found, (), threshold=0.2, budget=budget, cost=count)
+    return select(message, found, (), threshold=0.2, budget=budget, meter=Meter(count))
 
 
 def verdicts(selection: Selection) -> dict[str, Verdict]:
@@ -39,7 +39,7 @@ def test_every_candidate_gets_a_verdict() -> None:
         [candidate("twin", 0.9)],
         threshold=0.2,
         budget=Budget(50, 40),
-        cost=count,
+        meter=Meter(count),
     )
     assert verdicts(selection) == {
         "a": Verdict.PACKED,

@@ -46,7 +46,8 @@ class FakeEmbedder:
 
 @dataclass
 class FakeSource:
-    """Finds what it was given: words at once, meaning when the embedding is there."""
+    """Finds what it was given: words at once, meaning when the embedding is there. `version` is part of its
+    standing, as is the scope; `reach_error` and `reach_delay` are faults of saying how it stands."""
 
     passages: Sequence[Passage] = ()
     name: str = "documents"
@@ -54,6 +55,16 @@ class FakeSource:
     error: Exception | None = None
     stored: int | None = None
     queries: list[Query] = field(default_factory=list)
+    version: int = 1
+    reach_delay: float = 0
+    reach_error: Exception | None = None
+
+    async def reach(self, scope: Scope) -> "FakeReach":
+        """How it stands."""
+        await asyncio.sleep(self.reach_delay)
+        if self.reach_error:
+            raise self.reach_error
+        return FakeReach(self, f"{scope.tenant} {scope.owner} {scope.session_id} {self.version}")
 
     async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
         """Both legs over the given passages."""
@@ -73,11 +84,23 @@ class FakeSource:
         )
 
 
+@dataclass(frozen=True)
+class FakeReach:
+    """A source as it stood."""
+
+    source: FakeSource
+    standing: str
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """What the source finds."""
+        return await self.source.search(query, embedding)
+
+
 @dataclass
 class FakeStream:
     """Gives its deltas, then ends or fails."""
 
-    deltas: Sequence[str]
+    deltas: Sequence[str | Delta]
     model: str = "fake"
     error: ModelError | None = None
     pause: float = 0
@@ -87,7 +110,7 @@ class FakeStream:
         """The script."""
         for text in self.deltas:
             await asyncio.sleep(self.pause)
-            yield Delta(text)
+            yield text if isinstance(text, Delta) else Delta(text)
         if self.error:
             raise self.error
         if self.ended:
@@ -137,10 +160,11 @@ class FakeLog:
         await self._fault()
         self.rows += [(scope, turn) for turn in turns]
 
-    async def keep(self, scope: Scope, answer: Answer) -> None:
-        """Keep an answer."""
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Keep an answer and its turns."""
         await self._fault()
         self.answers.append(answer)
+        self.rows += [(scope, turn) for turn in turns]
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """An answer by id."""

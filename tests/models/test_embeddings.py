@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import RetrievalError
 from app.index.vocabulary import count
+from app.models import embeddings
 from app.models.embeddings import (
     BYTES,
     INPUTS,
@@ -109,8 +110,81 @@ async def test_the_first_answer_fixes_the_dimension() -> None:
 async def test_nobody_there_is_a_retrieval_fault() -> None:
     """A refused connection too, after its retry."""
     async with open_embeddings(Server("http://127.0.0.1:1/v1", "k"), "m", None) as embedder:
-        with pytest.raises(RetrievalError, match="embedding"):
+        with pytest.raises(RetrievalError, match="unavailable"):
             await embedder.query("q")
+
+
+async def gave_up(embedder: OpenAIEmbedder, text: str, seconds: float) -> None:
+    """A caller whose deadline ends the query."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await embedder.query(text)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failures need not last."""
+    monkeypatch.setattr(embeddings, "LASTING", 0.0)
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_silent_server_is_left_alone_after_three_deadlines() -> None:
+    """The fourth query is refused at once and not sent; a remembered one is answered all the same."""
+    async with (
+        model_server() as fake,
+        open_embeddings(Server(fake.url, "k"), "m", None, patience=0.05) as embedder,
+    ):
+        known = await embedder.query("known")
+        fake.fault = Fault(head_delay=30)
+        for n in range(3):
+            await gave_up(embedder, f"query {n}", 0.1)
+        asked = len(fake.requests)
+        with pytest.raises(RetrievalError, match="unavailable"):
+            await embedder.query("another")
+        assert await embedder.query("known") == known
+        assert len(fake.requests) == asked
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_what_is_remembered_says_nothing_of_the_server() -> None:
+    """Known queries between the failures do not make the server look alive."""
+    async with (
+        model_server() as fake,
+        open_embeddings(Server(fake.url, "k"), "m", None, patience=0.05) as embedder,
+    ):
+        await embedder.query("known")
+        fake.fault = Fault(head_delay=30)
+        for n in range(3):
+            await gave_up(embedder, f"query {n}", 0.1)
+            await embedder.query("known")
+        assert embedder.breaker.refuses
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_clients_that_leave_do_not_close_it_to_others() -> None:
+    """Cancelled long before any deadline: that says nothing of the server."""
+    async with (
+        model_server(fault=Fault(head_delay=30)) as fake,
+        open_embeddings(Server(fake.url, "k"), "m", None, patience=5) as embedder,
+    ):
+        for n in range(5):
+            await gave_up(embedder, f"query {n}", 0.02)
+        assert embedder.breaker.closed
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(status=400), Fault(status=401), Fault(garbage=True), Fault(dim=7)],
+    ids=["400", "401", "garbage", "wrong dimension"],
+)
+async def test_wrong_answers_are_not_silence(fault: Fault) -> None:
+    """A server that answers wrongly costs no deadline, and is asked every time."""
+    async with model_server(fault=fault) as fake, embedder_at(fake, dim=64) as embedder:
+        for n in range(4):
+            with pytest.raises(RetrievalError, match="embedding"):
+                await embedder.query(f"query {n}")
+    assert len(fake.requests) == 4
 
 
 async def test_a_busy_server_is_asked_again() -> None:

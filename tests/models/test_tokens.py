@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.budget import Meter
+from app.domain.passage import Passage
+from app.domain.prompt import Prompt
 from app.models.tokens import O200k
 
 OURS = [
@@ -38,3 +41,14 @@ def test_any_text_has_a_count(one: str, other: str) -> None:
     assert tokens.count("") == 0
     assert joined <= 3 * len((one + other).encode("utf-8", "surrogatepass"))
     assert (joined == 0) == (one + other == "")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=4))
+def test_the_lines_of_a_context_add_up(texts: list[str]) -> None:
+    """Counted line by line or whole, a block of any texts has the same tokens (docs/decisions/0012)."""
+    passages = tuple(
+        Passage("documents", str(n), text, 1, f"report-2.pdf#{n}") for n, text in enumerate(texts, 1)
+    )
+    prompt = Prompt("system", "message", passages)
+    assert Meter(O200k().count).context(prompt) == O200k().count(prompt.context)

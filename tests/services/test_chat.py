@@ -55,7 +55,7 @@ def service(
         model or FakeModel(),
         Words(),
         log,
-        Recorder(log, log),
+        Recorder(log),
         limits=Limits(**(knobs | limits)),
         clock=lambda: NOW,
     )
@@ -224,3 +224,67 @@ async def test_the_scope_travels_to_the_source_untouched() -> None:
     reply: Reply = await service(source).prepare(Ask(SCOPE, QUESTION))
     await reply.aclose()
     assert source.queries[0].scope == SCOPE
+
+
+BEFORE = (Turn(Role.USER, "Who keeps the harbour lamp?", NOW), Turn(Role.ASSISTANT, "The warden.", NOW))
+HARBOUR = "Who keeps the harbour lamp? and the bell?"
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given", "stored"])
+async def test_a_follow_up_is_searched_with_what_it_refers_to(given: bool) -> None:
+    """Whether the history came with the request or from the log; the model is asked the message as it is."""
+    source, model, log = FakeSource([passage("a")]), FakeModel(), FakeLog()
+    log.rows += [] if given else [(SCOPE, turn) for turn in BEFORE]
+    chat = service(source, model=model, log=log)
+    said = await told(chat, "and the bell?", history=BEFORE if given else None)
+    assert [query.text for query in source.queries] == [HARBOUR]
+    assert f'Searched with "{HARBOUR}"' in said["notes"]
+    assert (log.answers[0].trace.searched, log.answers[0].question) == (HARBOUR, "and the bell?")
+    assert model.prompts[0].message == "and the bell?"
+
+
+async def test_a_self_contained_message_does_not_wait_for_the_history() -> None:
+    """Its search runs beside it, and is for the message as it stands."""
+    source, log = FakeSource([passage("a")]), FakeLog(hang=30)
+    task = asyncio.create_task(service(source, log=log).prepare(Ask(SCOPE, QUESTION)))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    assert [query.text for query in source.queries] == [QUESTION]
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Postgres away: the answer goes on, and says what is missing."""
+    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
+    source = FakeSource([passage("a")])
+    said = await told(service(source, log=FakeLog(hang=30)), "and the bell?")
+    assert [query.text for query in source.queries] == ["and the bell?"]
+    assert [item["source"] for item in said["degraded"]] == ["postgres"]
+    assert not any(note.startswith("Searched") for note in said["notes"])
+
+
+async def test_the_skip_rule_looks_at_the_message_alone() -> None:
+    """However long the text that was searched."""
+    source = FakeSource([passage("a", similarity=0.1)])
+    said = await told(service(source), "why?", history=BEFORE)
+    assert said["rag"]["reason"] == "skipped_short_query"
+    assert len(source.queries[0].text) > 10
+
+
+async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
+    """The question of a client that left before any source answered stands in the record as cancelled."""
+    log = FakeLog()
+    chat = service(FakeSource([passage("a")], delay=30), log=log)
+    task = asyncio.create_task(chat.prepare(Ask(SCOPE, QUESTION)))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await chat.recorder.drain()
+    (answer,) = log.answers
+    assert (answer.question, answer.finish, answer.text) == (QUESTION, Finish.CANCELLED, "")
+    assert [(turn.role, turn.content) for _, turn in log.rows] == [(Role.USER, QUESTION)]

@@ -7,6 +7,7 @@ import pytest
 from app.domain.answer import Citation, Finish
 from app.domain.errors import ModelError
 from app.domain.passage import Scope
+from app.domain.ports import Delta
 from app.domain.prompt import Prompt
 from app.domain.trace import Reason, Trace
 from app.services.opening import Opening
@@ -28,7 +29,7 @@ def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True)
         trace=Trace(Reason.OK if context else Reason.EMPTY),
         citations=tuple(Citation(item.label, item.source, item.id, "", 1, 1, None) for item in passages),
         opening=Opening(model.open(prompt), "fake"),
-        recorder=Recorder(log, log),
+        recorder=Recorder(log),
         tokens=Words(),
         clock=lambda: NOW,
         started=NOW,
@@ -123,3 +124,28 @@ async def test_closing_twice_is_one_close() -> None:
     await told.aclose()
     await told.recorder.drain()
     assert (model.closed, len(log.answers)) == (1, 1)
+
+
+async def test_it_tells_what_may_leave_in_one_piece() -> None:
+    """Of words that came together all but the last wait for the next; appended sources for `citations`."""
+    together = [Delta("a", more=True), Delta("[", more=True), Delta("1] b"), Delta("c")]
+    told = reply(FakeModel(FakeStream(together)))
+    found = [(data.get("text", name), told.more) async for name, data in told.events()]
+    texts = [("a", True), ("[1] b", False), ("c", False), (" Sources: [a.pdf#1]", True)]
+    assert found == [*texts, ("citations", False), ("done", False)]
+
+
+async def test_what_came_before_a_fault_leaves() -> None:
+    """Also if it was to wait for what never came."""
+    told = reply(FakeModel(FakeStream([Delta("half", more=True)], error=ModelError("gone"))))
+    stream = told.events()
+    assert await anext(stream) == ("token", {"text": "half"})
+    with pytest.raises(ModelError):
+        await anext(stream)
+
+
+async def test_the_stages_are_kept() -> None:
+    """In milliseconds, beside the whole."""
+    log = FakeLog()
+    await reply(FakeModel(), log).whole()
+    assert {"stream", "total", "retrieval"} <= log.answers[0].timings.keys()

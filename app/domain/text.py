@@ -1,0 +1,51 @@
+"""A text that remembers what was worked out from it: its quotation, its hash, its tokens.
+
+The same passages are packed for many questions; a store that keeps its texts for a while hands out `Text`s,
+and what each costs to prepare is paid once. To everybody else it is a plain string. Nothing here raises.
+"""
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Text(str):
+    """A string with a memory. Equal to, and hashed like, the plain one."""
+
+    __slots__ = ("memo",)
+
+    memo: dict[Hashable, Any]
+    """What was worked out, by what it is; for as long as somebody holds the text."""
+
+    def __new__(cls, text: str) -> "Text":
+        """With nothing remembered yet."""
+        made = super().__new__(cls, text)
+        made.memo = {}
+        return made
+
+
+def once(work: Callable[[str], Result]) -> Callable[[str], Result]:
+    """`work` on a text, done once for each `Text`; on a plain string as ever."""
+
+    @wraps(work)
+    def known(text: str) -> Result:
+        return remembered(text, work, lambda: work(text))
+
+    return known
+
+
+def remembered(text: str, name: Hashable, work: Callable[[], Result]) -> Result:
+    """What `work` gives, kept with the text under `name` if it is one that remembers."""
+    if not isinstance(text, Text):
+        return work()
+    if name not in text.memo:
+        text.memo[name] = work()
+    found: Result = text.memo[name]
+    return found
+
+
+def prepared(text: str, work: Callable[[str], object]) -> bool:
+    """Whether that (done `once`) was worked out before."""
+    return isinstance(text, Text) and getattr(work, "__wrapped__", work) in text.memo

@@ -1,0 +1,121 @@
+"""The vendor's own Chroma server (`chroma run`) on a free port of loopback, and damage to a Chroma folder."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+START_SECONDS = 30.0
+CHROMA = str(Path(sys.executable).with_name("chroma"))
+FILE = "chroma.sqlite3"
+
+
+@dataclass
+class ChromaServer:
+    """A running one; it may be killed and started again on the same port and folder."""
+
+    folder: Path
+    port: int
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        """What goes into CHROMA_URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Until it answers."""
+        arguments = ("run", "--path", str(self.folder), "--host", "127.0.0.1", "--port", str(self.port))
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "ANONYMIZED_TELEMETRY": "False"}
+        quiet = subprocess.DEVNULL
+        self.process = subprocess.Popen([CHROMA, *arguments], stdout=quiet, stderr=quiet, env=environment)
+        end = time.monotonic() + START_SECONDS
+        while not self.answers():
+            assert time.monotonic() < end, "chroma run does not answer"
+            time.sleep(0.05)
+
+    def answers(self) -> bool:
+        """Whether it does."""
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{self.url}/api/v2/heartbeat", timeout=1).is_success
+        return False
+
+    def signal(self, number: int) -> None:
+        """Stop it, let it go on, …"""
+        assert self.process
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """At once."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def chroma_server(folder: Path) -> Iterator[ChromaServer]:
+    """A server on its own folder, dead after the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = ChromaServer(folder, port)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+def segment(folder: Path) -> Path:
+    """The folder of a collection's index."""
+    return min(path for path in folder.iterdir() if path.is_dir())
+
+
+def halve(path: Path) -> None:
+    """Cut a file in two."""
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def spoil(path: Path) -> None:
+    """Noise in a file's place, the same each time and of the same size."""
+    size = path.stat().st_size
+    path.write_bytes((bytes(range(7, 251, 3)) * (size // 80 + 1))[:size])
+
+
+def mingle(folder: Path) -> None:
+    """Noise in the middle of the database: its first pages are as they were."""
+    path = folder / FILE
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 8)
+        file.write(bytes(range(7, 251, 3)) * (size // 100))
+
+
+def foreign(folder: Path) -> None:
+    """Another program's database in the place of Chroma's."""
+    import sqlite3
+
+    (folder / FILE).unlink()
+    with sqlite3.connect(folder / FILE) as database:
+        database.execute("CREATE TABLE migrations (a)")
+    database.close()
+
+
+DAMAGES: Mapping[str, Callable[[Path], object]] = {
+    "the database is noise": lambda folder: spoil(folder / FILE),
+    "pages of the database are noise": mingle,
+    "the database is another program's": foreign,
+    "the database is gone": lambda folder: (folder / FILE).unlink(),
+    "the vectors are cut": lambda folder: halve(segment(folder) / "data_level0.bin"),
+    "the header is noise": lambda folder: spoil(segment(folder) / "header.bin"),
+    "the graph is cut": lambda folder: halve(segment(folder) / "link_lists.bin"),
+    "the metadata are gone": lambda folder: (segment(folder) / "index_metadata.pickle").unlink(),
+}
+"""Ways in which a folder is damaged, each found at the start or at the first use (docs/decisions/0010)."""
