@@ -1,19 +1,23 @@
 """open_services(settings): everything opened, the services built on it, all closed in reverse.
 
-The only place where the storing and the serving columns meet. Order: the data folder, Postgres (migrated),
-the embedding space, Chroma, the models, the background work. Raises `StartError` with what to do.
+The only place where the storing and the serving columns meet. Order: the data folder, Chroma (opened in
+the background), Postgres (migrated), the embedding space, the models, the background work. Raises
+`StartError` with what to do.
 """
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from app.clients.chroma import open_chroma
 from app.clients.folder import Held, hold
 from app.clients.pool import Pool
 from app.clients.postgres import PostgresProbe, open_postgres
+from app.clients.redis import Redis, RedisProbe, open_cache
 from app.config import Settings
+from app.domain.breaker import Breaker
 from app.domain.ports import ChatModel, Embedder
 from app.domain.room import Limits
 from app.domain.space import Space
@@ -22,23 +26,33 @@ from app.models.chat import chat_server, open_chat
 from app.models.extractive import Extractive
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
+from app.services.answers import AnswerService
+from app.services.cache import Cache
 from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
+from app.services.guarded import GuardedAnswers, GuardedLog, GuardedModel, GuardedSource
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
 from app.services.recorder import Recorder
 from app.services.reembed import Reembed
 from app.services.retrieval import Retrieval
 from app.services.services import Services
+from app.services.sessions import SessionService
 from app.sources.documents import DocumentSource, open_documents
 from app.stores.answers import AnswerStore
 from app.stores.chatlog import ChatLogStore
 from app.stores.documents import DocumentStore
 from app.stores.jobs import JobStore
 from app.stores.keys import KeyStore
+from app.stores.sessions import SessionStore
 from app.stores.spaces import SpaceStore
 from app.stores.vectors import VectorStore
+
+
+def breaker() -> Breaker:
+    """For what an answer asks: not worth a restart or failures that come at once (docs/decisions/0020)."""
+    return Breaker(time.monotonic, lasting=3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,10 @@ class Opened:
     documents: DocumentSource
     model: ChatModel
     jobs: JobStore
+    postgres: Breaker = field(default_factory=breaker)
+    """Shared by all that an answer can do without Postgres for."""
+    redis: Redis | None = None
+    cache: Cache | None = None
 
 
 @asynccontextmanager
@@ -59,7 +77,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with opened(settings) as parts:
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
-        recorder = Recorder(ChatLogStore(parts.pool), AnswerStore(parts.pool))
+        recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
         works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts).run}
         try:
             async with crew(works):
@@ -73,14 +91,16 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
     """Folder, stores and models, each as the settings say."""
     async with (
         hold(settings.ibid.data_dir) as held,
+        open_chroma(settings) as chroma,  # first: it opens in the background
         open_postgres(settings) as pool,
         open_space(settings, pool) as (embedder, space),
-        open_chroma(settings) as chroma,
         open_documents(pool, chroma, space) as documents,
         open_model(settings, embedder, space) as model,
         JobStore(pool) as jobs,
+        open_cache(settings) as redis,
+        open_results(settings, redis) as cache,
     ):
-        yield Opened(held, pool, embedder, documents, model, jobs)
+        yield Opened(held, pool, embedder, documents, model, jobs, redis=redis, cache=cache)
 
 
 @asynccontextmanager
@@ -103,7 +123,17 @@ async def open_model(settings: Settings, embedder: Embedder, space: Space) -> As
         yield Extractive(embedder, space.floor)
         return
     async with open_chat(settings, at) as model:
-        yield model
+        yield GuardedModel(model, breaker)
+
+
+@asynccontextmanager
+async def open_results(settings: Settings, redis: Redis | None) -> AsyncIterator[Cache | None]:
+    """Finished retrievals, and those under way; None: RAG_CACHE_TTL_SECONDS is 0."""
+    if not settings.rag.cache_ttl_seconds:
+        yield None
+        return
+    async with Cache(settings.rag.cache_ttl_seconds, redis) as cache:
+        yield cache
 
 
 def worker(settings: Settings, parts: Opened) -> Worker:
@@ -126,28 +156,32 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
         history=chat.history_tokens,
         answer=chat.answer_reserve,
     )
+    documents = GuardedSource(parts.documents, parts.postgres)
     retrieval = Retrieval(
-        {parts.documents.name: parts.documents}, parts.embedder, seconds=rag.timeout_seconds
+        {documents.name: documents}, parts.embedder, seconds=rag.timeout_seconds, cache=parts.cache
     )
     answering = ChatService(
         retrieval,
         parts.model,
         O200k(),
-        ChatLogStore(parts.pool),
+        GuardedLog(ChatLogStore(parts.pool), parts.postgres),
         recorder,
         limits=limits,
         clock=lambda: datetime.now(UTC),
     )
-    documents = DocumentStore(parts.pool)
+    record = DocumentStore(parts.pool)
     return Services(
         chat=answering,
-        documents=DocumentService(documents, max_bytes=settings.document.max_mb << 20),
+        documents=DocumentService(record, max_bytes=settings.document.max_mb << 20),
+        sessions=SessionService(SessionStore(parts.pool), recorder),
+        answers=AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder),
         keys=KeyStore(parts.pool),
         probes=(PostgresProbe(parts.pool), parts.documents.probe),
+        optional=(RedisProbe(parts.redis),) if parts.redis else (),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,
-        hurry=documents.hurry,
+        hurry=record.hurry,
     )
 
 

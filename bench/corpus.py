@@ -80,7 +80,7 @@ def text(row: int, number: int | None = None) -> str:
 
 
 def question(n: int) -> str:
-    """A question on one of the subjects; no two are alike."""
+    """A question on one of the subjects; of ten thousand hardly two are alike."""
     chance = random.Random(-1 - n)
     thing, place = named(chance.randrange(SUBJECTS))
-    return f"What did {name(chance)} say of the {thing} in {place}, and what did it cost? (case {n})"
+    return f"What did {name(chance)} say of the {thing} in {place} in {chance.randrange(1700, 2000)}?"

@@ -1,13 +1,14 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
 Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
-vendor's blocking calls (`collection.py`) run in our own daemon threads, each with a deadline. The embedded
-one holds Python's lock for the whole of a call, so the event loop stands still meanwhile: writes are small,
-one at a time, with a pause after each. Reads raise `RetrievalError` (unavailable, timeout, overloaded),
-writes `Unavailable`; opening `StartError`.
+embedded one holds Python's lock for the whole of a call, so it lives in a child process (`keeper.py`); a
+server's client is the vendor's (`remote.py`). Their calls block and run in our own daemon threads, each with
+a deadline, behind one breaker: what has failed several times in a row is not asked for some seconds. Reads
+raise `RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,27 +16,29 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
-from app.clients.collection import Client, Lost, VendorCollection, embedded, guarded, remote
+from app.clients.collection import Client, Lost, Vendor, VendorCollection
+from app.clients.keeper import Keeper
+from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
+from app.domain.breaker import Breaker
 from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailable
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
 WRITE_SECONDS = 60.0
 """Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
-BATCH = 32
-"""Vectors a write, and how long the loop stands still: docs/decisions/0010 has the figures."""
-DROPPED = 128
-"""Vectors a delete: cheaper than writes."""
-PAUSE_SECONDS = 0.01
-"""After each write, for all that waited for the loop: resuming alone would give it a single turn."""
+BATCH = 128
+"""Vectors a write or a delete: a read waits for one of them, and larger ones are no faster."""
 
 Matrix: TypeAlias = NDArray[np.float32]
 Where: TypeAlias = Mapping[str, object]
 Result = TypeVar("Result")
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,48 @@ class Vectors:
 class Chroma:
     """What the index asks of Chroma."""
 
-    def __init__(self, client: Client, threads: Threads, *, embedded: bool = False) -> None:
-        self._client = client
+    def __init__(
+        self, vendor: Vendor, threads: Threads, *, embedded: bool = False, breaker: Breaker | None = None
+    ) -> None:
+        self._vendor = vendor
         self._threads = threads
         self._writing = asyncio.Lock()
+        self._breaker = breaker or Breaker(time.monotonic)
+        self._opening: asyncio.Task[None] | None = None
+        self._renewals = vendor.renewals
+        self.renewed: Callable[[], None] | None = None
+        """Called when what had been written is found to be gone."""
         self.embedded = embedded
         """Whether nobody else uses it."""
+
+    def begin(self) -> None:
+        """Open it, beside whatever else is opened meanwhile."""
+        self._opening = asyncio.create_task(self._open(), name="chroma")
+
+    async def ready(self) -> None:
+        """Until the embedded one is open, if it was begun; a server may start after us. `StartError`."""
+        if self._opening and self.embedded:
+            await asyncio.shield(self._opening)
+
+    async def aclose(self) -> None:
+        """Wait no longer for the opening."""
+        if self._opening:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+
+    async def _open(self) -> None:
+        """So that a folder that cannot be used is told at the start, and the first question does not wait."""
+        try:
+            await self._threads.run(self._vendor.beat)
+        except Lost as error:
+            if self.embedded:
+                raise StartError(f"Chroma's folder cannot be opened: {error}") from error
+            log.warning("chroma's server does not answer yet", detail=str(error))
 
     async def beat(self) -> None:
         """Whether it answers."""
         with reading():
-            await self._run(READ_SECONDS, lambda: self._client.open().heartbeat())
+            await self._run(READ_SECONDS, self._vendor.beat)
 
     async def count(self, collection: str) -> int:
         """Vectors in a collection."""
@@ -100,36 +134,50 @@ class Chroma:
 
     async def drop(self, collection: str, ids: Sequence[str]) -> None:
         """Drop by id; those that are not there are no error."""
-        for at in range(0, len(ids), DROPPED):
-            await self._write(collection, partial(erase, list(ids[at : at + DROPPED])))
+        for at in range(0, len(ids), BATCH):
+            await self._write(collection, partial(erase, list(ids[at : at + BATCH])))
 
     async def names(self) -> list[str]:
         """Every collection there is, others' too."""
         with reading():
-            return await self._run(READ_SECONDS, self._client.names)
+            return await self._run(READ_SECONDS, self._vendor.names)
 
     async def forget(self, collection: str) -> None:
         """Drop a collection; none there is no error. One call however large: not while questions wait."""
         with writing():
-            await self._run(WRITE_SECONDS, lambda: self._client.forget(collection))
+            await self._run(WRITE_SECONDS, lambda: self._vendor.forget(collection))
 
     async def _read(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Ask a collection."""
         with reading():
-            return await self._run(READ_SECONDS, lambda: self._client.use(collection, work))
+            return await self._run(READ_SECONDS, lambda: self._vendor.use(collection, work))
 
     async def _write(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
-        """Change a collection, after all who came before."""
+        """Change a collection, after all who came before: one write at a time leaves room for reads."""
         with writing():
             async with asyncio.timeout(WRITE_SECONDS), self._writing:
-                result = await self._run(WRITE_SECONDS, lambda: self._client.use(collection, work))
-                await asyncio.sleep(PAUSE_SECONDS)
-                return result
+                return await self._run(WRITE_SECONDS, lambda: self._vendor.use(collection, work))
 
     async def _run(self, seconds: float, work: Callable[[], Result]) -> Result:
-        """Anything in a thread, with a deadline and the vendor's errors turned into `Lost`."""
-        async with asyncio.timeout(seconds):
-            return await self._threads.run(lambda: guarded(work))
+        """Anything in a thread, with a deadline, unless it would be in vain."""
+        if self._breaker.refuses:
+            raise Lost("it has just failed several times in a row")
+        with self._breaker.attempt(down):
+            async with asyncio.timeout(seconds):
+                result = await self._threads.run(work)
+        self._notice()
+        return result
+
+    def _notice(self) -> None:
+        """Tell whoever can give back what is gone."""
+        if self._renewals != self._vendor.renewals and self.renewed:
+            self._renewals = self._vendor.renewals
+            self.renewed()
+
+
+def down(error: Exception) -> bool | None:
+    """What an error says of Chroma, as `Breaker` asks it. A full pool is our own."""
+    return error.down if isinstance(error, Lost) else isinstance(error, TimeoutError) or None
 
 
 @contextmanager
@@ -172,22 +220,15 @@ def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
 
 @asynccontextmanager
 async def open_chroma(settings: Settings) -> AsyncIterator[Chroma]:
-    """Chroma as the settings say. A server is reached when first used: it may start after us."""
+    """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open."""
     url = settings.chroma.url
-    client = Client(partial(remote, url) if url else partial(embedded, settings.ibid.data_dir / "chroma"))
+    vendor: Vendor = Client(partial(remote, url)) if url else Keeper(settings.ibid.data_dir / "chroma")
     threads = Threads("chroma")
+    chroma = Chroma(vendor, threads, embedded=not url)
     try:
-        if not url:
-            await begin(threads, client)
-        yield Chroma(client, threads, embedded=not url)
+        chroma.begin()
+        yield chroma
     finally:
         await threads.aclose()
-        client.close()
-
-
-async def begin(threads: Threads, client: Client) -> None:
-    """Open the embedded one now, so that a broken folder is told at the start."""
-    try:
-        await threads.run(partial(guarded, client.open))
-    except Lost as error:
-        raise StartError(f"Chroma's folder cannot be opened: {error}") from error
+        await chroma.aclose()
+        await asyncio.to_thread(vendor.close)

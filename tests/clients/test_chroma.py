@@ -1,22 +1,33 @@
-"""Chroma's facade over the real thing: what goes in comes out, and only our errors leave."""
+"""Chroma's facade over the real things, a child process and the vendor's server: what goes in comes out, and
+only our errors leave."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 import pytest
 
 from app.clients import chroma as room
 from app.clients.chroma import Chroma, open_chroma
-from app.clients.collection import Client, VendorClient, VendorCollection
+from app.clients.collection import Client, Lost, Vendor, VendorClient, VendorCollection
+from app.clients.keeper import Keeper
+from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
+from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError, StartError, Unavailable
+from tests.fakes.processes import children
+
+Result = TypeVar("Result")
 
 ROWS = np.eye(4, dtype=np.float32)
 IDS = ["d:1", "d:2", "d:3", "d:4"]
@@ -30,16 +41,29 @@ def at(folder: Path) -> Settings:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for the module: opening it anew costs a third of a second."""
+    """One data folder for the module."""
     return tmp_path_factory.mktemp("chroma")
 
 
+@pytest.fixture(scope="module", params=["child", "server"])
+def vendor(request: pytest.FixtureRequest, folder: Path) -> Iterator[Vendor]:
+    """Both kinds of Chroma, kept open for the module: what holds for one holds for the other."""
+    if request.param == "child":
+        made: Vendor = Keeper(folder / "chroma")
+    else:
+        made = Client(partial(remote, request.getfixturevalue("chroma_run").url))
+    yield made
+    made.close()
+
+
 @pytest.fixture
-async def store(folder: Path) -> AsyncIterator[Chroma]:
+async def store(vendor: Vendor) -> AsyncIterator[Chroma]:
     """An open Chroma with four vectors in collection `ibid-a`."""
-    async with open_chroma(at(folder)) as opened:
-        await opened.upsert("ibid-a", IDS, ROWS, MINE)
-        yield opened
+    threads = Threads("chroma")
+    opened = Chroma(vendor, threads)
+    await opened.upsert("ibid-a", IDS, ROWS, MINE)
+    yield opened
+    await threads.aclose()
 
 
 async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
@@ -78,9 +102,9 @@ async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.Monke
 
 
 async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
-    """Seven hundred vectors in and out: no standstill is a large part of the time that it took.
+    """Seven hundred vectors in and out: the loop never stands still for the time that a batch takes.
 
-    In one call, as it once was, the loop stood still for all of it; a share holds on a busy machine too.
+    In this process, as it once was, it stood still for all of a call; a share holds on a busy machine too.
     """
     ids, loop = [f"f:{n}" for n in range(700)], asyncio.get_running_loop()
     rows = np.random.default_rng(1).normal(size=(700, 384)).astype(np.float32)
@@ -97,20 +121,19 @@ async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
     await store.upsert("ibid-f", ids, rows, MINE)
     await store.delete("ibid-f", {"document": "d"})
     watch.cancel()
-    assert max(gaps) < (loop.time() - began) / 3
+    assert max(gaps) < (loop.time() - began) / 4
     assert await store.count("ibid-f") == 0
 
 
-async def test_writes_come_one_at_a_time_with_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those of several writers: the loop has its pause between any two calls of the vendor."""
+async def test_writes_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of several writers: a read never waits for more than one batch."""
     vendor, threads = Slow(), Threads("slow")
     store = Chroma(Client(lambda: cast(VendorClient, vendor)), threads)
     monkeypatch.setattr(room, "BATCH", 2)
     await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, MINE) for _ in range(3)))
     await threads.aclose()
     assert vendor.sizes == [2] * 6
-    pauses = [later[0] - earlier[1] for earlier, later in pairwise(vendor.times)]
-    assert min(pauses) >= room.PAUSE_SECONDS
+    assert all(later[0] >= earlier[1] for earlier, later in pairwise(vendor.times))
 
 
 class Slow:
@@ -151,20 +174,14 @@ async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chr
     assert await store.ids("ibid-a", {"document": "d"}) == []
 
 
-async def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
-    """Vectors outlive the process's client."""
-    for _ in range(2):
-        async with open_chroma(at(tmp_path)) as opened:
-            before = await opened.count("ibid-a")
-            await opened.upsert("ibid-a", IDS, ROWS, MINE)
-    assert before == 4
-
-
 async def test_a_collection_dropped_behind_our_back_is_made_anew(store: Chroma) -> None:
     """As when a server lost its data: the next write works."""
     await store.upsert("ibid-c", IDS, ROWS, MINE)
-    vendor = store._client.open()
-    vendor.delete_collection("ibid-c")
+    behind = store._vendor
+    if isinstance(behind, Client):
+        behind.open().delete_collection("ibid-c")
+    else:
+        behind.forget("ibid-c")
     await store.upsert("ibid-c", IDS[:1], ROWS[:1], MINE)
     assert await store.count("ibid-c") == 1
 
@@ -178,12 +195,38 @@ async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> Non
     assert caught.value.reason == "unavailable"
 
 
-async def test_a_folder_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
     """Told with the reason, not served half."""
+    (tmp_path / "data").write_text("not a folder")
+    async with open_chroma(at(tmp_path / "data")) as chroma:
+        with pytest.raises(StartError, match="Chroma's folder"):
+            await chroma.ready()
+
+
+async def test_what_is_not_chromas_in_its_place_makes_way(tmp_path: Path) -> None:
+    """It is moved aside; who can fill the new one is told, once."""
     (tmp_path / "chroma").write_text("not a folder")
-    with pytest.raises(StartError, match="Chroma's folder"):
-        async with open_chroma(at(tmp_path)):
-            pass
+    told: list[str] = []
+    async with open_chroma(at(tmp_path)) as chroma:
+        chroma.renewed = lambda: told.append("renewed")
+        await chroma.ready()
+        for _ in range(2):
+            assert await chroma.count("ibid-a") == 0
+    assert told == ["renewed"]
+    assert aside(tmp_path) == ["not a folder"]
+
+
+def aside(folder: Path) -> list[str]:
+    """What was moved."""
+    return [path.read_text() for path in folder.glob("chroma.broken-*")]
+
+
+async def test_leaving_before_it_is_open_waits_for_nothing(tmp_path: Path) -> None:
+    """As when Postgres does not start; and no process stays."""
+    others = children()
+    async with open_chroma(at(tmp_path)):
+        await asyncio.sleep(0.05)
+    assert children() <= others
 
 
 async def test_a_server_that_is_not_there_does_not_stop_the_start() -> None:
@@ -202,106 +245,124 @@ class Hung:
 
     def __init__(self) -> None:
         self.gate = threading.Event()
+        self.calls = 0
+        self.renewals = 0
 
-    def heartbeat(self) -> int:
+    def beat(self) -> None:
+        """Waits."""
+        self.calls += 1
+        self.gate.wait(30)
+
+    def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Waits."""
         self.gate.wait(30)
-        return 1
+        raise Lost("no collection here")
 
-    def get_or_create_collection(self, name: str, **arguments: object) -> VendorCollection:
-        """Waits."""
-        self.gate.wait(30)
-        raise ValueError("no collection here")
+    def names(self) -> list[str]:
+        """Refuses."""
+        raise Lost("not for you", down=False)
+
+    def forget(self, name: str) -> None:
+        """Its process has just ended."""
+        raise Lost("ended", down=None)
 
     def close(self) -> None:
         """Nothing to give back."""
 
 
 @pytest.fixture
-async def hung() -> AsyncIterator[tuple[Chroma, Callable[[], None]]]:
-    """A Chroma that hangs, one thread and nobody in line; and what lets it go."""
+async def hung() -> AsyncIterator[Hung]:
+    """It is let go in the end."""
     vendor = Hung()
-
-    def connect() -> VendorClient:
-        return cast(VendorClient, vendor)
-
-    threads = Threads("hung", threads=1, waiting=0)
-    yield Chroma(Client(connect), threads), vendor.gate.set
+    yield vendor
     vendor.gate.set()
-    await threads.aclose()
 
 
-async def test_a_read_that_hangs_ends_in_time(
-    hung: tuple[Chroma, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@asynccontextmanager
+async def over(
+    vendor: Hung, *, threads: int = 1, waiting: int = 0, breaker: Breaker | None = None
+) -> AsyncIterator[Chroma]:
+    """A Chroma that hangs, with so many threads."""
+    pool = Threads("hung", threads=threads, waiting=waiting)
+    yield Chroma(vendor, pool, breaker=breaker)
+    vendor.gate.set()
+    await pool.aclose()
+
+
+async def reason(chroma: Chroma) -> str:
+    """Why it does not answer."""
+    with pytest.raises(RetrievalError) as caught:
+        await chroma.beat()
+    return caught.value.reason
+
+
+async def test_a_read_that_hangs_ends_in_time(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
     """`timeout`; and while the call keeps the thread, others are told at once."""
     monkeypatch.setattr(room, "READ_SECONDS", 0.05)
-    reasons = []
-    for _ in range(2):
-        with pytest.raises(RetrievalError) as caught:
-            await hung[0].beat()
-        reasons.append(caught.value.reason)
-    assert reasons == ["timeout", "overloaded"]
+    async with over(hung) as chroma:
+        assert [await reason(chroma), await reason(chroma)] == ["timeout", "overloaded"]
 
 
-async def test_a_write_that_hangs_is_unavailable(
-    hung: tuple[Chroma, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_write_that_hangs_is_unavailable(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that is not durable is an error."""
     monkeypatch.setattr(room, "WRITE_SECONDS", 0.05)
-    with pytest.raises(Unavailable):
-        await hung[0].drop("ibid-a", ["x"])
+    async with over(hung) as chroma:
+        with pytest.raises(Unavailable):
+            await chroma.drop("ibid-a", ["x"])
 
 
-async def test_cancellation_is_not_swallowed(hung: tuple[Chroma, Callable[[], None]]) -> None:
+async def test_cancellation_is_not_swallowed(hung: Hung) -> None:
     """Whoever leaves, leaves at once."""
-    task = asyncio.create_task(hung[0].beat())
-    await asyncio.sleep(0.02)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    async with over(hung) as chroma:
+        task = asyncio.create_task(chroma.beat())
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_what_hangs_is_left_alone_for_a_while(hung: Hung, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three wait in vain, the fourth is told at once, writes too; later one tries, and then all may."""
+    monkeypatch.setattr(room, "READ_SECONDS", 0.05)
+    now = [0.0]
+    async with over(hung, threads=8, breaker=Breaker(lambda: now[0])) as chroma:
+        assert [await reason(chroma) for _ in range(5)] == ["timeout"] * 3 + ["unavailable"] * 2
+        with pytest.raises(Unavailable):
+            await chroma.drop("ibid-a", ["x"])
+        assert hung.calls == 3
+        now[0] = 6.0
+        hung.gate.set()
+        for _ in range(2):
+            await chroma.beat()
+        assert hung.calls == 5
+
+
+async def test_refusals_and_a_child_that_ended_do_not_count(hung: Hung) -> None:
+    """It answered, or another one will: no reason to leave it alone."""
+    hung.gate.set()
+    async with over(hung, waiting=8) as chroma:
+        for _ in range(5):
+            with pytest.raises(RetrievalError):
+                await chroma.names()
+            with pytest.raises(Unavailable):
+                await chroma.forget("ibid-a")
+        await chroma.beat()
 
 
 def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
     """`import app.clients.chroma` costs no chromadb."""
-    import subprocess
-    import sys
-
     code = "import sys, app.sources.documents; sys.exit('chromadb' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-async def test_a_real_server_is_used_the_same_way(tmp_path: Path) -> None:
-    """CHROMA_URL: what goes in comes out, over HTTP."""
-    import socket
-    import sys
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    binary = str(Path(sys.executable).with_name("chroma"))
-    arguments = ("run", "--path", str(tmp_path), "--host", "127.0.0.1", "--port", str(port))
-    pipe = asyncio.subprocess.DEVNULL
-    server = await asyncio.create_subprocess_exec(binary, *arguments, stdout=pipe, stderr=pipe)
-    try:
-        async with open_chroma(Settings(chroma={"url": f"http://127.0.0.1:{port}"})) as remote:
-            await answering(remote)
-            await remote.upsert("ibid-a", IDS, ROWS, MINE)
-            near = await remote.nearest("ibid-a", ROWS[2], {"document": "d"}, 1)
-            assert (near.ids, near.matrix.tolist()) == (("d:3",), [[0, 0, 1, 0]])
-            assert await remote.count("ibid-a") == 4
-            await remote.forget("ibid-a")
-            assert await remote.names() == []
-    finally:
-        server.terminate()
-        await server.wait()
-
-
-async def answering(remote: Chroma) -> None:
-    """Wait until a server that has just been started answers."""
-    for _ in range(200):
-        try:
-            return await remote.beat()
-        except RetrievalError:
-            await asyncio.sleep(0.05)
-    raise TimeoutError
+def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
+    """Its lock and its memory are the child's."""
+    code = (
+        "import asyncio, sys; from app.clients.chroma import open_chroma; from app.config import Settings\n"
+        "async def main():\n"
+        "    async with open_chroma(Settings(ibid={'data_dir': sys.argv[1]})) as chroma:\n"
+        "        await chroma.ready(); await chroma.count('ibid-a')\n"
+        "asyncio.run(main()); sys.exit('chromadb' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    assert subprocess.run(command, check=False, cwd="/").returncode == 0

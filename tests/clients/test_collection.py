@@ -1,103 +1,99 @@
-"""The folder of the embedded Chroma: what the vendor leaves lying about is given back at the start."""
+"""The vendor's client as we use it: whatever it raises is `Lost`, and it is opened once."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
+import httpx
 import numpy as np
 import pytest
+from chromadb.errors import InternalError, InvalidDimensionException
 
-from app.clients import collection as room
-from app.clients.collection import Client, embedded, tidy
-
-HUNDREDS = 4
-
-
-def written(folder: Path, name: str, document: str) -> None:
-    """Four hundred vectors of a document, by a client that is closed again."""
-    client = Client(lambda: embedded(folder))
-    rows = np.random.default_rng(1).normal(size=(100, 8)).astype(np.float32)
-    for hundred in range(HUNDREDS):
-        ids = [f"{document}:{100 * hundred + n}" for n in range(100)]
-        metadatas = [{"document": document}] * 100
-        client.collection(name).upsert(ids=ids, embeddings=rows, metadatas=metadatas)
-    client.close()
-
-
-def erased(folder: Path, name: str, documents: int) -> None:
-    """The first hundreds of document `d` deleted again."""
-    client = Client(lambda: embedded(folder))
-    for hundred in range(documents):
-        client.collection(name).delete(ids=[f"d:{100 * hundred + n}" for n in range(100)])
-    client.close()
-
-
-def counted(folder: Path, name: str) -> int:
-    """Vectors that a client opened now finds."""
-    client = Client(lambda: embedded(folder))
-    count = client.collection(name).count()
-    client.close()
-    return count
-
-
-def slots(folder: Path) -> int:
-    """Places in the index's files."""
-    return sum(path.stat().st_size for path in folder.glob("*/length.bin")) // 4
-
-
-def test_a_folder_of_the_dead_is_made_anew(tmp_path: Path) -> None:
-    """Vectors of deleted documents lie in the vendor's files until then, and no longer."""
-    written(tmp_path, "ibid-a", "d")
-    erased(tmp_path, "ibid-a", HUNDREDS)
-    assert slots(tmp_path) >= 100 * HUNDREDS
-    tidy(tmp_path)
-    assert not tmp_path.exists()
-    assert counted(tmp_path, "ibid-a") == 0
-
-
-@pytest.mark.parametrize("hundreds", [pytest.param(0, id="none"), pytest.param(1, id="a quarter")])
-def test_a_folder_of_the_living_stays(tmp_path: Path, hundreds: int) -> None:
-    """Few dead are no reason to write all others again."""
-    written(tmp_path, "ibid-a", "d")
-    erased(tmp_path, "ibid-a", hundreds)
-    assert counted(tmp_path, "ibid-a") == 100 * (HUNDREDS - hundreds)
-
-
-def test_a_large_folder_stays_whatever_is_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large parts are searched in Chroma alone: until it were full again they would find less."""
-    monkeypatch.setattr(room, "REMADE_MOST", 10)
-    written(tmp_path, "ibid-a", "d")
-    written(tmp_path, "ibid-a", "e")
-    erased(tmp_path, "ibid-a", HUNDREDS)
-    written(tmp_path, "ibid-b", "d")
-    erased(tmp_path, "ibid-b", HUNDREDS)
-    assert counted(tmp_path, "ibid-a") == 100 * HUNDREDS
-
-
-def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
-    """The vendor leaves them; those of other collections stay."""
-    written(tmp_path, "ibid-a", "d")
-    written(tmp_path, "ibid-b", "d")
-    client = Client(lambda: embedded(tmp_path))
-    client.forget("ibid-a")
-    client.close()
-    assert len(list(tmp_path.glob("*/length.bin"))) == 2
-    tidy(tmp_path)
-    assert len(list(tmp_path.glob("*/length.bin"))) == 1
-    assert counted(tmp_path, "ibid-b") == 100 * HUNDREDS
+from app.clients.collection import Client, Guard, Lost, VendorClient
+from app.clients.embedded import embedded
 
 
 @pytest.mark.parametrize(
-    "content", [pytest.param(b"", id="empty"), pytest.param(b"not a database" * 99, id="damaged")]
+    ("error", "down"),
+    [
+        pytest.param(InternalError("index"), True, id="the vendor's own failure"),
+        pytest.param(InvalidDimensionException("3, not 4"), False, id="a refusal"),
+        pytest.param(httpx.ReadTimeout("late"), True, id="HTTP"),
+        pytest.param(ValueError("Could not connect to a Chroma server"), True, id="nobody there"),
+        pytest.param(KeyError("nanosecond heartbeat"), True, id="another kind of server"),
+        pytest.param(Exception("<h1>Bad Gateway</h1>"), True, id="a proxy's page"),
+    ],
 )
-def test_a_folder_that_is_not_as_we_know_it_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    """Nothing is removed on a guess."""
-    (tmp_path / "segment").mkdir()
-    (tmp_path / "segment" / "length.bin").write_bytes(bytes(4_000))
-    (tmp_path / "chroma.sqlite3").write_bytes(content)
-    tidy(tmp_path)
-    assert (tmp_path / "segment" / "length.bin").exists()
+def test_whatever_the_vendor_raises_is_lost(error: Exception, *, down: bool) -> None:
+    """With its kind and words, and whether it says that Chroma is down."""
+    with pytest.raises(Lost, match=type(error).__name__) as caught, Guard():
+        raise error
+    assert caught.value.down is down
 
 
-def test_no_folder_is_no_error(tmp_path: Path) -> None:
-    """The first start; and nothing is made by looking."""
-    tidy(tmp_path / "chroma")
-    assert not (tmp_path / "chroma").exists()
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, AssertionError])
+def test_what_is_not_the_vendors_passes(kind: type[BaseException]) -> None:
+    """A bug of ours is not hidden."""
+    with pytest.raises(kind), Guard():
+        raise kind
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Client:
+    """The vendor's on a folder, closed when collected."""
+    return Client(lambda: embedded(tmp_path))
+
+
+def test_it_is_opened_when_first_used_and_once(tmp_path: Path) -> None:
+    """Making the object costs nothing; failing to open is tried again."""
+    tries: list[int] = []
+
+    def connect() -> VendorClient:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionRefusedError("not yet")
+        return embedded(tmp_path)
+
+    client = Client(connect)
+    assert tries == []
+    with pytest.raises(Lost, match="not yet"):
+        client.beat()
+    client.beat()
+    client.names()
+    client.close()
+    assert len(tries) == 2
+
+
+def test_a_collection_dropped_behind_our_back_is_made_anew_and_counted(client: Client) -> None:
+    """As when a server lost its data: whoever has it may give it back."""
+    client.use("ibid-c", lambda store: store.count())
+    client.open().delete_collection("ibid-c")
+    assert client.use("ibid-c", lambda store: store.count()) == 0
+    assert client.renewals == 1
+    client.close()
+
+
+def test_what_we_drop_ourselves_is_no_loss(client: Client) -> None:
+    """Forgotten twice, used again: nothing to be given back."""
+    client.use("ibid-c", lambda store: store.count())
+    for _ in range(2):
+        client.forget("ibid-c")
+    client.use("ibid-c", lambda store: store.count())
+    assert (client.renewals, client.names()) == (0, ["ibid-c"])
+    client.close()
+
+
+def test_work_that_fails_is_lost(client: Client) -> None:
+    """A matrix of another size, say."""
+    client.use("ibid-d", lambda store: store.upsert(ids=["x"], embeddings=np.ones((1, 4), np.float32)))
+    with pytest.raises(Lost) as caught:
+        client.use("ibid-d", lambda store: store.upsert(ids=["y"], embeddings=np.ones((1, 3), np.float32)))
+    assert caught.value.down is False
+    client.close()
+
+
+def test_closing_what_was_never_opened_is_no_error() -> None:
+    """Nor does it open it."""
+    opened: list[int] = []
+    Client(cast(Callable[[], VendorClient], lambda: opened.append(1))).close()
+    assert opened == []

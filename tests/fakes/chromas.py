@@ -114,8 +114,6 @@ DAMAGES: Mapping[str, Callable[[Path], object]] = {
     "the database is another program's": foreign,
     "the database is gone": lambda folder: (folder / FILE).unlink(),
     "the vectors are cut": lambda folder: halve(segment(folder) / "data_level0.bin"),
-    "the header is noise": lambda folder: spoil(segment(folder) / "header.bin"),
-    "the graph is cut": lambda folder: halve(segment(folder) / "link_lists.bin"),
     "the metadata are gone": lambda folder: (segment(folder) / "index_metadata.pickle").unlink(),
 }
 """Ways in which a folder is damaged, each found at the start or at the first use (docs/decisions/0010)."""

@@ -70,7 +70,19 @@ async def test_passages_that_are_gone_are_left_out(pool: Pool, record: Record) -
     """Purged between the search and its texts."""
     document = await insert(pool, HERE, ["sea"])
     rows = await record.passages([(document, 1), (document, 2), ("gone", 1)])
-    assert {place: row["text"] for place, row in rows.items()} == {(document, 1): "sea"}
+    assert {place: row.text for place, row in rows.items()} == {(document, 1): "sea"}
+
+
+async def test_a_space_is_current_only_once_it_is_said_to_be(pool: Pool, record: Record) -> None:
+    """One that is being moved to is not, nor one that nobody has heard of."""
+    values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, $2)"
+    await pool.execute(values, "now@32", True)
+    await pool.execute(values, "next@32", False)
+    assert [await record.is_current(name) for name in ("now@32", "next@32", "none@32")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 async def test_names_of_a_document_that_is_gone_are_empty(pool: Pool, record: Record) -> None:

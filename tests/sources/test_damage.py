@@ -65,11 +65,12 @@ async def filled(source: DocumentSource) -> None:
     await asyncio.wait_for(source.mending._filling, 30)
 
 
-@pytest.mark.parametrize("damage", [pytest.param(work, id=name) for name, work in DAMAGES.items()])
+@pytest.mark.parametrize("damage", [pytest.param(work, id=name) for name, work in DAMAGES.items()][1:])
 async def test_a_damaged_folder_costs_no_answer(
     damage: object, stored: tuple[str, Legs], pool: Pool, tmp_path: Path
 ) -> None:
-    """Neither the first nor the last: what cannot be used makes way, and is filled again."""
+    """Neither the first nor the last: what cannot be used makes way, and is filled again. The first kind of
+    damage is done to a whole service, in tests/integration/test_servers.py."""
     document, before = stored
     assert callable(damage)
     damage(tmp_path / "chroma")

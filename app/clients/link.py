@@ -1,0 +1,184 @@
+"""One child process with the embedded Chroma, from its start to its end, and the socket to it.
+
+A thread of its own starts it, reads what it answers, and outlives it: the kernel ends a child with the
+thread that started it. What it says on stdout and stderr goes to the log. Raises `Lost`. Seconds.
+"""
+
+import itertools
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import structlog
+
+from app.clients.collection import Lost
+from app.clients.frame import Matrix, Message, receive, send
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-P", "-s", "-m", "app.clients.child")
+ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HOME": "/"}
+"""All of the child's: no setting, no key."""
+SEND_SECONDS = 30
+"""What it may take to read a frame of ours."""
+CLOSE_SECONDS = 5.0
+"""What it may take to end in order."""
+SAID_LINES = 100
+SAID_LETTERS = 300
+"""What is logged of what one child says."""
+CRASHES = frozenset(
+    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+)
+"""Exit codes of a process that stumbled over its data; SIGKILL is somebody else's doing."""
+
+log = structlog.get_logger(__name__)
+
+Answer = Future[tuple[Message, Matrix | None]]
+
+
+class Link:
+    """A child on a folder."""
+
+    def __init__(self, folder: Path, *, aside: bool) -> None:
+        self._wire, self._theirs = socket.socketpair()
+        # A child that is stopped must not hold up whoever sends to it (socket(7)).
+        self._wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
+        place = (str(os.getpid()), str(self._theirs.fileno()), str(folder.absolute()))
+        self._command = [*COMMAND, *place, *(["aside"] if aside else [])]
+        self._sending = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._first: Answer = Future()
+        self._waiting: dict[int, Answer] = {0: self._first}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._doomed = False
+        self.anew = False
+        """Whether it began an empty folder."""
+        self.code: int | None = None
+        """How it ended: an exit status, or less than 0 a signal."""
+        self.refusal = "its process ended"
+        self._thread = threading.Thread(target=self._live, name="chroma-child", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is no more."""
+        return self.code is not None
+
+    def wait(self, seconds: float) -> None:
+        """Until it has said its first word, or ended. One that does neither is killed."""
+        try:
+            first = self._first.result(seconds)[0]
+        except (Late, Lost):
+            self.kill()
+            self._thread.join(CLOSE_SECONDS)
+            self.code = -signal.SIGKILL if self.code is None else self.code
+            return
+        self.anew = bool(first.get("anew"))
+        if "error" in first:
+            self.refusal = first["error"]
+            self._thread.join(CLOSE_SECONDS)
+
+    def ask(self, message: Message, matrix: Matrix | None, seconds: float) -> tuple[Message, Matrix | None]:
+        """One call: its answer's frame."""
+        number, answer = next(self._numbers), Answer()
+        self._waiting[number] = answer
+        try:
+            if self.ended:
+                raise Lost(self.refusal, down=None)
+            with self._sending:
+                send(self._wire, {"id": number, **message}, matrix)
+            reply, found = answer.result(seconds)
+        except (OSError, Late) as error:
+            self.kill()
+            raise Lost("its process does not answer") from error
+        finally:
+            self._waiting.pop(number, None)
+        if "error" in reply:
+            raise Lost(reply["error"], down=reply["down"])
+        return reply, found
+
+    def _live(self) -> None:
+        """The thread: start it, hand out its answers, see it end."""
+        try:
+            process = self._process = self._spawned()
+        except OSError as error:
+            self.refusal = str(error)
+            self._over(1)
+            return
+        if self._doomed:
+            process.kill()
+        said = threading.Thread(target=overhear, args=(process.stdout,), name="chroma-says", daemon=True)
+        said.start()
+        with suppress(EOFError, OSError):
+            while True:
+                reply, matrix = receive(self._wire)
+                if answer := self._waiting.get(reply["id"]):
+                    answer.set_result((reply, matrix))
+        code = ending(process)
+        said.join(CLOSE_SECONDS)
+        self._over(code)
+
+    def _spawned(self) -> "subprocess.Popen[bytes]":
+        """The process, in a session of its own: Ctrl-C is for us; we end it when we are done with it."""
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own program
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=ENVIRONMENT,
+                cwd="/",
+                pass_fds=(self._theirs.fileno(),),
+                start_new_session=True,
+            )
+        finally:
+            self._theirs.close()
+
+    def _over(self, code: int) -> None:
+        """Nobody waits any longer. That it ended says nothing of the next one."""
+        self.code = code
+        self._wire.close()
+        for answer in list(self._waiting.values()):
+            if not answer.done():
+                answer.set_exception(Lost(f"{self.refusal} with {code}", down=None))
+
+    def kill(self) -> None:
+        """At once."""
+        self._doomed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """In order, if it is ready and ends in time."""
+        if self._first.done():
+            with suppress(OSError):
+                self._wire.shutdown(socket.SHUT_WR)
+            self._thread.join(CLOSE_SECONDS)
+        if self._thread.is_alive():
+            self.kill()
+            self._thread.join(CLOSE_SECONDS)
+
+
+def ending(process: "subprocess.Popen[bytes]") -> int:
+    """Its exit code. It has closed the socket, or is told to."""
+    try:
+        return process.wait(CLOSE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def overhear(said: IO[bytes]) -> None:
+    """Log what it says; it never has a text to tell, but a native crash is talkative."""
+    with said:
+        for number, line in enumerate(said):
+            if number < SAID_LINES:
+                log.warning("chroma_says", text=line.decode("utf-8", "replace").strip()[:SAID_LETTERS])
