@@ -58,7 +58,11 @@ def test_schemas_have_the_fields_of_the_words_they_show() -> None:
     assert set(verdicts) == {str(verdict) for verdict in Verdict}
 
 
-@pytest.mark.parametrize("key", [ANSWER.id, "nonsense", "%00", "%ED%A0%80", "a%20b", "é"])
+@pytest.mark.parametrize(
+    "key",
+    [ANSWER.id, "nonsense", "%00", "%ED%A0%80", "a%20b", "é"],
+    ids=lambda key: key if len(key) < 20 else "id",
+)
 async def test_what_is_not_there_is_told(client: httpx.AsyncClient, key: str) -> None:
     """Whatever stands in the path: another's, or no id at all."""
     told(await client.get(f"/answers/{key}"), 404, "not-found")
