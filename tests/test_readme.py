@@ -23,8 +23,8 @@ def examples() -> list[str]:
 
 
 @needs_curl
-def test_the_three_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
-    """Upload, a streamed answer, the same as JSON; only the port is this test's."""
+def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
+    """Upload, a streamed answer, the same as JSON, what was said; only the port is this test's."""
     report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
     (tmp_path / "report.pdf").write_bytes(report)
 
@@ -41,11 +41,12 @@ def test_the_three_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
             for command in examples()
         ]
 
-    uploaded, streamed, whole = said
+    uploaded, streamed, whole, turns = said
     assert json.loads(uploaded)["state"] == "ready"
     assert re.findall(r"^event: (\w+)", streamed, re.MULTILINE)[0] == "meta"
     assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
     assert json.loads(whole)["cited"] == ["report.pdf#1"]
+    assert [turn["role"] for turn in json.loads(turns)["items"]] == ["user", "assistant"] * 2
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))

@@ -3,9 +3,10 @@
 Source of the factor: CONTRACT §0 (1.3 for model families whose vocabulary is not at hand).
 """
 
+import asyncio
 import re
 
-from app.index.vocabulary import count
+from app.index.vocabulary import count, o200k
 
 O200K_MODELS = re.compile(
     r"(^|[/:])(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o[134]($|[-:])|extractive$)|gpt-oss", re.IGNORECASE
@@ -18,6 +19,10 @@ FOREIGN = 1.3
 
 class O200k:
     """Keeps `ports.Tokens`. Stateless: the vocabulary is loaded once a process, at the first count."""
+
+    async def warm(self) -> None:
+        """Load the vocabulary now, off the loop: the first question would wait half a second for it."""
+        await asyncio.to_thread(o200k)
 
     def count(self, text: str) -> int:
         """Tokens of `text`; special-token look-alikes count as plain text."""

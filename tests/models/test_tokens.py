@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.domain.budget import Meter
 from app.domain.passage import Passage
 from app.domain.prompt import Prompt
+from app.index.vocabulary import loaded
 from app.models.tokens import O200k
 
 OURS = [
@@ -52,3 +53,11 @@ def test_the_lines_of_a_context_add_up(texts: list[str]) -> None:
     )
     prompt = Prompt("system", "message", passages)
     assert Meter(O200k().count).context(prompt) == O200k().count(prompt.context)
+
+
+async def test_a_warm_vocabulary_is_there() -> None:
+    """After `warm` no count loads anything."""
+    loaded.cache_clear()
+    await O200k().warm()
+    O200k().count("a word")
+    assert loaded.cache_info().misses == 1
