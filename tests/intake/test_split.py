@@ -185,9 +185,12 @@ def test_no_blocks_make_no_chunks() -> None:
 )
 def test_splitting_takes_linear_time(make: Callable[[int], list[Block]]) -> None:
     """Eight times the text takes about eight times as long."""
-    seconds = []
-    for size in (500, 4_000):
+
+    def seconds(size: int) -> float:
         start = time.process_time()
         split(make(size), count)
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 24 * max(seconds[0], 0.02)
+        return time.process_time() - start
+
+    # The best of three: a busy machine is no quadratic algorithm.
+    few, many = (min(seconds(size) for _ in range(3)) for size in (500, 4_000))
+    assert many < 24 * max(few, 0.02)
