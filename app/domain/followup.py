@@ -15,6 +15,7 @@ from app.domain.tongue import (
     COURTESY,
     ENGLISH,
     FOREIGN,
+    HAPPENING,
     PREPOSITIONS,
     QUESTIONS,
     SOCIAL,
@@ -25,19 +26,28 @@ from app.domain.tongue import (
 
 LONGEST, MANY = 300, 8
 """Characters, words of content: a message over either brings its own words to be searched by."""
+TOKENS = 60
+"""Words and marks looked at: 300 characters of `it,` would be compared each with each."""
 BACK = 6
 """Questions looked back at most: a chain of follow-ups longer than that has lost its beginning."""
+TURNS = 40
+"""The newest turns looked at, thanks and greetings among them: a client sends as many as it likes."""
 PART = 300
 """Characters taken at most of each thing put in front."""
+SAID = 10_000
+"""Characters of the last answer looked at."""
 
-QUOTED = re.compile(r"\"[^\"]+\"|“[^”]+”|«[^»]+»|„[^“”]+[“”]|`[^`]+`|(?<!\w)['‘][^'’]+['’](?!\w)")
+# Whoever asks writes these texts. No class below holds the mark that opens its own pattern, so that a scan
+# that fails is not begun again inside: time grows with the length, not with its square.
+QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”|«[^«»]+»|„[^„“”]+[“”]|`[^`]+`|(?<!\w)['‘][^'‘’]+['’](?!\w)")
 TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
 CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
 MARK = re.compile(r"[,;:.?!]")
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
-CITED = re.compile(r"\s*\[[^\]\n]*#[^\]\n]*\]")
+CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
 ASKS_NAME = frozenset({"who", "which", "whose"})
+DEGREES = frozenset({"so", "only", "just", "still"})
 
 
 def refers(message: str) -> bool:
@@ -45,7 +55,7 @@ def refers(message: str) -> bool:
     if len(message) > LONGEST:
         return False
     tokens = tokenised(message)
-    if not tokens or len(content(tokens)) > MANY or _social(tokens):
+    if not 0 < len(tokens) <= TOKENS or len(content(tokens)) > MANY or _social(tokens):
         return False
     return _bare(tokens) or _opened(tokens) or _fragment(tokens) or points(tokens)
 
@@ -56,10 +66,11 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
     At most 3 × (PART + 1) characters longer than the message."""
     if not refers(message):
         return message
-    asked = _asked(turns)
+    newest = turns[-TURNS:]
+    asked = _asked(newest)
     if not asked:
         return message
-    said = _said(turns)
+    said = _said(newest)
     extra = _picked(message, said) or _named(asked[-1], said)
     parts = [_cut(part) for part in (*asked, extra) if part]
     return " ".join([*parts, message])
@@ -131,11 +142,16 @@ def _fragment(tokens: Sequence[str]) -> bool:
     own = len(content(words))
     if "else" in words or words[:2] in (["which", "is"], ["which", "are"]):
         return own <= 1
-    if any(word in ENGLISH.verbs for word in words):
+    if any(word in ENGLISH.verbs or word in HAPPENING for word in words):
         return False
     if words[0] in PREPOSITIONS:
         return len(words) <= 5 and own <= 2
-    return words[0] in QUESTIONS and len(words) <= 4 and own <= 1
+    return words[0] in QUESTIONS and len(words) <= 4 and own <= 1 and not _advice(words)
+
+
+def _advice(words: Sequence[str]) -> bool:
+    """`Why exercise?`, `How to swim?`: whole as they are; `why so late?` is not."""
+    return words[1:2] == ["to"] or (words[0] == "why" and words[1] not in DEGREES)
 
 
 def _asked(turns: Sequence[Turn]) -> list[str]:
@@ -159,7 +175,7 @@ def _questions(turns: Sequence[Turn]) -> Iterator[str]:
 def _said(turns: Sequence[Turn]) -> str:
     """The last answer, without its citations."""
     last = next((turn.content for turn in reversed(turns) if turn.role is Role.ASSISTANT), "")
-    return CITED.sub("", last[:10_000])
+    return CITED.sub("", last[:SAID])
 
 
 def _picked(message: str, answer: str) -> str:
@@ -178,7 +194,8 @@ def _named(question: str, answer: str) -> str:
     if not ASKS_NAME.intersection(_words(tokenised(_cut(question)))[:2]):
         return ""
     first = re.split(r"(?<=[.!?])\s", answer.strip(), maxsplit=1)[0][:PART]
-    names = [name for name in NAME.findall(first) if name.lower() not in question.lower()]
+    known = _cut(question).lower()
+    names = [name for name in NAME.findall(first) if name.lower() not in known]
     return " ".join(names[:2])
 
 

@@ -6,8 +6,20 @@ table, pronouns whose noun stands before them in the same message. Nothing here 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import dropwhile
 
-from app.domain.tongue import ENGLISH, PAPERS, PREPOSITIONS, QUESTIONS, TALK, TIMES, words
+from app.domain.tongue import (
+    ASKING,
+    DETERMINERS,
+    ENGLISH,
+    MONTHS,
+    PAPERS,
+    PREPOSITIONS,
+    QUESTIONS,
+    TALK,
+    TIMES,
+    words,
+)
 
 MARKS = frozenset(",;:.?!")
 BREAKS = frozenset(",;:.?!") | words(
@@ -29,10 +41,15 @@ FORMULAS = words(
 )
 """`It` before these and a clause stands for the clause: it is possible to …, it is known whether …"""
 CLAUSES = words("to that if whether when how what who why where")
+ALIKE = words("like feel mean")
+"""The same before `to` and a verb, however short: what is it like to sail?"""
 PREDICATES = words(
-    "cost weigh include cover mean need apply work belong free available covered included cheaper better"
+    "cost weigh include cover mean say involve contain require need apply work belong free available"
+    " covered included cheaper better"
 )
 """Said of a thing: `what does the second cost?` has no noun, `the second edition` has."""
+LISTED = words("point item option part question step one")
+"""What an answer lists: `the second option` is one of those, unless it is told of what."""
 WEATHER = words("rain rains raining snow snows snowing freezing")
 
 Tokens = Sequence[str]
@@ -54,15 +71,39 @@ def points(tokens: Tokens) -> bool:
 
 
 def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """Whether what a word stands for comes before it: in an earlier clause, far back in its own, or, for
-    `its` and `she`, as its subject (two words of content, or a name)."""
+    """Whether what a word stands for is in the message: in an earlier clause, far back in its own, or, for
+    `its` and `she`, as its subject (one, two words of content, or a name)."""
     breaks = [place for place in range(n) if lower[place] in BREAKS]
     if (breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR:
         return True
     if lower[n] in POSSESSIVE and len(content(lower[:n])) > 1:
         return True
+    owned = lower[n] in POSSESSIVE and not _ends(_near(lower, n + 1))
+    if (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n]):
+        return True
+    if _people(tokens, lower, n):
+        return True
     named = any(token[:1].isupper() for token in content(tokens[1:n]))
     return named and lower[n] in PERSONS | POSSESSIVE
+
+
+def _subject(lower: Tokens) -> bool:
+    """Whether the question has a noun for its subject: `does the author …`, `should tenants …`."""
+    for place, word in enumerate(lower):
+        if word in ASKING:
+            rest = dropwhile(lambda after: after in DETERMINERS | ENGLISH.ordinals.keys(), lower[place + 1 :])
+            if content(list(rest)[:1]):
+                return True
+    return False
+
+
+def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
+    """`What do they eat in Japan?`: people there. In a month or a year it is they who were spoken of."""
+    if lower[n] != "they" or _near(lower, n - 1) != "do":
+        return False
+    places = [place + 1 for place in range(n, len(lower)) if lower[place] == "in"]
+    named = [token for place in places for token in tokens[place : place + 3] if token[:1].isupper()]
+    return any(token.lower() not in MONTHS for token in named)
 
 
 def _near(lower: Tokens, n: int) -> str:
@@ -83,6 +124,8 @@ def _always(_lower: Tokens, _n: int) -> bool:
 def _it(lower: Tokens, n: int) -> bool:
     """Not that of a formula with its clause, of the weather, of the clock."""
     after = list(lower[n + 1 : n + 5])
+    if _near(after, 0) in ALIKE and _near(after, 1) == "to" and _near(after, 2) not in DETERMINERS:
+        return not content(lower[n + 3 :])
     formula = next((place for place, word in enumerate(after) if word in FORMULAS), None)
     if formula is not None:
         clause = range(n + 2 + formula, min(n + 6 + formula, len(lower)))
@@ -122,8 +165,12 @@ def _one(lower: Tokens, n: int) -> bool:
 
 
 def _ordinal(lower: Tokens, n: int) -> bool:
-    """`the second` with no noun after it; `the first to …` is told right here."""
+    """`the second` with no noun after it, or one that lists; `the first to …` is told right here."""
     after = _near(lower, n + 1)
+    if after in LISTED:
+        after = _near(lower, n + 2)
+        if after in PREPOSITIONS:
+            return False
     bare = after in PREDICATES or (_ends(after) and after not in ("to", "of"))
     return _near(lower, n - 1) == "the" and bare
 

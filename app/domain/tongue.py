@@ -52,32 +52,37 @@ PRONOUNS = words(
 )
 TALK = words(
     "tell explain elaborate continue go give show say says mean means repeat expand clarify know think"
-    " happens happened happen example examples detail details words word simpler simple shorter longer"
+    " example examples detail details words word simpler simple shorter longer"
     " differently summarize summarise shorten"
 )
 """Verbs about the conversation itself."""
+HAPPENING = words("happen happens happened")
+"""They name nothing either, but are verbs: `what happened in Berlin?` is a whole question."""
+ASKING = words(
+    "do does did can could will would shall should may might must don't doesn't didn't can't won't"
+)
+"""Auxiliaries that are followed by the subject of the question."""
 PAPERS = words("document documents file files pdf pdfs paper papers text texts report reports")
 """What lies on the table: `this report` points at it, not at what was said."""
 TIMES = words(
     "year month week morning afternoon evening night day today time season century summer winter spring"
 )
+MONTHS = words("january february march april may june july august september october november december")
 
 ENGLISH = Tongue(
     openings=words("and or but also plus so then"),
-    verbs=words(
-        "is are was were be been am do does did has have had can could will would shall should may"
-        " might must don't doesn't didn't isn't aren't can't won't"
-    ),
+    verbs=ASKING | words("is are was were be been am has have had isn't aren't"),
     bare=DETERMINERS
     | PREPOSITIONS
     | QUESTIONS
     | PRONOUNS
     | TALK
+    | HAPPENING
     | words(
         "about as than like if not there here i you we me us one ones same other others another else"
         " just really exactly only too very much many more most long often far soon well now again"
         " please both former latter such up out off while because even still little bit some something"
-        " anything"
+        " anything next otherwise afterwards"
     ),
     ordinals={
         word: index

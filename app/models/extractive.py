@@ -48,7 +48,7 @@ NOTHING = (
 CLOSEST = "The documents do not answer this directly. What comes closest: "
 NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
 
-LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】]*#[^\[\]【】]*)[\]】]")
+LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
 
 
 @runtime_checkable

@@ -1,17 +1,70 @@
 """What a message is searched as."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.followup import BACK, LONGEST, PART, refers, resolve
+from app.domain.followup import BACK, LONGEST, PART, TURNS, refers, resolve
 from app.domain.prompt import Role, Turn
-from tests.fakes.dialogues import DEV_ALONE, DEV_FOLLOWS, HELD_ALONE, HELD_FOLLOWS, TALKS, Case, talk
+from tests.fakes.dialogues import (
+    AGAIN_ALONE,
+    AGAIN_FOLLOWS,
+    DEV_ALONE,
+    DEV_FOLLOWS,
+    HELD_ALONE,
+    HELD_FOLLOWS,
+    TALKS,
+    Case,
+    talk,
+)
 
-FOLLOWS = (*DEV_FOLLOWS, *HELD_FOLLOWS)
-ALONE = (*DEV_ALONE, *HELD_ALONE)
-DOUBTFUL = "What changed in the lease between these years: 2019 and 2021?"
-"""The one of the held-out messages that is taken for a follow-up: `these` points forward."""
+REVIEW_FOLLOWS = (
+    ("boats", "explain the second item", "Anna"),
+    ("boats", "Can you elaborate on the third point?", "Pip"),
+    ("boats", "Give me details about the second option", "Anna"),
+)
+REVIEW_ALONE = (
+    "What happened in Berlin?",
+    "What happened in 1789?",
+    "What happens at Easter?",
+    "Why exercise?",
+    "What does the author say about his childhood?",
+    "What should the tenant do with his keys?",
+    "What do they eat in Japan?",
+    "What is it like to live in Oslo?",
+    "What does the report say about its methods?",
+)
+"""What a review found to be told wrongly, both."""
+FOLLOWS = (*DEV_FOLLOWS, *HELD_FOLLOWS, *AGAIN_FOLLOWS, *REVIEW_FOLLOWS)
+ALONE = (*DEV_ALONE, *HELD_ALONE, *AGAIN_ALONE, *REVIEW_ALONE)
+DOUBTFUL = {"What changed in the lease between these years: 2019 and 2021?", "Who lost his licence?"}
+"""Of the held-out messages, those taken for a follow-up: `these` points forward, and the second is built like
+`Who wrote its preface?`."""
+LONG = 30_000
+HOSTILE = {
+    "brackets and hashes": "[" * 900 + "#" * 900 + "x" * 900,
+    "brackets": "[" * LONG,
+    "hashes": "[" + "#" * LONG,
+    "labels begun": "[a#" * LONG,
+    "spaces": " " * LONG,
+    "lines": "\n" * LONG,
+    "English quotations begun": "“" * LONG,
+    "French quotations begun": "«" * LONG,
+    "German quotations begun": "„" * LONG,
+    "single quotations begun": "‘" * LONG,
+    "quotes": " 'a" * LONG,
+    "clitics": "a's" * LONG,
+    "hyphens": "a-" * LONG,
+    "names": "Aa " * LONG,
+    "bullets": "- \t" * LONG,
+    "items": "1. x\n" * LONG,
+    "marks": "it, " * LONG,
+    "pronouns": "a b c d " + "its " * LONG,
+    "courtesy": "ok " * LONG,
+}
+"""Texts that a careless pattern reads again from every place in them."""
 
 turns = st.lists(st.builds(Turn, st.sampled_from([Role.USER, Role.ASSISTANT]), st.text(max_size=400)))
 messages = st.sampled_from([message for _, message, _ in FOLLOWS]) | st.text(max_size=400)
@@ -27,7 +80,7 @@ def test_a_follow_up_is_searched_with_what_it_refers_to(case: Case) -> None:
     assert word in found.removesuffix(message)
 
 
-@pytest.mark.parametrize("message", [message for message in ALONE if message != DOUBTFUL])
+@pytest.mark.parametrize("message", [message for message in ALONE if message not in DOUBTFUL])
 def test_a_self_contained_message_is_never_expanded(message: str) -> None:
     """Whatever was said before."""
     assert not refers(message)
@@ -84,6 +137,33 @@ def test_without_a_question_before_it_a_follow_up_stands_as_it_is(said: tuple[Tu
     """There is nothing to refer to."""
     assert refers("and the second one?")
     assert resolve("and the second one?", said) == "and the second one?"
+
+
+def test_no_more_turns_than_the_bound() -> None:
+    """A question behind TURNS of thanks is out of sight."""
+    asked = Turn(Role.USER, "What is a sloop?")
+    thanks = [Turn(Role.USER, "thanks")] * TURNS
+    assert resolve("why?", [asked, *thanks[1:]]) == "What is a sloop? why?"
+    assert resolve("why?", [asked, *thanks]) == "why?"
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_no_text_takes_long(text: str) -> None:
+    """Neither as the message nor as the last answer, nor in a thousand turns, whole or cut: these run on the
+    loop, and whoever asks writes them. Seconds of this process."""
+    begun = process_time()
+    refers(text)
+    refers(text[:LONGEST])
+    resolve("and the second one?", [Turn(Role.USER, "Who built it?"), Turn(Role.ASSISTANT, text)])
+    for asked in (text, text[:LONGEST]):
+        resolve("and the second one?", [Turn(Role.USER, asked)] * 1_000)
+    assert process_time() - begun < 0.12
+
+
+def test_a_citation_goes_whole_and_brackets_stay() -> None:
+    """Also a group of them; what has no number is not a citation."""
+    said = talk("Which boats?", "- a sloop\n- a [small] ketch [yard.pdf#1, the guide.pdf#22] [b.pdf#3]")
+    assert resolve("the second one?", said) == "Which boats? a [small] ketch the second one?"
 
 
 def test_a_long_message_brings_its_own_words() -> None:

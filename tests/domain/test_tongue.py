@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.tongue import COURTESY, ENGLISH, SOCIAL, TONGUES, Tongue
+from app.domain.tongue import ASKING, COURTESY, ENGLISH, HAPPENING, SOCIAL, TALK, TONGUES, Tongue
 
 NAMES = ("warranty", "kaution", "tarif", "velero", "2022", "boat", "report", "price")
 """Things that a message can be about."""
@@ -35,3 +35,15 @@ def test_ordinals_count_from_the_first_and_the_last() -> None:
 def test_courtesy_alone_is_no_greeting_table() -> None:
     """A word is said for company's sake, or goes with one that is; not both."""
     assert SOCIAL.isdisjoint(COURTESY)
+
+
+def test_what_happens_is_a_verb_and_names_nothing() -> None:
+    """`What happened?` hangs on something; it is no verb about the conversation, nor an auxiliary."""
+    assert all(ENGLISH.names_nothing(word) for word in HAPPENING)
+    assert HAPPENING.isdisjoint(TALK | ENGLISH.verbs)
+
+
+def test_what_asks_is_an_auxiliary() -> None:
+    """Before a subject: `does the author …`; not `is`, which a participle may follow."""
+    assert ASKING.issubset(ENGLISH.verbs)
+    assert "is" not in ASKING

@@ -1,7 +1,7 @@
 """Conversations in our own words: messages that refer to what went before, and messages that stand alone.
 
-`DEV` was looked at while the rules were made, `HELD` was written before them and looked at once, at the end
-(docs/decisions/0021-follow-ups.md has both figures).
+`DEV` was looked at while the rules were made, `HELD` written before them and looked at once, at the end;
+`AGAIN` written and tried once before a review changed the rules (docs/decisions/0021-follow-ups.md: figures).
 """
 
 from collections.abc import Mapping, Sequence
@@ -197,4 +197,54 @@ HELD_ALONE: Sequence[str] = (
     "Et si le locataire part avant la fin du bail, que devient la caution ?",
     "¿Qué incluye el seguro del velero?",
     "Compare the sloop Marie with the ketch Anna",
+)
+
+AGAIN_FOLLOWS: Sequence[Case] = (
+    ("boats", "Can you describe the first option?", "Marie"),
+    ("boats", "I'd like to know more about the third item", "Pip"),
+    ("boats", "Which of them is the fastest?", "Larkspur"),
+    ("boats", "Does the second one have a cabin?", "Anna"),
+    ("boats", "And with a skipper?", "Larkspur"),
+    ("boats", "Can I take them out to sea?", "Larkspur"),
+    ("pump", "Who repairs it after that?", "Kestrel"),
+    ("pump", "What happens after that?", "Kestrel"),
+    ("pump", "What does it say about frost?", "Kestrel"),
+    ("pump", "Is it worth it?", "Kestrel"),
+    ("pump", "What is it like in winter?", "Kestrel"),
+    ("founder", "What did she do in Paris?", "Brightwater"),
+    ("founder", "What happened to her?", "Brightwater"),
+    ("founder", "What do they show in the main hall?", "Brightwater"),
+    ("founder", "Did his family help?", "Brightwater"),
+    ("lease", "What happens then?", "Holloway"),
+    ("lease", "What happened next?", "Holloway"),
+    ("lease", "Can you say that again?", "Holloway"),
+    ("chain", "Does it run at Easter?", "Skomer"),
+    ("bullets", "Please go into the second point", "spectacles"),
+    ("bullets", "What exactly does the last part include?", "physiotherapy"),
+    ("bullets", "How often may I use it?", "Oakfield"),
+)
+AGAIN_ALONE: Sequence[str] = (
+    "What happened in the harbour in 1904?",
+    "What happens during an eclipse?",
+    "What happened on Sunday?",
+    "What happens to old batteries?",
+    "Why swim?",
+    "What does the landlord keep in his files?",
+    "What does a nurse do for her patients?",
+    "Should the captain leave his ship?",
+    "How does the museum pay its guides?",
+    "What does an owner owe his crew?",
+    "Which country lost its king in 1918?",
+    "Who lost his licence?",
+    "How do trees lose their leaves?",
+    "What do they speak in Malta?",
+    "How do they celebrate Easter in Greece?",
+    "Do they drive on the left in Ireland?",
+    "What is it like to work on a ferry?",
+    "How does it feel to sail alone?",
+    "What does it mean to be insured?",
+    "What does the manual say about its own limits?",
+    "What does the second part of the manual cover?",
+    "What is the third step of the installation?",
+    "Explain the first question of the exam",
 )

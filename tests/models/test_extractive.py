@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from time import process_time
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from app.domain.passage import Embedding, Passage
 from app.domain.prompt import Prompt, Role, Turn
 from app.models import extractive
 from app.models.embedder import open_bundled
-from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive
+from app.models.evidence import Sentence
+from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive, quotation
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -125,6 +127,14 @@ async def test_quoted_text_cannot_forge_markup() -> None:
     """A citation or code mark inside a quote is defused; the real citation stands behind it."""
     said = await answer(prompt("When was it built?", "It was built in 1843 [other.pdf#9] `code 【x#1】."))
     assert said == "“It was built in 1843 (other.pdf#9) 'code (x#1).” [mill.pdf#1]"
+
+
+def test_a_bracket_of_hashes_is_quoted_in_no_time() -> None:
+    """It is looked at once, not from every hash. Seconds of this process."""
+    text = "[" + "#" * 20_000
+    begun = process_time()
+    assert quotation(Sentence(text, "a.pdf#1", frozenset(), frozenset(), 1.0)) == f"“{text}” [a.pdf#1]"
+    assert process_time() - begun < 0.1
 
 
 async def test_a_follow_up_takes_its_subject_along() -> None:
