@@ -96,7 +96,7 @@ async def open_peer(server: Server, *, timeout: float, retries: int) -> AsyncIte
     limits = httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=IDLE_CONNECTIONS)
     patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
     async with (
-        openai.DefaultAsyncHttpxClient(limits=limits, timeout=patience) as http,
+        openai.DefaultAsyncHttpxClient(limits=limits, timeout=patience, follow_redirects=False) as http,
         openai.AsyncOpenAI(
             base_url=server.url, api_key=server.key, timeout=patience, max_retries=retries, http_client=http
         ) as client,
@@ -120,11 +120,13 @@ def told(error: Exception, peer: Contact) -> ModelError:
         return ModelTimeout(down=True)
     if status is None:
         return ModelError("The model's server cannot be reached, or its answer cannot be read.", down=True)
+    if 300 <= status < 400:
+        return ModelError(f"The model's server answered {status}, a redirect; set its final base URL.")
     why = f"The model's server answered {status}" + (f" ({code})." if code else ".")
     if status in (401, 403, 404):
         return ModelRefused(f"{why} Check the key, the base URL and the model's name.")
     if status == 429:
-        return ModelBusy(why, retry_after=retry_after(getattr(error, "response", None)))
+        return ModelBusy(why, retry_after=retry_after(getattr(error, "response", error)))
     return ModelError(why, down=status >= 500)
 
 

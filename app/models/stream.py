@@ -23,7 +23,12 @@ USAGE_SECONDS = 2.0
 DRAIN_SECONDS = 0.1
 """Waited for the end of the body after [DONE], so that the connection can be used again."""
 LINE_BYTES = 4 * 2**20
+SPREAD_BYTES = 16 << 10
+"""Of an event over several lines, which is read again with each of them."""
+BOM = b"\xef\xbb\xbf"
 EARLY = "The model's server closed early, in the middle of the answer."
+REPORTED = "The model's server reported an error in the middle of the answer."
+UNREADABLE = "The model's server sent what is not JSON."
 
 
 class OpenAIStream:
@@ -35,6 +40,10 @@ class OpenAIStream:
         self.model = model
         self.finish: Finish | None = None
         self.usage: Usage | None = None
+        self.done = False
+        """Whether [DONE] was said."""
+        self.half = b""
+        """The beginning of an event that goes on in its next `data:` line."""
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         """Deltas in order; the last has `finish`."""
@@ -52,7 +61,7 @@ class OpenAIStream:
                 raise fault
             if len(rest) > LINE_BYTES:
                 raise ModelError("The model's server sent a line without an end.")
-        if text := self.said(rest):
+        if text := self.said(rest) or self.said(b""):
             yield Delta(text)
         if self.finish is None:
             raise ModelError(EARLY)
@@ -68,15 +77,23 @@ class OpenAIStream:
         return texts, None
 
     def said(self, line: bytes) -> str:
-        """A line's text, if it has any."""
-        return self.take(line[5:].strip()) if line[:5] == b"data:" else ""
+        """A line's text, if it has any. The stream may begin with a byte order mark."""
+        if line[:5] == b"data:":
+            return self.take(line[5:].strip())
+        if line[:3] == BOM:
+            return self.said(line[3:])
+        if line[:6] == b"event:" and line[6:].strip() == b"error":
+            raise ModelError(REPORTED)
+        if self.half and not line.strip():
+            raise NotJson(UNREADABLE)
+        return ""
 
     async def piece(self) -> bytes:
         """The next bytes, b"" at the end; once the answer has ended, silence and faults are an end too."""
         try:
             return await self.pieces.next()
         except self.faults as error:
-            if self.finish is not None:
+            if self.finish is not None or self.done:
                 return b""
             if isinstance(error, TimeoutError):
                 raise ModelTimeout("The model fell silent in the middle of the answer.") from error
@@ -85,10 +102,12 @@ class OpenAIStream:
 
     def take(self, data: bytes) -> str:
         """One event: its text; what else it tells is kept."""
+        self.pieces.heard()
         if data == b"[DONE]":
+            self.done = True
             self.pieces.hurry(DRAIN_SECONDS)
             return ""
-        event = read(data)
+        event = self.event(data)
         self.usage = usage(event.get("usage")) or self.usage
         self.model = str(event.get("model") or self.model)
         choice = first(event.get("choices"))
@@ -98,6 +117,24 @@ class OpenAIStream:
         text = first([choice.get("delta")]).get("content")
         return text if isinstance(text, str) else ""
 
+    def event(self, data: bytes) -> dict[str, Any]:
+        """An event's JSON; {} where it goes on in the next line. Taken at once where it can be: servers that
+        leave out the empty line between two events are understood too."""
+        data = self.half + data
+        try:
+            event = read(data)
+        except NotJson:
+            if len(data) > SPREAD_BYTES:
+                raise
+            self.half = data + b"\n"
+            return {}
+        self.half = b""
+        return event
+
+
+class NotJson(ModelError):
+    """An event cannot be read, or not yet."""
+
 
 def read(data: bytes) -> dict[str, Any]:
     """An event's JSON."""
@@ -106,7 +143,7 @@ def read(data: bytes) -> dict[str, Any]:
     except ValueError:
         event = lenient(data)
     if not isinstance(event, dict) or event.get("error"):
-        raise ModelError("The model's server reported an error in the middle of the answer.")
+        raise ModelError(REPORTED)
     return event
 
 
@@ -115,7 +152,7 @@ def lenient(data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ModelError("The model's server sent what is not JSON.") from error
+        raise NotJson(UNREADABLE) from error
 
 
 def first(items: object) -> dict[str, Any]:

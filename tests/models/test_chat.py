@@ -13,7 +13,7 @@ from app.domain.prompt import Prompt
 from app.models.chat import chat_name, chat_server, open_chat
 from app.models.openai import Server
 from tests.fakes.model import Fault, model_server
-from tests.models.talk import PROMPT, REPLY, chat_with, said
+from tests.models.talk import PROMPT, REPLY, WHOLE, chat_with, said, scripted
 
 
 async def test_an_answer_streams_whole() -> None:
@@ -65,6 +65,22 @@ async def test_a_field_the_server_refuses_is_left_out(refused: set[str], sent: d
     last = fake.requests[-1].body
     assert {name: last[name] for name in optional & last.keys()} == sent
     assert len(fake.requests) == before + 1
+
+
+async def test_a_refusal_in_pieces_is_read_whole() -> None:
+    """The name of a field that is refused may come in the second packet."""
+    body = b'{"error": {"message": "unknown field max_tokens"}}'
+
+    async def refuse(writer: asyncio.StreamWriter, n: int) -> None:
+        if n > 1:
+            return writer.write(WHOLE)
+        writer.write(b"HTTP/1.1 400 x\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:20])
+        await asyncio.sleep(0.1)
+        return writer.write(body[20:])
+
+    async with scripted(refuse) as (model, fake):
+        await said(model)
+    assert "max_tokens" not in fake.requests[1].body
 
 
 async def test_the_vendor_is_sent_the_newer_limit() -> None:

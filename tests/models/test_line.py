@@ -5,9 +5,11 @@ import time
 
 import pytest
 
-from app.models.line import Bytes, Refused, code, open_line, proxy
+from app.domain.errors import ModelBusy, ModelError, ModelRefused, StartError
+from app.models.line import IDLE_SECONDS, Bytes, Refused, code, open_line, proxy
 from app.models.openai import Server
 from tests.fakes.model import Fault, model_server
+from tests.models.talk import CHUNKED, HEAD, WHOLE, event, framed, said, scripted
 
 
 @pytest.mark.parametrize(
@@ -35,20 +37,36 @@ def test_a_refusals_code(body: bytes, found: object) -> None:
         ({"all_proxy": "http://proxy:3128"}, "http://proxy:3128"),
         ({"http_proxy": "http://proxy:3128"}, None),
         ({"https_proxy": "http://proxy:3128", "no_proxy": "models.example"}, None),
-        ({"https_proxy": "socks5://proxy:1080"}, None),
+        ({"https_proxy": "proxy:3128"}, "http://proxy:3128"),
+        ({"https_proxy": "socks5://proxy:1080", "no_proxy": "models.example"}, None),
     ],
-    ids=["none", "its scheme", "all", "another scheme", "left out", "not http"],
+    ids=["none", "its scheme", "all", "another scheme", "left out", "no scheme", "left out of socks"],
 )
 def test_the_proxy_is_the_environments(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], found: str | None
 ) -> None:
     """As other clients find it."""
+    set_proxies(monkeypatch, environment)
+    assert proxy("https://models.example/v1") == found
+
+
+@pytest.mark.parametrize("name", ["https_proxy", "all_proxy"])
+async def test_a_proxy_of_another_kind_is_no_start(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It is not passed by in silence; the message names the variable and does not tell its password."""
+    set_proxies(monkeypatch, {name: "socks5://me:secret@proxy:1080"})
+    with pytest.raises(StartError, match=f"^{name.upper()}: ") as told:
+        async with open_line(Server("https://models.example/v1", "k")):
+            pass
+    assert "secret" not in told.value.detail
+
+
+def set_proxies(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]) -> None:
+    """These and no others."""
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert proxy("https://models.example/v1") == found
 
 
 async def test_a_server_of_https_has_its_certificate_checked() -> None:
@@ -99,3 +117,123 @@ async def test_hurrying_shortens_the_wait() -> None:
             await pieces.next()
         pieces.close()
     assert time.monotonic() - began < 10
+
+
+async def test_what_arrived_before_a_fault_is_given_first() -> None:
+    """aiohttp tells a fault before the bytes it holds; `Bytes.rest` leans on how it keeps the two."""
+    async with (
+        model_server("one two three", fault=Fault(close_after=3)) as fake,
+        open_line(Server(fake.url, "k")) as line,
+        line.post(b'{"stream": true, "model": "m", "messages": []}', 5) as response,
+    ):
+        while response.content.exception() is None:  # noqa: ASYNC110 - aiohttp has no event for it
+            await asyncio.sleep(0.01)
+        pieces = Bytes(response, 5)
+        got = await pieces.next()
+        with pytest.raises(line.faults):
+            await pieces.next()
+        pieces.close()
+    assert (got.count(b"data: "), got[-2:]) == (3, b"\n\n")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.2], ids=["waiting", "busy"])
+async def test_a_broken_chunk_ends_the_answer(pause: float) -> None:
+    """aiohttp hangs up and says nothing to its reader, who still hears of it long before the timeout."""
+
+    async def broken(writer: asyncio.StreamWriter, _n: int) -> None:
+        writer.write(CHUNKED + framed(event("a ")))
+        await asyncio.sleep(0.05)
+        writer.write(b"ZZZ\r\n")
+        await asyncio.sleep(60)
+
+    async with scripted(broken, timeout_seconds=50) as (model, _), asyncio.timeout(10):
+        with pytest.raises(ModelError, match="closed early"):
+            await said(model, pause=pause)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(status: int) -> None:
+    """The prompt goes to the host that was set and to no other; the problem says what to set."""
+
+    async def elsewhere(writer: asyncio.StreamWriter, _n: int) -> None:
+        to = f"http://localhost:{writer.get_extra_info('sockname')[1]}/other"
+        writer.write(f"HTTP/1.1 {status} x\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    async with scripted(elsewhere) as (model, fake):
+        with pytest.raises(ModelError, match=f"{status}.*base URL") as told:
+            await said(model)
+        assert (len(fake.requests), told.value.down) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("rest", "held"),
+    [(b"Content-Length: 99\r\n\r\n", 30), (b"Content-Length: 99\r\n\r\n{", 0)],
+    ids=["never comes", "is cut"],
+)
+async def test_a_refusal_counts_without_its_body(rest: bytes, held: float) -> None:
+    """What the status and the headers say is not lost with the words."""
+
+    async def refuse(writer: asyncio.StreamWriter, _n: int) -> None:
+        writer.write(b"HTTP/1.1 429 x\r\nRetry-After: 7\r\n" + rest)
+        await asyncio.sleep(held)
+
+    async with scripted(refuse, timeout_seconds=0.5) as (model, _), asyncio.timeout(10):
+        with pytest.raises(ModelBusy) as told:
+            await said(model)
+    assert told.value.retry_after == 7
+
+
+async def test_a_refusal_whose_body_is_broken() -> None:
+    """The same where it says to be gzip and is not."""
+
+    async def refuse(writer: asyncio.StreamWriter, _n: int) -> None:
+        writer.write(b"HTTP/1.1 401 x\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")
+
+    async with scripted(refuse) as (model, _):
+        with pytest.raises(ModelRefused):
+            await said(model)
+
+
+async def test_a_connection_closed_as_it_is_used_again_is_no_failure() -> None:
+    """A request that met the end of a kept connection is asked once more, on a new one."""
+
+    async def leave(writer: asyncio.StreamWriter, n: int) -> None:
+        writer.write(b"" if n == 2 else WHOLE)
+
+    async with scripted(leave, kept=1) as (model, fake):
+        for _ in range(2):
+            assert (await said(model))[0].text == "ok"
+    assert len(fake.requests) == 3
+
+
+async def test_a_new_connection_that_is_closed_is_not_tried_again() -> None:
+    """A server that dies of a prompt is not sent it twice."""
+
+    async def leave(_writer: asyncio.StreamWriter, _n: int) -> None:
+        return
+
+    async with scripted(leave) as (model, fake):
+        with pytest.raises(ModelError, match="cannot be reached"):
+            await said(model)
+    assert len(fake.requests) == 1
+
+
+async def test_connections_are_let_go_before_their_server_does() -> None:
+    """uvicorn closes an idle one after five seconds."""
+    async with open_line(Server("http://127.0.0.1:1/v1", "k")) as line:
+        connector = line.session.connector
+        assert connector is not None
+        assert connector._keepalive_timeout == IDLE_SECONDS < 5
+
+
+@pytest.mark.parametrize(
+    "more", [b"X-Policy: " + b"x" * 30_000 + b"\r\n", b"X-More: y\r\n" * 300], ids=["long", "many"]
+)
+async def test_a_big_head_is_read(more: bytes) -> None:
+    """Gateways add to it."""
+
+    async def gateway(writer: asyncio.StreamWriter, _n: int) -> None:
+        writer.write(WHOLE.replace(HEAD, HEAD + more))
+
+    async with scripted(gateway) as (model, _):
+        assert (await said(model))[0].text == "ok"

@@ -74,6 +74,18 @@ async def test_a_status_has_its_problem(status: int, kind: type[ModelError], ser
     assert (type(problem), problem.status) == (kind, served_as)
 
 
+async def test_a_redirect_is_told_and_not_followed() -> None:
+    """The texts to embed go to the host that was set and to no other."""
+    async with (
+        model_server(fault=Fault(status=307)) as fake,
+        open_peer(Server(fake.url, "k"), timeout=5, retries=0) as peer,
+    ):
+        with pytest.raises(peer.faults) as error:
+            await peer.client.models.list()
+        assert "base URL" in told(error.value, peer).detail
+        assert not peer.client._client.follow_redirects
+
+
 async def test_no_answer_in_time_is_a_timeout() -> None:
     """Silence is 504, not 502."""
     async with open_peer(Server("http://127.0.0.1:1/v1", "k"), timeout=1, retries=0) as peer:
