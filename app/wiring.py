@@ -27,11 +27,12 @@ from app.models.extractive import Extractive
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
 from app.services.answers import AnswerService
+from app.services.barred import BarredDocuments, BarredSessions
 from app.services.cache import Cache
 from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
-from app.services.guarded import GuardedAnswers, GuardedLog, GuardedModel, GuardedSource
+from app.services.guarded import GuardedAnswers, GuardedLog, GuardedModel, GuardedSource, patience
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
 from app.services.recorder import Recorder
@@ -75,6 +76,7 @@ class Opened:
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """A whole Ibid, until the end of the block."""
     async with opened(settings) as parts:
+        await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
         recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
@@ -145,10 +147,10 @@ def worker(settings: Settings, parts: Opened) -> Worker:
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=(parts.jobs.expire, record.sweep))
 
 
-def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
-    """The services on what is open."""
+def limits(settings: Settings) -> Limits:
+    """How much of everything a prompt may hold."""
     rag, chat = settings.rag, settings.chat
-    limits = Limits(
+    return Limits(
         budget=rag.token_budget,
         top_k=rag.top_k_max,
         threshold=rag.similarity_threshold,
@@ -156,28 +158,36 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
         history=chat.history_tokens,
         answer=chat.answer_reserve,
     )
-    documents = GuardedSource(parts.documents, parts.postgres)
+
+
+def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
+    """The services on what is open."""
+    rag = settings.rag
+    patient = patience(rag.timeout_seconds)
+    source = GuardedSource(parts.documents, parts.postgres, patient)
     retrieval = Retrieval(
-        {documents.name: documents}, parts.embedder, seconds=rag.timeout_seconds, cache=parts.cache
+        {source.name: source}, parts.embedder, seconds=rag.timeout_seconds, cache=parts.cache
     )
     answering = ChatService(
         retrieval,
         parts.model,
         O200k(),
-        GuardedLog(ChatLogStore(parts.pool), parts.postgres),
+        GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient),
         recorder,
-        limits=limits,
+        limits=limits(settings),
         clock=lambda: datetime.now(UTC),
     )
     record = DocumentStore(parts.pool)
     return Services(
         chat=answering,
-        documents=DocumentService(record, max_bytes=settings.document.max_mb << 20),
-        sessions=SessionService(SessionStore(parts.pool), recorder),
+        documents=DocumentService(
+            BarredDocuments(record, parts.postgres), max_bytes=settings.document.max_mb << 20
+        ),
+        sessions=SessionService(BarredSessions(SessionStore(parts.pool), parts.postgres), recorder),
         answers=AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder),
         keys=KeyStore(parts.pool),
-        probes=(PostgresProbe(parts.pool), parts.documents.probe),
-        optional=(RedisProbe(parts.redis),) if parts.redis else (),
+        probes=(PostgresProbe(parts.pool),),
+        optional=(parts.documents.probe, *([RedisProbe(parts.redis)] if parts.redis else [])),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,

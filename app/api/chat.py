@@ -75,7 +75,7 @@ async def prepared(request: Request, body: Question, who: Asker, opened: Opened)
     ask = asked(body, who, request.app.state.settings.rag.top_k_max, debug=await shows_debug(opened))
     watch = body.on_disconnect == "cancel"
     preparing = opened.chat.prepare(ask)
-    reply = await (unless_gone(request.receive, preparing) if watch else preparing)
+    reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
     try:
         yield Prepared(reply, body.stream, watch)
     finally:

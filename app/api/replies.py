@@ -15,16 +15,24 @@ def shown(model: type[BaseModel], said: str, example: Mapping[str, Any]) -> dict
     return {"model": model, "description": said, "content": content}
 
 
-class Rag(BaseModel):
-    """How retrieval went."""
+class KeptRag(BaseModel):
+    """How retrieval went, as it is kept."""
 
     used: bool = Field(description="Whether the model saw passages.")
-    reason: Literal["empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"]
+    reason: Literal[
+        "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok", "cancelled"
+    ] = Field(description="`cancelled`: the asker left before the sources had answered.")
     cached: bool
     passages: int = Field(description="Passages the model saw.")
     tokens: int = Field(description="Tokens of the context block.")
     budget: int = Field(description="Tokens it might have had.")
     took_ms: int
+
+
+class Rag(KeptRag):
+    """How retrieval went."""
+
+    reason: Literal["empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"]
 
 
 class CitationReply(BaseModel):
@@ -142,7 +150,7 @@ class AnswerReply(BaseModel):
     usage: UsageReply
     timings: dict[str, int] = Field(description="Milliseconds by stage.")
     prompt_sha256: str = Field(description='"" where the model was not asked.')
-    rag: Rag
+    rag: KeptRag
     notes: list[str]
     degraded: list[DegradedReply]
     searched: str = Field(description="What was searched: the question, after what a follow-up refers to.")

@@ -1,15 +1,18 @@
-"""What asyncpg raises when Postgres is down, slow or restarting, turned into ours at one place.
+"""What asyncpg raises when Postgres is down, slow, full or restarting, turned into ours at one place.
 
-A statement's own fault (a unique violation, wrong SQL, a value that does not fit) passes through as it is:
-it says something about the caller, not about the server. Raises `Unavailable` or `RetrievalError`.
+A statement's own fault (a unique violation, wrong SQL, a missing right) says something about the caller, not
+about the server: it passes `postgres_faults` as it is, costs an answer no more than what it could do without
+(`retrieval_faults`), and is told apart for the answer log (`record_faults`). Raises `Unavailable`, `NoRoom`,
+`Rejected`, `RetrievalError`.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import asyncpg
+import structlog
 
-from app.domain.errors import RetrievalError, Unavailable
+from app.domain.errors import NoRoom, Rejected, RetrievalError, Unavailable
 
 RETRY_SECONDS = 2
 """What Retry-After says: an embedded server that died is back within about a second."""
@@ -28,22 +31,51 @@ DOWN: tuple[type[Exception], ...] = (
 )
 """The server's faults."""
 
+log = structlog.get_logger(__name__)
+
 
 @contextmanager
 def postgres_faults() -> Iterator[None]:
-    """Around whatever cannot do without Postgres: the server's faults become `Unavailable`."""
+    """Around whatever cannot do without Postgres: the server's faults become `Unavailable`, a full disk
+    `NoRoom` (it still reads)."""
     try:
         yield
+    except asyncpg.DiskFullError as error:
+        raise NoRoom("Postgres has no room left on its disk") from error
     except DOWN as error:
         raise Unavailable("Postgres does not answer", retry_after=RETRY_SECONDS) from error
 
 
 @contextmanager
+def record_faults() -> Iterator[None]:
+    """Around the answer log: as `postgres_faults`, and what Postgres will not take is `Rejected`."""
+    with postgres_faults():
+        try:
+            yield
+        except DOWN:
+            raise
+        except asyncpg.PostgresError as error:
+            told(error)
+            raise Rejected("Postgres does not take this") from error
+
+
+@contextmanager
 def retrieval_faults() -> Iterator[None]:
-    """Around what an answer can do without: they become `RetrievalError` (timeout or unavailable)."""
+    """Around what an answer can do without: all of Postgres's faults become `RetrievalError` (timeout or
+    unavailable), and those that do not mean that it is down say so."""
     try:
         yield
     except TimeoutError as error:
         raise RetrievalError("timeout") from error
+    except asyncpg.DiskFullError as error:  # no room to sort in
+        raise RetrievalError("unavailable", rejected=True) from error
     except DOWN as error:
         raise RetrievalError("unavailable") from error
+    except asyncpg.PostgresError as error:
+        told(error)
+        raise RetrievalError("unavailable", rejected=True) from error
+
+
+def told(error: asyncpg.PostgresError) -> None:
+    """A fault that no waiting mends, in the log: its class alone, since its text may quote what was asked."""
+    log.error("Postgres refused a statement", kind=type(error).__name__, sqlstate=error.sqlstate)

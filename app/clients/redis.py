@@ -17,6 +17,7 @@ import structlog
 from app.config import Settings
 from app.domain.breaker import Breaker
 from app.domain.errors import StartError, Unavailable
+from app.domain.found import VALUE_BYTES
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Vendor
@@ -45,17 +46,20 @@ class Redis:
         """What a call raises when the server is down, slow or refuses."""
         self._breaker = Breaker(time.monotonic)
         self._calls: set[asyncio.Task[object]] = set()
+        self._alone = False
+        """Whether it was said that it is left alone."""
 
     async def get(self, key: str) -> bytes | None:
-        """What is kept; None: nothing, or not within PATIENCE."""
-        call = self._call(lambda: self._vendor.get(PREFIX + key))
+        """What is kept; None: nothing, too much, or not within PATIENCE."""
+        # One byte more than it may have tells that it has too many; the rest is never sent.
+        call = self._call(lambda: self._vendor.getrange(PREFIX + key, 0, VALUE_BYTES))
         if call is None:
             return None
         await asyncio.wait({call}, timeout=PATIENCE)
         for _ in range(0 if call.done() else TURNS):
             await asyncio.sleep(0)
         found = call.result() if call.done() and not call.cancelled() else None
-        return found if isinstance(found, bytes) else None
+        return found if isinstance(found, bytes) and 0 < len(found) <= VALUE_BYTES else None
 
     def put(self, key: str, value: bytes, *, seconds: float) -> None:
         """Begin to write it."""
@@ -72,15 +76,18 @@ class Redis:
 
     async def _answered(self, command: Callable[[], Awaitable[object]]) -> object:
         """Its answer, or None."""
-        was_closed = self._breaker.closed
         try:
             with self._breaker.attempt():
                 async with asyncio.timeout(CALL_SECONDS):
-                    return await command()
+                    found = await command()
         except self._faults as error:
-            if was_closed and not self._breaker.closed:
+            # Said once, however many calls were under way when it fell silent.
+            if not self._breaker.closed and not self._alone:
                 log.warning("the shared cache is left alone", fault=type(error).__name__)
+            self._alone = not self._breaker.closed
             return None
+        self._alone = False
+        return found
 
     async def ping(self) -> Mapping[str, str]:
         """Its kind and version; `Unavailable` if it does not answer."""

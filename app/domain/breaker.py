@@ -3,7 +3,7 @@ dependency costs the first requests their deadline and not every one. Pure; time
 handed in. For one event loop: nothing here is locked.
 
 closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
--> one probe after `seconds` -> closed (it answered) or open again.
+(and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
 Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
 """
 
@@ -14,6 +14,10 @@ from types import TracebackType
 Judge = Callable[[Exception], bool | None]
 """What an error says of the dependency. True: it failed. False: it answered, if only to refuse us.
 None: nothing, as when our own pool is full."""
+
+
+PAUSE = 30.0
+"""Between a failure and the next failing attempt's begin: beyond it nobody asked, and they are no row."""
 
 
 def every(_error: Exception) -> bool:
@@ -41,6 +45,8 @@ class Breaker:
         self._row = 0
         self._since = math.inf
         """When the first attempt of the row began."""
+        self._latest = -math.inf
+        """When the newest failure of the row was told."""
         self._asked_again: float | None = None
         """When the next attempt may be made; None: closed."""
         self._era = 0
@@ -87,11 +93,18 @@ class Breaker:
         if failed is False:
             self._row, self._since, self._asked_again, self.last = 0, math.inf, None, None
         elif era == self._era and failed:
-            self._row, self._since = self._row + 1, min(self._since, begun)
-            if self._row >= self._failures and self._clock() - self._since >= self._lasting:
-                self._open()
+            self._count(begun)
         elif era == self._era and not self.closed:
             self._asked_again = self._clock()
+
+    def _count(self, begun: float) -> None:
+        """One failure more. Whoever probes an open one is of the row, however late."""
+        now = self._clock()
+        if self.closed and begun - self._latest > PAUSE:
+            self._row, self._since = 0, begun
+        self._row, self._since, self._latest = self._row + 1, min(self._since, begun), now
+        if self._row >= self._failures and now - self._since >= self._lasting:
+            self._open()
 
     def _open(self) -> None:
         """Refuse for a while; one failure of the probe is then enough."""

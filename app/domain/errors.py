@@ -7,6 +7,7 @@
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: gone before it was answered
     ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full
+    ├── Rejected         500      a store answered, and would not take this statement
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
     ├── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
@@ -164,6 +165,12 @@ class NoRoom(Unavailable):
     slug, title, status = "no-room", "There is no room left on the disk", 507
 
 
+class Rejected(IbidError):
+    """A store is there but does not take this: a missing right or column, a value that does not fit."""
+
+    slug, title = "rejected", "A store did not take this"
+
+
 class Overloaded(IbidError):
     """More work at once than this process takes."""
 
@@ -204,10 +211,12 @@ class RetrievalError(IbidError):
 
     slug, title = "retrieval", "A source did not answer"
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, rejected: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         """One word for `degraded`: timeout, unavailable, overloaded, embedding, not_available."""
+        self.rejected = rejected
+        """Whether its server answered, and would not do this: nothing is down (see `Rejected`)."""
 
 
 class StartError(IbidError):

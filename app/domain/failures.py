@@ -17,7 +17,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
         *(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES, Failing.BUSY, Failing.BREAKS_OFF),
     ),
     Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
-    Dependency.POSTGRES: (Failing.DOWN, Failing.SILENT, Failing.RESTARTS, Failing.FULL),
+    Dependency.POSTGRES: (*(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS, Failing.FULL),),
     Dependency.CHROMA: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.DISK: (Failing.FULL,),

@@ -44,12 +44,16 @@ class Found:
         return why(selection, asked=asked, answered=self.answered, timed_out=timed_out, stored=self.stored)
 
 
+VALUE_BYTES = 2 << 20
+"""The most that one result may take in a cache that is shared."""
+
+
 class Shared(Protocol):
     """A cache that replicas share. Never raises but on cancellation: being away is a miss. Nobody vouches
     for what it gives: whoever reads it checks it."""
 
     async def get(self, key: str) -> bytes | None:
-        """What is kept, if it comes within a moment."""
+        """What is kept, if it comes within a moment; more than VALUE_BYTES is nothing of ours."""
 
     def put(self, key: str, value: bytes, *, seconds: float) -> None:
         """Kept soon after and for `seconds`, or not at all; nobody waits for it."""

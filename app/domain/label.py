@@ -22,11 +22,21 @@ JOINERS = "\u200c\u200d\ufe0f"
 SELECTORS = range(0xFE00, 0xFE10)
 SMUGGLERS = range(0xE0100, 0xE01F0)
 EXTENSION = re.compile(r"\.[0-9A-Za-z]{1,10}$")
+SUFFIX = re.compile(r"[0-9A-Za-z-]{1,17}")
 
 
 def label(name: str, suffix: str) -> str:
     """A citation without its brackets: `report.pdf#3`."""
     return f"{name}#{suffix}"
+
+
+def is_label(text: str) -> bool:
+    """Whether `label` can have made it: a name that citations can hold, and an id."""
+    name, _, suffix = text.rpartition("#")
+    if not name or not SUFFIX.fullmatch(suffix) or len(text) > LABEL_MAX - len("[]"):
+        return False
+    plain = name.isascii() and name.isprintable()
+    return name.translate(PLAIN) == name and (plain or "".join(map(_visible, name)) == name)
 
 
 def label_name(filename: str) -> str:

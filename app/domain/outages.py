@@ -9,6 +9,7 @@ OUTAGES = "tests/integration/test_outages.py::"
 SERVERS = "tests/integration/test_servers.py::"
 GONE = "503 unavailable with Retry-After"
 READY = "503, and which store is away"
+SHOWN = "200; its line says it is away"
 
 POSTGRES = (
     Case(
@@ -35,19 +36,44 @@ POSTGRES = (
         of=Dependency.POSTGRES,
         failing=Failing.SILENT,
         means="statements do not end, or no connection is free",
-        chat="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS (history: 2 s, keys: 1 s); the end"
-        " of the answer waits 2 s for its record. Once it has lasted 3 s and three in a row: as down",
-        writes=f"{GONE} after 5 s (no connection) to 15 s (a statement)",
-        reads=f"{GONE}, after as long",
-        sessions=f"{GONE}, after as long",
+        chat="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS (at most 2 s of them for the"
+        " history, of a follow-up a third; before them 1 s for the key); the end of the answer waits 2 s"
+        " for its record. Once it has lasted 3 s and three in a row: as down",
+        writes=f"{GONE}, after 5 s (no connection) to 15 s (a statement); at once while answers have found it"
+        " so (their breaker is open)",
+        reads=f"{GONE}, as soon",
+        sessions=f"{GONE}, as soon",
         answers=f"{GONE}, at once while the breaker is open",
         health=f"{READY}, after 2 s",
         kept="as down",
         tests=(
             f"{OUTAGES}test_postgres_hung_costs_the_first_requests_their_deadline",
+            "tests/services/test_chat.py::test_history_and_search_share_one_deadline",
+            "tests/services/test_barred.py::test_while_it_is_down_nobody_waits",
             "tests/clients/test_pool.py::test_a_hung_server_does_not_hold_up_who_gave_up",
             "tests/stores/test_keys.py::test_a_silent_database_holds_up_one_request",
             "tests/services/test_recorder.py::test_a_store_that_hangs_costs_a_bounded_wait",
+        ),
+    ),
+    Case(
+        of=Dependency.POSTGRES,
+        failing=Failing.WRONG,
+        means="it answers, and refuses a statement: a missing right, another tool's column that must not be"
+        " null, a damaged table",
+        chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
+        " the breaker stays closed",
+        writes="500 internal; nothing is kept",
+        reads="500 internal",
+        sessions="500 internal",
+        answers="500 rejected; those that wait to be written are shown",
+        health=AS_EVER,
+        kept="an answer that is refused is tried three times, then dropped and counted; those behind it are"
+        " written. The log names the SQLSTATE",
+        tests=(
+            "tests/integration/test_refused.py::test_a_refused_record_costs_no_answer_and_no_other_record",
+            "tests/integration/test_refused.py::test_what_cannot_be_read_is_degraded",
+            "tests/services/test_recorder.py::test_what_the_store_will_not_take_holds_up_nobody",
+            "tests/services/test_guarded.py::test_what_does_not_mean_down",
         ),
     ),
     Case(
@@ -79,6 +105,7 @@ POSTGRES = (
         kept="answers and turns wait as when it is down; the breaker stays closed, since it still reads",
         tests=(
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
+            "tests/integration/test_refused.py::test_an_answer_log_without_room_takes_nothing_away",
             "tests/services/test_guarded.py::test_what_does_not_mean_down",
         ),
     ),
@@ -96,7 +123,7 @@ CHROMA = (
         reads=AS_EVER,
         sessions=AS_EVER,
         answers=AS_EVER,
-        health=READY,
+        health=SHOWN,
         kept="as ever; it is given back what it lacks",
         tests=(
             f"{SERVERS}test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back",
@@ -114,7 +141,7 @@ CHROMA = (
         reads=AS_EVER,
         sessions=AS_EVER,
         answers=AS_EVER,
-        health=f"{READY}, after 2 s",
+        health=f"{SHOWN}, after 2 s",
         kept=AS_EVER,
         tests=(
             f"{SERVERS}test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone",
@@ -138,7 +165,7 @@ REDIS = (
         failing=Failing.DOWN,
         means="connections are refused or break",
         chat="200 and whole: results are shared no more, each replica keeps its own",
-        **{**ELSEWHERE, "health": "200; its line says it is away", "kept": AS_EVER},
+        **{**ELSEWHERE, "health": SHOWN, "kept": AS_EVER},
         tests=(
             f"{OUTAGES}test_redis_costs_nothing",
             "tests/integration/test_replicas.py::test_without_the_cache_both_answer_as_before",
@@ -151,7 +178,7 @@ REDIS = (
         failing=Failing.SILENT,
         means="it accepts and does not answer",
         chat="200 and whole, 40 ms later for the first; after three in a row at once",
-        **{**ELSEWHERE, "health": "200; its line says it is away", "kept": AS_EVER},
+        **{**ELSEWHERE, "health": SHOWN, "kept": AS_EVER},
         tests=(
             f"{OUTAGES}test_redis_costs_nothing",
             "tests/clients/test_redis.py::test_a_server_that_hangs_costs_a_moment_and_then_nothing",
@@ -160,11 +187,13 @@ REDIS = (
     Case(
         of=Dependency.REDIS,
         failing=Failing.WRONG,
-        means="what it holds cannot be read, or it refuses",
+        means="what it holds cannot be read, is too large or not what we put there, or it refuses",
         chat="200 and whole: searched anew",
         **{**ELSEWHERE, "kept": AS_EVER},
         tests=(
             "tests/services/test_cache.py::test_what_cannot_be_read_is_searched_for",
+            "tests/services/test_parcel.py::test_what_cannot_be_read_is_a_miss",
+            "tests/clients/test_redis.py::test_what_is_too_large_is_a_miss",
             "tests/clients/test_redis.py::test_a_server_that_refuses_is_a_miss",
         ),
     ),

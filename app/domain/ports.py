@@ -102,10 +102,14 @@ class Answers(Protocol):
     """The record of every answer: what was seen, what was packed, what was said."""
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces."""
+        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
+        Nothing of a session that was removed since the question came. `Rejected`: asking again is in vain."""
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """The answer if it is the asker's."""
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether the scope's session was removed after `since`."""
 
 
 class Documents(Protocol):

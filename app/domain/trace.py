@@ -26,6 +26,8 @@ class Reason(StrEnum):
     SKIPPED = "skipped_short_query"
     NO_MATCH = "no_match"
     OK = "ok"
+    CANCELLED = "cancelled"
+    """In the record alone: the asker left before the sources had answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
 """An answer looked back at: what was seen, packed and said. Raises `Missing`, `Unavailable`."""
 
+import asyncio
+
 from app.domain.answer import Answer
-from app.domain.errors import Missing
+from app.domain.errors import IbidError, Missing
 from app.domain.passage import Scope
 from app.domain.ports import Answers
-from app.services.recorder import Recorder
+from app.services.recorder import Kept, Recorder
+
+ASKING_SECONDS = 1.0
+"""For whether the session of an answer that waits was removed meanwhile."""
 
 
 class AnswerService:
@@ -16,7 +21,16 @@ class AnswerService:
 
     async def get(self, scope: Scope, answer_id: str) -> Answer:
         """The answer with its trace, also while it waits to be written; another's is not there."""
-        found = self._recorder.find(scope, answer_id) or await self._answers.get(scope, answer_id)
-        if found is None:
+        waiting = self._recorder.find(scope, answer_id)
+        found = waiting.answer if waiting else await self._answers.get(scope, answer_id)
+        if found is None or (waiting and await self._removed(waiting)):
             raise Missing("there is no such answer")
         return found
+
+    async def _removed(self, kept: Kept) -> bool:
+        """Whether its session was removed since, through whatever replica; no, as long as nobody can say."""
+        try:
+            async with asyncio.timeout(ASKING_SECONDS):
+                return await self._answers.removed(kept.scope, kept.answer.created_at)
+        except (IbidError, TimeoutError):
+            return False

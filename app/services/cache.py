@@ -5,6 +5,7 @@ only old: there is no invalidation. Whole results alone are kept; what is degrad
 for it. Times are seconds, sizes bytes. Raises what the search raises. Why: docs/decisions/0019-cache.md.
 """
 
+import asyncio
 import sys
 import time
 from collections import OrderedDict
@@ -13,14 +14,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from app.domain.found import Found, Shared
+from app.domain.found import VALUE_BYTES, Found, Shared
 from app.services.flights import Flights
 from app.services.parcel import pack, unpack
 
 MEMORY_BYTES = 64 << 20
 """Of this process: some three hundred results of 80 passages."""
-VALUE_BYTES = 2 << 20
-"""The most that one result may take in the shared cache."""
+READ_BYTES = 128 << 10
+"""Of a value that is read on the loop, in a millisecond; most are smaller."""
 OBJECT_BYTES = 1_000
 """Of a candidate beside its text: its passage, its hit, its fields and small strings."""
 
@@ -105,7 +106,9 @@ class Cache:
     async def _theirs(self, key: str) -> Found | None:
         """What the shared cache holds, for the rest of its time."""
         raw = await self._shared.get(key) if self._shared else None
-        read = unpack(raw) if raw else None
+        if not raw or len(raw) > VALUE_BYTES:
+            return None
+        read = unpack(raw, key) if len(raw) <= READ_BYTES else await asyncio.to_thread(unpack, raw, key)
         if read is None:
             return None
         found, made_at = replace(read[0], cached=True), read[1]
@@ -116,7 +119,7 @@ class Cache:
     def _keep(self, key: str, found: Found) -> None:
         """In both; nobody waits for the shared one."""
         self._kept.put(key, replace(found, cached=True), self._seconds)
-        packed = pack(found, self._clock()) if self._shared else None
+        packed = pack(found, key, self._clock()) if self._shared else None
         if self._shared and packed and len(packed) <= VALUE_BYTES:
             self._shared.put(key, packed, seconds=self._seconds)
 

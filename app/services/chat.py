@@ -35,6 +35,8 @@ FRESH_MOST, BESIDE_MOST = 8, 8_000
 """Passages to prepare, and characters to count, that are done on the loop: half a millisecond."""
 HISTORY_SECONDS = 2.0
 """Seconds the log has to give them; without it the answer goes on without history."""
+HISTORY_SHARE = 1 / 3
+"""Part of RAG_TIMEOUT_SECONDS that it has where the search must wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,33 +125,35 @@ class ChatService:
 
     async def _gathered(self, ask: Ask) -> tuple[tuple[Sequence[Turn], list[Degraded]], Found, str]:
         """The history, what was found, and the text that was searched. Only a follow-up's search waits for
-        the history; else they run beside each other."""
+        the history; else they run beside each other. One deadline for both."""
+        seconds = self._retrieval.seconds
+        until = asyncio.get_running_loop().time() + seconds
         if refers(ask.message):
-            remembered = await self._history(ask)
+            remembered = await self._history(ask, seconds * HISTORY_SHARE)
             text = resolve(ask.message, remembered[0])
-            return remembered, await self._search(ask, text), text
+            return remembered, await self._search(ask, text, until), text
         async with asyncio.TaskGroup() as group:
-            history = group.create_task(self._history(ask))
-            search = group.create_task(self._search(ask, ask.message))
+            history = group.create_task(self._history(ask, seconds))
+            search = group.create_task(self._search(ask, ask.message, until))
         return history.result(), search.result(), ask.message
 
-    async def _history(self, ask: Ask) -> tuple[Sequence[Turn], list[Degraded]]:
-        """The turns before this one: the request's own, else the thread's."""
+    async def _history(self, ask: Ask, seconds: float) -> tuple[Sequence[Turn], list[Degraded]]:
+        """The turns before this one: the request's own, else the thread's, if they come in time."""
         if ask.history is not None:
             return ask.history, []
         try:
-            async with asyncio.timeout(HISTORY_SECONDS):
+            async with asyncio.timeout(min(HISTORY_SECONDS, seconds)):
                 return await self._chatlog.turns(ask.scope, HISTORY_TURNS), []
         except TimeoutError:
             return (), [Degraded("postgres", "timeout")]
         except RetrievalError as error:
             return (), [Degraded("postgres", error.reason)]
 
-    async def _search(self, ask: Ask, text: str) -> Found:
-        """What the sources hold on `text`."""
+    async def _search(self, ask: Ask, text: str, until: float) -> Found:
+        """What the sources hold on `text`, as far as it is found by then."""
         limit = ask.top_k or self._limits.top_k
         query = Query(text, ask.scope, limit=max(limit, self._limits.top_k), threshold=self._limits.threshold)
-        return await self._retrieval.gather(query, ask.sources)
+        return await self._retrieval.gather(query, ask.sources, until=until)
 
     def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> tuple[Prompt, Trace, int]:
         """Candidates -> passages -> prompt, with the ledger of how; the prompt's o200k tokens."""
@@ -179,7 +183,8 @@ class ChatService:
         return prompt, trace, meter.prompt(prompt)
 
     def _left(self, ask: Ask, started: datetime) -> Kept:
-        """The record of a question whose asker left before the model was asked: no source had answered it."""
+        """The record of a question whose asker left before the model was asked, so that nobody can say what
+        there was to find."""
         answer = Answer(
             id=new_id(),
             endpoint=ask.endpoint,
@@ -191,7 +196,7 @@ class ChatService:
             cited=(),
             unknown=(),
             prompt_sha256="",
-            trace=Trace(Reason.UNAVAILABLE),
+            trace=Trace(Reason.CANCELLED),
             usage=Usage(),
             created_at=started,
             timings={"total": round((self._clock() - started).total_seconds() * 1000)},

@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 
 from app.domain.answer import Answer
 from app.domain.breaker import Breaker
@@ -21,15 +22,23 @@ from app.domain.prompt import Prompt, Turn
 
 PATIENCE = 1.5
 """A caller that waited this long for Postgres and then gave up had a deadline; one before that has left."""
+PATIENCE_SHARE = 0.25
+"""Of RAG_TIMEOUT_SECONDS, where that is less: below every deadline that is a part of it."""
 MODELS = 64
 """Models asked by name that are told apart; the one least lately asked is forgotten first."""
 
 
+def patience(seconds: float) -> float:
+    """How long callers wait for Postgres at least, by RAG_TIMEOUT_SECONDS."""
+    return min(PATIENCE, PATIENCE_SHARE * seconds)
+
+
 def lost(error: Exception) -> bool | None:
     """Whether a store's error means that it is down. A full pool of ours says nothing of it; on a full disk
-    it still reads."""
+    it still reads, and what it refuses it has answered."""
     if isinstance(error, RetrievalError):
-        return None if error.reason == "overloaded" else error.reason in {"timeout", "unavailable"}
+        missed = error.reason in {"timeout", "unavailable"} and not error.rejected
+        return None if error.reason == "overloaded" else missed
     return isinstance(error, Unavailable) and not isinstance(error, NoRoom)
 
 
@@ -44,6 +53,8 @@ class GuardedModel:
     def __init__(self, model: ChatModel, breaker: Callable[[], Breaker]) -> None:
         self._model = model
         self._make = breaker
+        self._own = breaker()
+        """The default's: never forgotten, whatever names are asked for."""
         self._breakers: OrderedDict[str, Breaker] = OrderedDict()
 
     @property
@@ -64,6 +75,8 @@ class GuardedModel:
 
     def _breaker(self, model: str) -> Breaker:
         """A model's own: who asks for one that fails must not close the others to everybody else."""
+        if model == self.name:
+            return self._own
         found = self._breakers.setdefault(model, self._breakers.get(model) or self._make())
         self._breakers.move_to_end(model)
         if len(self._breakers) > MODELS:
@@ -86,21 +99,22 @@ def soon(breaker: Breaker) -> int:
 class GuardedLog:
     """Keeps `ports.ChatLog`."""
 
-    def __init__(self, chatlog: ChatLog, breaker: Breaker) -> None:
+    def __init__(self, chatlog: ChatLog, breaker: Breaker, patience: float = PATIENCE) -> None:
         self._chatlog = chatlog
         self._breaker = breaker
+        self._patience = patience
 
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
         """The newest turns; `RetrievalError` at once while Postgres is down."""
         if self._breaker.refuses:
             raise RetrievalError("unavailable")
-        with self._breaker.attempt(lost, patience=PATIENCE):
+        with self._breaker.attempt(lost, patience=self._patience):
             return await self._chatlog.turns(scope, limit)
 
     async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
         """Keep turns; `Unavailable` at once while Postgres is down."""
         present(self._breaker)
-        with self._breaker.attempt(lost, patience=PATIENCE):
+        with self._breaker.attempt(lost, patience=self._patience):
             await self._chatlog.add(scope, turns, answer_id=answer_id)
 
 
@@ -123,6 +137,12 @@ class GuardedAnswers:
         with self._breaker.attempt(lost, patience=PATIENCE):
             return await self._answers.get(scope, answer_id)
 
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether the session was removed since; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        with self._breaker.attempt(lost, patience=PATIENCE):
+            return await self._answers.removed(scope, since)
+
 
 def present(breaker: Breaker) -> None:
     """Raises `Unavailable` where Postgres has just failed several times in a row."""
@@ -137,9 +157,10 @@ class GuardedSource:
     loading, and one tenant's large scope must not close the source to another's.
     """
 
-    def __init__(self, source: Source, breaker: Breaker) -> None:
+    def __init__(self, source: Source, breaker: Breaker, patience: float = PATIENCE) -> None:
         self._source = source
         self._breaker = breaker
+        self._patience = patience
 
     @property
     def name(self) -> str:
@@ -150,5 +171,5 @@ class GuardedSource:
         """`RetrievalError` at once while Postgres is down."""
         if self._breaker.refuses:
             raise RetrievalError("unavailable")
-        with self._breaker.attempt(lost, patience=PATIENCE):
+        with self._breaker.attempt(lost, patience=self._patience):
             return await self._source.reach(scope)

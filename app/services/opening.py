@@ -16,7 +16,7 @@ class Opening:
     def __init__(self, manager: AbstractAsyncContextManager[ModelStream], model: str) -> None:
         self._manager = manager
         self._task = asyncio.create_task(manager.__aenter__())
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
         self.model = model
 
     async def head(self, seconds: float) -> None:
@@ -36,10 +36,12 @@ class Opening:
         return opened
 
     async def close(self) -> None:
-        """Let the model go: its connection closes."""
-        if self._closed:
-            return
-        self._closed = True
+        """Let the model go: its connection closes, also if who waits for that is cancelled meanwhile."""
+        self._closing = self._closing or asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        """Once."""
         self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled() and self._task.exception() is None:

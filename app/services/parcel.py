@@ -1,11 +1,13 @@
 """A finished retrieval as bytes for a cache that replicas share, and back: JSON, never pickle.
 
 Nobody vouches for what such a cache gives, so every value is checked on the way in; what cannot be read is
-None, a miss. Figures survive to the last bit (JSON numbers are written shortest-exact). FORMAT is part of
-every key: replicas of two versions do not read each other's. Raises nothing.
+None, a miss: another key's, and what no search finds (a label that could write into the prompt, a link to
+elsewhere). Figures survive to the last bit (JSON numbers are written shortest-exact). FORMAT is part of every
+key: replicas of two versions do not read each other's. Raises nothing.
 Not compressed: 40 passages of 200 tokens are 50 kB, 0.1 ms of wire; zlib would cost more than it saves.
 """
 
+import math
 from datetime import datetime
 from types import NoneType
 from typing import Any
@@ -14,11 +16,14 @@ import orjson
 import structlog
 
 from app.domain.found import Found
+from app.domain.label import is_label
 from app.domain.passage import Candidate, Hit, Passage
 from app.domain.text import Text
 
-FORMAT = 1
+FORMAT = 2
 """Changes with anything below."""
+URL = "/api/documents/"
+"""How the address of a passage begins."""
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What JSON of any shape may raise here."""
 
@@ -27,9 +32,10 @@ log = structlog.get_logger(__name__)
 Row = list[Any]
 
 
-def pack(found: Found, made_at: float) -> bytes | None:
+def pack(found: Found, key: str, made_at: float) -> bytes | None:
     """A result without faults, made at `made_at` (Unix seconds); None if it holds what JSON cannot say."""
     facts = {
+        "key": key,
         "at": made_at,
         "candidates": [row(candidate) for candidate in found.candidates],
         "duplicates": [row(candidate) for candidate in found.duplicates],
@@ -43,16 +49,18 @@ def pack(found: Found, made_at: float) -> bytes | None:
         return None
 
 
-def unpack(raw: bytes) -> tuple[Found, float] | None:
-    """The result and when it was made; None for anything that `pack` did not write."""
+def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
+    """The result and when it was made; None for anything that `pack` did not write for this key."""
     try:
         facts = orjson.loads(raw)
+        held(facts["key"] == key)
         found = Found(
             candidates=tuple(map(candidate, facts["candidates"])),
             duplicates=tuple(map(candidate, facts["duplicates"])),
-            stored=is_a(facts["stored"], int),
-            answered=is_a(facts["answered"], int),
+            stored=count(facts["stored"]),
+            answered=count(facts["answered"]),
         )
+        held(found.answered > 0 or not (found.candidates or found.duplicates))
         return found, is_a(facts["at"], float)
     except UNREADABLE as error:
         log.warning("shared retrieval unreadable", fault=type(error).__name__)
@@ -77,20 +85,41 @@ def candidate(row: Row) -> Candidate:
         source=is_a(source, str),
         id=is_a(key, str),
         text=Text(is_a(text, str)),
-        tokens=is_a(tokens, int),
+        tokens=count(tokens),
         label=is_a(label, str),
         similarity=is_a(similarity, float, int, NoneType),
-        score=is_a(score, float, int),
+        score=figure(score),
         title=is_a(title, str),
         fields={name: is_a(value, str, int, NoneType) for name, value in fields.items()},
         created_at=datetime.fromisoformat(made) if made is not None else None,
     )
+    held(is_label(passage.label))
+    held(passage.similarity is None or -1 <= passage.similarity <= 1)
+    held(str(passage.fields.get("url") or URL).startswith(URL))
     return Candidate(passage, hit(*words) if words is not None else None)
 
 
 def hit(key: object, score: object, coverage: object, rare: object) -> Hit:
     """How the word leg saw it."""
-    return Hit(is_a(key, str), is_a(score, float, int), is_a(coverage, float, int), is_a(rare, bool))
+    return Hit(is_a(key, str), figure(score), figure(coverage), is_a(rare, bool))
+
+
+def count(value: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """A number of things; raises what UNREADABLE names."""
+    held(is_a(value, int) >= 0)
+    return value
+
+
+def figure(value: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """A number that can be reckoned with; raises what UNREADABLE names."""
+    held(math.isfinite(is_a(value, float, int)))
+    return value
+
+
+def held(promise: bool) -> None:
+    """Raises `ValueError` for what no search of ours finds."""
+    if not promise:
+        raise ValueError("not ours")
 
 
 def is_a(value: object, *kinds: type) -> Any:  # noqa: ANN401 - JSON enters here

@@ -1,7 +1,8 @@
 """Keeps what was said: the turns in the chat log, the answer with its trace. Never fails an answer.
 
 The write is tried before the last event leaves, so that the next question finds its history; if the store
-does not answer in time it waits in a bounded backlog, which one task drains. What overflows is counted.
+does not answer in time it waits in a bounded backlog, which one task drains. What overflows, and what the
+store will not take, is counted.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from app.domain.answer import Answer
-from app.domain.errors import IbidError
+from app.domain.errors import IbidError, Rejected
 from app.domain.passage import Scope
 from app.domain.ports import Answers
 from app.domain.prompt import Turn
@@ -26,6 +27,8 @@ FINISH_SECONDS = 5.0
 """Seconds the backlog has when the service stops."""
 PAUSE = 1.0
 """Seconds between two tries at the backlog."""
+TRIES = 3
+"""Times the backlog's oldest is tried that the store answers and will not take."""
 
 log = structlog.get_logger(__name__)
 
@@ -46,8 +49,10 @@ class Recorder:
         self._answers = answers
         self._backlog: deque[Kept] = deque()
         self._more = asyncio.Event()
+        self._rejected: Kept | None = None
+        self._tries = 0
         self.lost = 0
-        """Answers dropped because the backlog was full."""
+        """Answers dropped because the backlog was full, or the store would not take them."""
 
     @property
     def waiting(self) -> int:
@@ -68,16 +73,14 @@ class Recorder:
     def later(self, kept: Kept) -> None:
         """Put it into the backlog; the oldest makes room."""
         if len(self._backlog) >= BACKLOG:
-            self._backlog.popleft()
-            self.lost += 1
-            log.error("answer not kept", lost=self.lost)
+            self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)
         self._more.set()
 
-    def find(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The asker's answer, if it waits here."""
-        ours = (kept.answer for kept in reversed(self._backlog) if _same_asker(kept.scope, scope))
-        return next((answer for answer in ours if answer.id == answer_id), None)
+    def find(self, scope: Scope, answer_id: str) -> Kept | None:
+        """The asker's answer with where it belongs, if it waits here."""
+        ours = (kept for kept in reversed(self._backlog) if _same_asker(kept.scope, scope))
+        return next((kept for kept in ours if kept.answer.id == answer_id), None)
 
     def forget(self, scope: Scope) -> bool:
         """Drop what waits of the scope's session; False: nothing did."""
@@ -103,18 +106,33 @@ class Recorder:
             log.error("answers not kept", lost=self.lost + len(self._backlog))
 
     async def drain(self) -> bool:
-        """Write what waits, oldest first; False: the store does not answer."""
+        """Write what waits, oldest first; False: the store does not answer, or will not take the oldest."""
         while self._backlog:
             kept = self._backlog[0]
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._write(kept)
+            except Rejected:
+                if not self._hopeless(kept):
+                    return False
+                self._drop(kept, "rejected")
             except (IbidError, TimeoutError):
                 return False
             if self._backlog and self._backlog[0] is kept:
                 self._backlog.popleft()
         self._more.clear()
         return True
+
+    def _hopeless(self, kept: Kept) -> bool:
+        """Whether it was tried often enough: what is behind it must be written too."""
+        self._tries = self._tries + 1 if kept is self._rejected else 1
+        self._rejected = kept
+        return self._tries >= TRIES
+
+    def _drop(self, kept: Kept, why: str) -> None:
+        """Count one that is lost."""
+        self.lost += 1
+        log.error("answer not kept", answer_id=kept.answer.id, why=why, lost=self.lost)
 
     async def _write(self, kept: Kept) -> None:
         """All or none; safe to repeat (keyed by the answer's id)."""

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -24,6 +25,7 @@ from app.domain.ports import Embedder, Source
 from app.domain.ranking import dedupe
 from app.domain.trace import Degraded
 from app.services.cache import Cache
+from app.services.parcel import FORMAT
 
 EMBEDDING_SHARE = 0.75
 """Part of the deadline that the embedding may take."""
@@ -32,7 +34,8 @@ REACH_SHARE = 0.25
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
 VERSION = 1
-"""Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking."""
+"""Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
+Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,12 +56,15 @@ class Retrieval:
     ) -> None:
         self._sources = sources
         self._embedder = embedder
-        self._seconds = seconds
+        self.seconds = seconds
+        """From the question to what was found for it: RAG_TIMEOUT_SECONDS."""
         self._cache = cache
 
-    async def gather(self, query: Query, names: Sequence[str]) -> Found:
-        """Search `names`. Never raises but on cancellation; ends within the deadline."""
+    async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
+        """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
+        loop's time) where part of it is gone already."""
         started = time.perf_counter()
+        until = asyncio.get_running_loop().time() + self.seconds if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = {
             name: asyncio.create_task(self._sources[name].reach(query.scope))
@@ -66,7 +72,7 @@ class Retrieval:
             if name in self._sources
         }
         try:
-            found = await self._found(query, reaching, asyncio.get_running_loop().time() + self._seconds)
+            found = await self._found(query, reaching, until)
         finally:
             await _end(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
@@ -74,22 +80,22 @@ class Retrieval:
 
     async def _found(self, query: Query, reaching: Reaching, until: float) -> Found:
         """From the cache if there is one and every source says how it stands; else searched."""
-        key = await self._key(query, reaching) if self._cache and reaching else None
+        key = await self._key(query, reaching, until) if self._cache and reaching else None
         if self._cache is None or key is None:
             return await self._search(query, reaching, until)
-        left = until + GRACE - asyncio.get_running_loop().time()
-        found = await self._cache.get(key, lambda: self._search(query, reaching, until), seconds=left)
+        search = partial(self._search, query, reaching, until)
+        found = await self._cache.get(key, search, seconds=left(until) + GRACE)
         return found or Found(degraded=tuple(Degraded(name, "timeout") for name in reaching))
 
-    async def _key(self, query: Query, reaching: Reaching) -> str | None:
+    async def _key(self, query: Query, reaching: Reaching, until: float) -> str | None:
         """Everything a result depends on, hashed; None: not known for every source."""
-        await asyncio.wait(reaching.values(), timeout=self._seconds * REACH_SHARE)
+        await asyncio.wait(reaching.values(), timeout=min(self.seconds * REACH_SHARE, left(until)))
         if not all(task.done() and not task.exception() for task in reaching.values()):
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
         told = json.dumps([*parts, self._embedder.space]).encode()
-        return f"{VERSION}:{hashlib.sha256(told).hexdigest()}"
+        return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
     async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
         """Every source at once. The embedding is shared: one source's end must not cancel it for another."""
@@ -99,8 +105,7 @@ class Retrieval:
             asyncio.create_task(_legs(reach, query, embedding)): name for name, reach in reaching.items()
         }
         try:
-            left = max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait(searches, timeout=left) if searches else None
+            await asyncio.wait(searches, timeout=left(until)) if searches else None
         finally:
             await _end([embedding, *searches])
         found: list[Legs] = []
@@ -119,13 +124,18 @@ class Retrieval:
     async def _embed(self, text: str, faults: list[Degraded], until: float) -> Embedding | None:
         """The query's vector, or None and a word in `faults`."""
         try:
-            async with asyncio.timeout_at(until - self._seconds * (1 - EMBEDDING_SHARE)):
+            async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
                 return await self._embedder.query(text)
         except TimeoutError:
             faults.append(Degraded("embedding", "timeout"))
         except RetrievalError as error:
             faults.append(Degraded("embedding", error.reason))
         return None
+
+
+def left(until: float) -> float:
+    """Seconds to a time of the loop; 0: it is past."""
+    return max(0.0, until - asyncio.get_running_loop().time())
 
 
 async def _legs(

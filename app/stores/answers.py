@@ -1,19 +1,20 @@
 """The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
 
 What is searched or listed by is in columns, the rest in `body` (jsonb): citations, cited, unknown, the
-prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`.
+prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`, `NoRoom`, `Rejected`.
 """
 
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 import asyncpg
 import orjson
 
-from app.clients.faults import postgres_faults
+from app.clients.faults import record_faults
 from app.clients.pool import Pool
 from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.passage import Scope
@@ -24,12 +25,14 @@ from app.stores.text import storable
 
 # The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;
 # its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
-# there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart.
+# there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart. Of a
+# session that was removed since the question came nothing is written.
 KEEP = """
     WITH kept AS (
         INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
             question, text, model, finish, body, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+        WHERE ibid.session_stands($2, $3, $5, $13)
         ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
             body = excluded.body
         WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
@@ -50,6 +53,10 @@ GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
     WHERE tenant = $1 AND owner = $2 AND id = $3
 """
+REMOVED = """
+    SELECT true FROM ibid.part
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at > $4
+"""
 BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings")
 
 Kind = TypeVar("Kind")
@@ -62,7 +69,8 @@ class AnswerStore:
         self._pool = pool
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Write one answer with its trace and its turns, and mark the user's activity; again replaces."""
+        """Write one answer with its trace and its turns, and mark the user's activity; again replaces.
+        Nothing is written if its session was removed since."""
         body = written(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
@@ -72,7 +80,7 @@ class AnswerStore:
             answer.model,
             answer.finish,
         )
-        with postgres_faults():
+        with record_faults():
             await self._pool.execute(
                 KEEP, answer.id, *asked, *said, body, answer.created_at, *told(scope, turns)
             )
@@ -81,9 +89,15 @@ class AnswerStore:
         """The answer if it is the asker's."""
         if not is_id(answer_id):
             return None
-        with postgres_faults():
+        with record_faults():
             row = await self._pool.fetchrow(GET, scope.tenant, scope.owner, answer_id)
         return restored(row) if row else None
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether the scope's session was removed after `since`."""
+        place = (scope.tenant, scope.owner, scope.session_id or "")
+        with record_faults():
+            return bool(await self._pool.fetchval(REMOVED, *place, since))
 
 
 def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:

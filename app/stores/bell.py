@@ -62,14 +62,18 @@ class Bell:
                 await self._connection.add_listener(self._channel, self._ring)
 
     async def _let_go(self) -> None:
-        """Give the connection back to the pool; a broken one too."""
+        """Give the connection back to the pool; a broken one too, and never one that still listens."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
+        deaf = False
         with suppress(*DOWN):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await connection.remove_listener(self._channel, self._ring)
+            deaf = True
         with suppress(*DOWN):
+            if not deaf:  # the pool resets nothing: whoever has it next would be rung at
+                connection.terminate()
             await self._pool.release(connection, timeout=CLOSE_SECONDS)
 
     def _ring(self, *_: object) -> None:

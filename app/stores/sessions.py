@@ -1,13 +1,19 @@
-"""What a session holds, over the tables that hold it (`domain/session.Sessions`): it has no table itself.
+"""What a session holds, over the tables that hold it (`domain/session.Sessions`): it has no table itself,
+but its part says when it was last removed.
 
 Its documents are those of its part, its turns the rows of `public.chat_log` under its id. Other tools may
 write that table: a row without a time counts as the oldest, roles that are no turns are passed over.
 Raises `Unavailable`, and `InvalidField` for a cursor.
 """
 
+import asyncio
+
+import asyncpg
+
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.document import Part
+from app.domain.errors import InvalidField
 from app.domain.passage import Scope
 from app.domain.session import Session, Utterance
 from app.stores.cursor import closed, opened
@@ -22,12 +28,12 @@ LIST = f"""
     WITH RECURSIVE spoken AS (
         (SELECT session_id, created_at FROM public.chat_log
         WHERE tenant = $1 AND owner = $2 AND session_id > '' AND {SPOKEN}
-        ORDER BY session_id, created_at DESC LIMIT 1)
+        ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1)
         UNION ALL
         SELECT next.session_id, next.created_at FROM spoken, LATERAL (
             SELECT session_id, created_at FROM public.chat_log
             WHERE tenant = $1 AND owner = $2 AND session_id > spoken.session_id AND {SPOKEN}
-            ORDER BY session_id, created_at DESC LIMIT 1) AS next),
+            ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1) AS next),
     filed AS (
         SELECT session_id, count(*) AS documents, min(created_at) AS first, max(created_at) AS latest
         FROM ibid.document
@@ -43,19 +49,25 @@ LIST = f"""
         ORDER BY latest DESC, session_id COLLATE "C" DESC LIMIT $5)
     SELECT page.session_id, documents, said.turns, coalesce(least(page.first, said.first), latest), latest
     FROM page, LATERAL (
-        SELECT count(*) AS turns, min(coalesce(created_at, {OLDEST})) AS first FROM public.chat_log
+        SELECT count(*) AS turns, min(created_at) AS first FROM public.chat_log
         WHERE tenant = $1 AND owner = $2 AND session_id = page.session_id AND {SPOKEN}) AS said
     ORDER BY latest DESC, page.session_id COLLATE "C" DESC
 """  # noqa: S608 - constants of ours
+UNTIMED = "~"
+"""Before the id in the cursor of a row without a time: they are the oldest."""
+# The index of the newest, read backwards. An id is whatever type the column has that was there before us.
 TURNS = f"""
-    SELECT id::text AS key, coalesce(thread_id, '') AS thread_id, role, content,
-        coalesce(created_at, {OLDEST}) AS at, answer_id
+    SELECT CASE WHEN created_at IS NULL THEN '{UNTIMED}' ELSE '' END || id AS key,
+        coalesce(thread_id, '') AS thread_id, role, content, coalesce(created_at, {OLDEST}) AS at, answer_id
     FROM public.chat_log
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND {SPOKEN}
-    AND ($4::text IS NULL OR thread_id = $4)
-    AND ($5::timestamptz IS NULL OR (coalesce(created_at, {OLDEST}), id::text COLLATE "C") > ($5, $6))
-    ORDER BY coalesce(created_at, {OLDEST}), id::text COLLATE "C" LIMIT $7
+    AND ($4::text IS NULL OR thread_id = $4) {{after}}
+    ORDER BY created_at NULLS FIRST, id LIMIT $5
 """  # noqa: S608 - constants of ours
+KEY = "(jsonb_populate_record(NULL::public.chat_log, jsonb_build_object('id', $6::text))).id"
+FIRST = TURNS.format(after="")
+AFTER_UNTIMED = TURNS.format(after=f"AND (created_at IS NOT NULL OR id > {KEY})")
+AFTER = TURNS.format(after=f"AND (created_at, id) > ($7::timestamptz, {KEY})")
 GONE = """
     WITH gone AS (
         UPDATE ibid.document SET removed_at = now()
@@ -70,8 +82,14 @@ FORGOTTEN = """
     WITH gone AS (DELETE FROM {table} WHERE tenant = $1 AND owner = $2 AND session_id = $3 RETURNING 1)
     SELECT count(*) FROM gone
 """
-REMOVE_SECONDS = 120.0
-"""For the rows of one session: a hundred thousand turns take seconds."""
+# What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
+SILENCE = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+MARK = """
+    INSERT INTO ibid.part (tenant, owner, session_id, removed_at) VALUES ($1, $2, $3, clock_timestamp())
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE SET removed_at = excluded.removed_at
+"""
+REMOVE_SECONDS = 15.0
+"""For all of it: a hundred thousand turns take seconds."""
 
 
 class SessionStore:
@@ -95,32 +113,53 @@ class SessionStore:
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
         """Of the scope's session, or of its thread there; oldest first, and the cursor of the next page."""
-        at, key = opened(cursor) if cursor else (None, "")
+        statement, after = resumed(cursor)
         where = (scope.tenant, scope.owner, scope.session_id or "", scope.thread_id)
-        with postgres_faults():
-            rows = await self._pool.fetch(TURNS, *where, at, key, limit + 1)
+        try:
+            with postgres_faults():
+                rows = await self._pool.fetch(statement, *where, limit + 1, *after)
+        except asyncpg.DataError as error:
+            raise InvalidField("this cursor is not one of ours", field="query.cursor") from error
         found = [Utterance(*list(row)[1:]) for row in rows[:limit]]
         return found, closed(found[-1].at, rows[limit - 1]["key"]) if len(rows) > limit else None
 
     async def remove(self, scope: Scope) -> bool:
-        """All or nothing: documents unseen from now on (a job clears each away), turns and answers deleted.
+        """All or nothing: documents unseen from now on (a job clears each away), turns and answers deleted,
+        and none written that were asked for before. False: nothing was there (answers may be under way).
 
         What is being uploaded and not yet admitted is a later document of a session that begins anew."""
         if not scope.session_id:
             return False
         part = Part(scope.tenant, scope.owner, scope.session_id)
-        async with transaction(self._pool) as connection:
-            await hold(connection, part)
-            documents = await connection.fetchval(GONE, *place(part), timeout=REMOVE_SECONDS)
-            if documents:
-                await bump(connection, part)
-                await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
-            said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]
-        return bool(documents or any(said))
+        with postgres_faults():
+            async with asyncio.timeout(REMOVE_SECONDS), transaction(self._pool) as connection:
+                return await emptied(connection, part)
+
+
+def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
+    """The statement for the page after `cursor`, and its last arguments. Raises `InvalidField`."""
+    if not cursor:
+        return FIRST, ()
+    at, key = opened(cursor)
+    if key.startswith(UNTIMED):
+        return AFTER_UNTIMED, (key.removeprefix(UNTIMED),)
+    return AFTER, (key, at)
+
+
+async def emptied(connection: Connection, part: Part) -> bool:
+    """Whether anything was there."""
+    await hold(connection, part)
+    await connection.execute(SILENCE, "\x1f".join(("ibid.said", *place(part))))
+    documents = await connection.fetchval(GONE, *place(part))
+    await connection.execute(MARK, *place(part))
+    if documents:
+        await bump(connection, part)
+        await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+    said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]
+    return bool(documents or any(said))
 
 
 async def forgotten(connection: Connection, table: str, part: Part) -> int:
     """Delete a session's rows of a table of ours, and say how many there were."""
-    statement = FORGOTTEN.format(table=table)
-    count: int = await connection.fetchval(statement, *place(part), timeout=REMOVE_SECONDS)
+    count: int = await connection.fetchval(FORGOTTEN.format(table=table), *place(part))
     return count

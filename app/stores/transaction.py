@@ -13,7 +13,6 @@ from asyncpg.pool import PoolConnectionProxy
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
-from app.domain.errors import NoRoom
 
 if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
@@ -25,8 +24,5 @@ else:
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     """A connection in a transaction: committed at the end, rolled back on any error or cancellation."""
     with postgres_faults():
-        try:
-            async with pool.acquire() as connection, connection.transaction():
-                yield connection
-        except asyncpg.DiskFullError as error:
-            raise NoRoom("Postgres has no room left on its disk") from error
+        async with pool.acquire() as connection, connection.transaction():
+            yield connection

@@ -114,3 +114,54 @@ async def test_ending_tasks_waits_for_them_and_keeps_their_faults_to_itself() ->
     await end(*tasks)
 
     assert all(task.done() for task in tasks)
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
+    """Whenever we are cancelled as it comes: it has one owner, or it is closed."""
+    moment, closed = asyncio.Event(), list[str]()
+
+    async def work() -> str:
+        await moment.wait()
+        return "opened"
+
+    async def close(result: str) -> None:
+        await asyncio.sleep(0.01)
+        closed.append(result)
+
+    task = asyncio.create_task(unless_gone(Peer().receive, work(), lost=close))
+    await asyncio.sleep(0.01)
+    moment.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+
+    got = [] if task.cancelled() else [task.result()]
+    assert got + closed == ["opened"]
+
+
+async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
+    """The closing is not ours alone."""
+    moment, closed = asyncio.Event(), list[str]()
+
+    async def work() -> str:
+        await moment.wait()
+        return "opened"
+
+    async def close(result: str) -> None:
+        await asyncio.sleep(0.01)
+        closed.append(result)
+
+    task = asyncio.create_task(unless_gone(Peer().receive, work(), lost=close))
+    await asyncio.sleep(0.01)
+    moment.set()
+    await asyncio.sleep(0)
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    await asyncio.wait({task})
+    await asyncio.sleep(0.05)
+
+    assert task.cancelled()
+    assert closed == ["opened"]

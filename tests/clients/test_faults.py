@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 import asyncpg
 import pytest
 
-from app.clients.faults import postgres_faults, retrieval_faults
+from app.clients.faults import postgres_faults, record_faults, retrieval_faults
 from app.clients.pool import Pool
-from app.domain.errors import RetrievalError, Unavailable
+from app.domain.errors import NoRoom, Rejected, RetrievalError, Unavailable
+from tests.fakes.logged import captured
 
 SERVER = [
     ConnectionRefusedError(),
@@ -21,7 +22,6 @@ SERVER = [
     asyncpg.AdminShutdownError(),
     asyncpg.QueryCanceledError(),
     asyncpg.TooManyConnectionsError(),
-    asyncpg.DiskFullError(),
     asyncpg.DeadlockDetectedError(),
     asyncpg.InvalidPasswordError(),
     asyncpg.ReadOnlySQLTransactionError(),
@@ -32,8 +32,8 @@ CALLER = [
     asyncpg.UndefinedTableError(),
     asyncpg.CharacterNotInRepertoireError(),
     asyncpg.DataError("invalid input for query argument"),
-    KeyError("a bug"),
 ]
+BUG = KeyError("a bug")
 
 
 def named(error: Exception) -> str:
@@ -58,19 +58,61 @@ def test_a_search_is_lost_with_its_reason(error: Exception) -> None:
     assert caught.value.reason == ("timeout" if isinstance(error, TimeoutError) else "unavailable")
 
 
-@pytest.mark.parametrize("guard", [postgres_faults, retrieval_faults])
+@pytest.mark.parametrize("guard", [postgres_faults, record_faults])
+def test_a_full_disk_is_no_outage(guard: Callable[[], AbstractContextManager[None]]) -> None:
+    """It still reads; and what only reads goes on without, which says nothing of the server."""
+    with pytest.raises(NoRoom) as caught, guard():
+        raise asyncpg.DiskFullError
+    assert isinstance(caught.value.__cause__, asyncpg.DiskFullError)
+    with pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise asyncpg.DiskFullError
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+
+
 @pytest.mark.parametrize("error", CALLER, ids=named)
-def test_a_fault_of_the_caller_passes(
-    error: Exception, guard: Callable[[], AbstractContextManager[None]]
-) -> None:
-    """A violated constraint or a bug is not dressed up as an outage."""
-    with pytest.raises(type(error)), guard():
+def test_a_fault_of_the_caller_passes(error: Exception) -> None:
+    """A violated constraint is not dressed up as an outage."""
+    with pytest.raises(type(error)), postgres_faults():
         raise error
 
 
+@pytest.mark.parametrize("guard", [postgres_faults, record_faults, retrieval_faults])
+def test_a_bug_passes(guard: Callable[[], AbstractContextManager[None]]) -> None:
+    """Whatever it is around."""
+    with pytest.raises(KeyError), guard():
+        raise BUG
+
+
+@pytest.mark.parametrize("error", CALLER, ids=named)
+def test_what_postgres_will_not_take_costs_no_answer(error: Exception) -> None:
+    """A search goes on without, the answer log is told apart; neither means that it is down."""
+    with pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise error
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+    with pytest.raises(Rejected) as refused, record_faults():
+        raise error
+    assert refused.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", SERVER, ids=named)
+def test_the_answer_log_s_outages_are_outages(error: Exception) -> None:
+    """Not refusals, which would be given up."""
+    with pytest.raises(Unavailable), record_faults():
+        raise error
+
+
+def test_a_refusal_is_logged_without_its_text() -> None:
+    """The class and the SQLSTATE; the text may quote what somebody asked."""
+    with captured() as lines, pytest.raises(Rejected), record_faults():
+        raise asyncpg.NotNullViolationError("secret")
+    (line,) = lines.of("Postgres refused a statement")
+    assert (line["kind"], line["sqlstate"]) == ("NotNullViolationError", "23502")
+    assert "secret" not in lines.getvalue()
+
+
 async def test_cancellation_passes() -> None:
-    """Neither guard turns a cancelled request into an outage."""
-    for guard in (postgres_faults, retrieval_faults):
+    """No guard turns a cancelled request into an outage."""
+    for guard in (postgres_faults, record_faults, retrieval_faults):
         with pytest.raises(asyncio.CancelledError), guard():
             raise asyncio.CancelledError
 

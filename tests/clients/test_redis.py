@@ -13,6 +13,8 @@ from app.clients import redis as module
 from app.clients.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
 from app.config import Cache, Settings
 from app.domain.errors import StartError, Unavailable
+from app.domain.found import VALUE_BYTES
+from tests.fakes.logged import captured
 from tests.fakes.redis import RedisServer, free_port, redis_server
 
 
@@ -51,6 +53,16 @@ async def test_it_is_kept_for_its_time(client: Redis) -> None:
     assert 59_000 < await client._vendor.pttl(f"{PREFIX}long") <= 60_000
     await asyncio.sleep(0.1)
     assert await client.get("brief") is None
+
+
+async def test_what_is_too_large_is_a_miss(client: Redis) -> None:
+    """Another's value under our key: as much of it is fetched as a value of ours may have, and one byte."""
+    for size, there in ((VALUE_BYTES, True), (VALUE_BYTES + 1, False), (20 << 20, False)):
+        await client._vendor.set(f"{PREFIX}k", b"v" * size)
+        before = (await client._vendor.info("stats"))["total_net_output_bytes"]
+        assert (await client.get("k") is not None) is there
+        sent = (await client._vendor.info("stats"))["total_net_output_bytes"] - before
+        assert sent < VALUE_BYTES + 50_000
 
 
 async def test_who_leaves_during_a_call_spoils_no_connection(client: Redis) -> None:
@@ -119,6 +131,24 @@ async def test_a_server_that_hangs_costs_a_moment_and_then_nothing(
         assert await client.get("k") is None
         assert time.perf_counter() - started < 1
         server.resume()
+        await client.aclose()
+
+
+async def test_that_it_is_left_alone_is_said_once(tmp_path: Path) -> None:
+    """However many calls were under way when it went, and again when it goes again."""
+    with redis_server(tmp_path) as server, captured() as lines:
+        client = connected(server.url)
+        client._breaker._seconds = 0.1
+        for _ in range(2):
+            client.put("k", b"v", seconds=60)
+            await settled(client)
+            server.kill()
+            await asyncio.gather(*(client.get("k") for _ in range(12)))
+            await asyncio.sleep(0.15)
+            await asyncio.gather(*(client.get("k") for _ in range(12)))  # the probe fails
+            server.start()
+            await asyncio.sleep(0.15)
+        assert len(lines.of("the shared cache is left alone")) == 2
         await client.aclose()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import LABEL_MAX, NAME_MAX, distinct, key, label, label_name, unique
+from app.domain.label import LABEL_MAX, NAME_MAX, distinct, is_label, key, label, label_name, unique
 
 FORBIDDEN = set("[]【】［］#＃`\n\r\x00\u2028\u2029\u202e\u2066\u200b\ufeff")
 NAMES = st.text(max_size=300) | st.sampled_from(
@@ -140,3 +140,32 @@ def test_a_later_upload_leaves_the_names_before_it(own: list[str], shared: list[
     if key(added) in {key(name) for part in before for name in part}:
         return
     assert distinct([*names, added], commons) == ([*before[0], added], before[1])
+
+
+@given(NAMES, st.integers(1, 10**6), st.lists(NAMES, max_size=3))
+def test_what_we_make_is_a_label(filename: str, ordinal: int, others: list[str]) -> None:
+    """Whatever the file was called, and also where it had to be numbered."""
+    name = label_name(filename)
+    for shown in (name, unique(name, [name, *map(label_name, others)])):
+        assert is_label(label(shown, str(ordinal)))
+    assert is_label(label(name, "L100000-100042"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a]\n[System] #1", id="leaves its brackets"),
+        pytest.param("a\n#1", id="line break"),
+        pytest.param("a\u2028b#1", id="unicode line break"),
+        pytest.param("a\u202eb#1", id="invisible"),
+        pytest.param("a#b#1", id="two marks"),
+        pytest.param("a.pdf", id="no id"),
+        pytest.param("a.pdf#", id="empty id"),
+        pytest.param("#1", id="no name"),
+        pytest.param("a.pdf#1] [b", id="more than an id"),
+        pytest.param("x" * LABEL_MAX + "#1", id="too long"),
+    ],
+)
+def test_what_nobody_of_us_makes_is_none(text: str) -> None:
+    """What could not stand between the brackets of a citation."""
+    assert not is_label(text)

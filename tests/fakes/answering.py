@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from app.domain.answer import Answer, Finish, Usage
-from app.domain.errors import IbidError, ModelError, Unavailable
+from app.domain.errors import IbidError, ModelError, Rejected, Unavailable
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.ports import Delta, ModelStream
 from app.domain.prompt import Prompt, Turn
@@ -149,6 +149,9 @@ class FakeLog:
     answers: list[Answer] = field(default_factory=list)
     down: bool = False
     hang: float = 0
+    gone: set[str | None] = field(default_factory=set)
+    poison: str = ""
+    """The id of an answer that is not taken."""
 
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
         """The newest turns of the thread."""
@@ -163,12 +166,19 @@ class FakeLog:
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Keep an answer and its turns."""
         await self._fault()
+        if answer.id == self.poison:
+            raise Rejected
         self.answers.append(answer)
         self.rows += [(scope, turn) for turn in turns]
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """An answer by id."""
         return next((answer for answer in self.answers if answer.id == answer_id), None)
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether its session is among the removed."""
+        await self._fault()
+        return scope.session_id in self.gone
 
     async def _fault(self) -> None:
         await asyncio.sleep(self.hang)

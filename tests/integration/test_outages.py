@@ -281,13 +281,15 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def test_postgres_hung_costs_the_first_requests_their_deadline(world: World) -> None:
-    """Silent, not gone: some wait out the two seconds of the history, then nobody waits. When it speaks
-    again, every turn is in the log."""
+    """Silent, not gone: some wait out their deadline, then nobody waits, nor does who lists
+    documents or sessions. When it speaks again, every turn is in the log."""
     before = usual(world.first)
     world.postgres.stop_answering()
     try:
         asked = [f"What is known of it in the silence ({n})?" for n in range(3)]
         replies = [world.service.chat(question, session_id="silence") for question in asked]
+        for path in ("/api/documents", "/api/sessions"):
+            told(world.service.client.get(path, timeout=2), 503, "unavailable")
         during = usual(world.first)
     finally:
         world.postgres.resume()

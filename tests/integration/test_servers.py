@@ -107,6 +107,7 @@ def test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_ba
     before = answers(pair.service, "b")
     pair.chroma.kill()
     assert vectors(pair.service) == -1
+    assert pair.service.client.get("/readyz").status_code == 200  # answers do without it
     assert answers(pair.service, "b")["citations"] == before["citations"]
     answers(pair.service, "cold")
     pair.chroma.start()

@@ -1,16 +1,18 @@
 """What is kept, for how long, in which order it goes, and what is never kept."""
 
 import asyncio
+import threading
 from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.found import Found
+from app.domain.found import VALUE_BYTES, Found
 from app.domain.passage import Candidate, Passage
 from app.domain.trace import Degraded
-from app.services.cache import OBJECT_BYTES, VALUE_BYTES, Cache, Kept, weight
+from app.services import cache as module
+from app.services.cache import OBJECT_BYTES, READ_BYTES, Cache, Kept, weight
 from app.services.parcel import pack
 from tests.fakes.answering import passage
 
@@ -162,7 +164,7 @@ async def test_another_replica_finds_what_one_has_searched() -> None:
 async def test_what_another_made_is_kept_for_the_rest_of_its_time(skew: float, cached: float) -> None:
     """Never for more than RAG_CACHE_TTL_SECONDS, whatever the other's clock says."""
     now, shared, search = Now(), FakeShared(), Searching()
-    shared.kept["k"] = pack(WHOLE, now() + skew) or b""
+    shared.kept["k"] = pack(WHOLE, "k", now() + skew) or b""
     cache = Cache(300, shared, clock=now)
     assert (await ask(cache, search)).cached
     shared.kept.clear()
@@ -177,6 +179,32 @@ async def test_what_cannot_be_read_is_searched_for() -> None:
     shared = FakeShared({"k": b"rubbish"})
     assert await ask(Cache(300, shared), Searching()) == WHOLE
     assert (await ask(Cache(300, shared), Searching())).cached
+
+
+async def test_what_was_put_under_another_key_is_searched_for() -> None:
+    """A value says whose it is: whoever moves it about moves no answer."""
+    shared = FakeShared({"k": pack(WHOLE, "other", 1_000.0) or b""})
+    assert not (await ask(Cache(300, shared, clock=Now()), Searching())).cached
+
+
+async def test_what_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the shared cache hands over."""
+    read: list[int] = []
+    monkeypatch.setattr(module, "unpack", lambda raw, _key: read.append(len(raw)))
+    shared = FakeShared({"k": b" " * (VALUE_BYTES + 1)})
+    assert await ask(Cache(300, shared), Searching()) == WHOLE
+    assert read == []
+
+
+@pytest.mark.parametrize(("size", "on_loop"), [(READ_BYTES, True), (READ_BYTES + 1, False)])
+async def test_large_values_are_read_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch, size: int, *, on_loop: bool
+) -> None:
+    """Up to a millisecond's worth is read at once; more holds up nobody else."""
+    where: list[int] = []
+    monkeypatch.setattr(module, "unpack", lambda _raw, _key: where.append(threading.get_ident()))
+    await ask(Cache(300, FakeShared({"k": b" " * size})), Searching())
+    assert [thread == threading.get_ident() for thread in where] == [on_loop]
 
 
 async def test_very_large_results_are_not_shared() -> None:

@@ -13,6 +13,7 @@ from app.domain.instructions import SYSTEM_CROWDED
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.domain.room import Limits
+from app.domain.trace import Reason
 from app.services import reply as replies
 from app.services.chat import Ask, ChatService
 from app.services.recorder import Recorder
@@ -267,6 +268,22 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     assert not any(note.startswith("Searched") for note in said["notes"])
 
 
+@pytest.mark.parametrize("message", [QUESTION, "and the bell?"], ids=["alone", "follow-up"])
+async def test_history_and_search_share_one_deadline(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything hung: the model is asked once RAG_TIMEOUT_SECONDS are over, not after one deadline on top of
+    another."""
+    monkeypatch.setattr("app.services.chat.HISTORY_SHARE", 0.8)
+    source = FakeSource([passage("a")], delay=30)
+    chat = service(source, log=FakeLog(hang=30))
+    chat._retrieval.seconds = 0.6
+    began = time.perf_counter()
+    reply = await chat.prepare(Ask(SCOPE, message))
+    took = time.perf_counter() - began
+    await reply.aclose()
+    assert 0.55 < took < 0.9
+    assert len(source.queries) == 1
+
+
 async def test_the_skip_rule_looks_at_the_message_alone() -> None:
     """However long the text that was searched."""
     source = FakeSource([passage("a", similarity=0.1)])
@@ -287,4 +304,5 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
     await chat.recorder.drain()
     (answer,) = log.answers
     assert (answer.question, answer.finish, answer.text) == (QUESTION, Finish.CANCELLED, "")
+    assert answer.trace.reason is Reason.CANCELLED  # not an outage that never was
     assert [(turn.role, turn.content) for _, turn in log.rows] == [(Role.USER, QUESTION)]

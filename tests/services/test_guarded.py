@@ -1,9 +1,10 @@
 """The ports behind breakers: what opens them, what the refused are told, and that nobody else is refused."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from app.domain.errors import (
     ModelRefused,
     ModelTimeout,
     NoRoom,
+    Rejected,
     RetrievalError,
     Unavailable,
 )
@@ -23,7 +25,16 @@ from app.domain.found import Reach
 from app.domain.passage import Scope
 from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Reason, Trace
-from app.services.guarded import MODELS, GuardedAnswers, GuardedLog, GuardedModel, GuardedSource
+from app.services.chat import HISTORY_SHARE
+from app.services.guarded import (
+    MODELS,
+    PATIENCE,
+    GuardedAnswers,
+    GuardedLog,
+    GuardedModel,
+    GuardedSource,
+    patience,
+)
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream
 
 PROMPT = Prompt("system", "question")
@@ -122,6 +133,19 @@ async def test_names_are_not_kept_for_ever(hands: Hands) -> None:
     assert len(model._breakers) == MODELS
 
 
+async def test_made_up_names_do_not_push_out_the_default(hands: Hands) -> None:
+    """Who asks for many models does not send everybody back to a default that is down."""
+    inner = FakeModel(error=ModelError(down=True))
+    model = GuardedModel(inner, hands.breaker)
+    await fails(model, 3)
+    for n in range(2 * MODELS):
+        await fails(model, 1, f"model-{n}")
+    asked = len(inner.prompts)
+    await fails(model)
+    await fails(model, 1, inner.name)
+    assert len(inner.prompts) == asked
+
+
 async def test_the_middle_of_an_answer_does_not_count(hands: Hands) -> None:
     """The head was there: an answer that breaks off later is told by its own error event."""
     inner = FakeModel(stream=FakeStream(["so "], error=ModelError(down=True)))
@@ -154,11 +178,13 @@ class FakeReaching:
     error: IbidError | None = None
     name: str = "documents"
     asked: int = 0
+    hang: float = 0
     reached: Reach = field(default_factory=object)  # type: ignore[assignment] # opaque here
 
     async def reach(self, scope: Scope) -> Reach:
         """The one there is."""
         self.asked += 1
+        await asyncio.sleep(self.hang)
         if self.error:
             raise self.error
         return self.reached
@@ -198,8 +224,14 @@ async def test_postgres_is_one_dependency(hands: Hands) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [RetrievalError("overloaded"), RetrievalError("embedding"), NoRoom("full")],
-    ids=["our own pool", "not the store's", "a full disk"],
+    [
+        RetrievalError("overloaded"),
+        RetrievalError("embedding"),
+        RetrievalError("unavailable", rejected=True),
+        NoRoom("full"),
+        Rejected("a missing right"),
+    ],
+    ids=["our own pool", "not the store's", "a refused read", "a full disk", "a refused write"],
 )
 async def test_what_does_not_mean_down(hands: Hands, error: IbidError) -> None:
     """Too much of our own at once, or a disk that still reads: the store is asked again every time."""
@@ -218,20 +250,35 @@ async def test_a_deadline_counts_and_a_departure_does_not(hands: Hands) -> None:
     """A history that was given up after its two seconds, three times: down. After a moment: somebody left."""
     store = FakeLog(hang=30)
     log = GuardedLog(store, hands.breaker())
-
-    async def given_up(seconds: float) -> None:
-        reading = asyncio.create_task(log.turns(SCOPE, 10))
-        await asyncio.sleep(0)
-        hands.now += seconds
-        reading.cancel()
-        await asyncio.wait({reading})
-
     for _ in range(5):
-        await given_up(0.3)
+        await given_up(hands, log.turns(SCOPE, 10), 0.3)
     store.hang = 0
     assert await log.turns(SCOPE, 10) == []
     store.hang = 30
     for _ in range(3):
-        await given_up(2.0)
+        await given_up(hands, log.turns(SCOPE, 10), 2.0)
     with pytest.raises(RetrievalError):
         await log.turns(SCOPE, 10)
+
+
+async def test_short_deadlines_count_too(hands: Hands) -> None:
+    """With RAG_TIMEOUT_SECONDS of 1 nobody waits for longer than that: a hung Postgres is down all the same,
+    by the history of a follow-up (a third) as by the reach of a search."""
+    breaker, short = hands.breaker(), patience(1.0)
+    log = GuardedLog(FakeLog(hang=30), breaker, short)
+    source = GuardedSource(FakeReaching(hang=30), breaker, short)
+    await given_up(hands, log.turns(SCOPE, 10), HISTORY_SHARE)
+    await given_up(hands, source.reach(SCOPE), 1 - HISTORY_SHARE)
+    assert breaker.closed
+    await given_up(hands, log.turns(SCOPE, 10), HISTORY_SHARE)
+    assert breaker.refuses
+    assert patience(6.0) == PATIENCE
+
+
+async def given_up(hands: Hands, call: Coroutine[Any, Any, object], seconds: float) -> None:
+    """A call that its caller ends after so long."""
+    reading = asyncio.create_task(call)
+    await asyncio.sleep(0)
+    hands.now += seconds
+    reading.cancel()
+    await asyncio.wait({reading})

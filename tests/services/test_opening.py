@@ -60,3 +60,17 @@ async def test_closing_before_the_head_leaves_no_task() -> None:
     await asyncio.sleep(0.01)
     await begun.close()
     assert asyncio.all_tasks() == before
+
+
+async def test_a_closing_that_is_cancelled_closes_all_the_same() -> None:
+    """Cancelled twice, as a request is that ends while it is ending: the connection does not stay."""
+    model = FakeModel()
+    begun = opening(model)
+    await begun.stream()
+    closing = asyncio.create_task(begun.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await begun.close()
+    assert model.closed == 1

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.found import Found
+from app.domain.label import label, label_name
 from app.domain.passage import Candidate, Hit, Passage
 from app.services.parcel import pack, unpack
 
@@ -22,8 +23,10 @@ passages = st.builds(
     id=texts,
     text=texts,
     tokens=st.integers(0, 1 << 40),
-    label=texts,
-    similarity=st.none() | figures,
+    label=st.builds(
+        label, st.text(min_size=1, max_size=30).map(label_name), st.integers(1, 1 << 31).map(str)
+    ),
+    similarity=st.none() | st.floats(-1, 1),
     score=figures,
     title=texts,
     fields=st.dictionaries(texts, st.none() | texts | st.integers(-(1 << 60), 1 << 60), max_size=3),
@@ -35,8 +38,9 @@ results = st.builds(
     candidates=candidates,
     duplicates=candidates,
     stored=st.integers(0, 1 << 40),
-    answered=st.integers(0, 9),
+    answered=st.integers(1, 9),
 )
+KEY = "2.1:key"
 
 WHOLE = Found((Candidate(Passage("documents", "a:1", "Text.", 2, "a.pdf#1")),), stored=1, answered=1)
 
@@ -45,16 +49,16 @@ WHOLE = Found((Candidate(Passage("documents", "a:1", "Text.", 2, "a.pdf#1")),), 
 @settings(max_examples=50)
 def test_what_comes_back_is_what_was_packed(found: Found, made_at: float) -> None:
     """Every field, every float bit by bit, every kind: 0 stays no 0.0."""
-    packed = pack(found, made_at)
+    packed = pack(found, KEY, made_at)
     assert packed is not None
-    back = unpack(packed)
+    back = unpack(packed, KEY)
     assert back == (found, made_at)
     assert repr(back) == repr((found, made_at))
 
 
 def packed() -> dict[str, Any]:
     """A good parcel, open."""
-    return dict(orjson.loads(pack(WHOLE, 1.0) or b""))
+    return dict(orjson.loads(pack(WHOLE, KEY, 1.0) or b""))
 
 
 def changed(**facts: object) -> bytes:
@@ -71,7 +75,8 @@ def spoilt(position: int, value: object) -> bytes:
 
 def test_a_parcel_that_nobody_spoilt_is_read() -> None:
     """So that the cases below fail for the reason they give."""
-    assert unpack(changed()) == (WHOLE, 1.0)
+    assert unpack(changed(), KEY) == (WHOLE, 1.0)
+    assert unpack(spoilt(8, {"url": "/api/documents/a/chunks/1"}), KEY)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +89,18 @@ def test_a_parcel_that_nobody_spoilt_is_read() -> None:
         pytest.param(b"[" * 100_000, id="deep"),
         pytest.param(changed(at="now"), id="time"),
         pytest.param(changed(stored=True), id="count"),
+        pytest.param(changed(key="2.1:other"), id="another key's"),
+        pytest.param(changed(stored=-1), id="less than nothing"),
+        pytest.param(changed(answered=0), id="found by nobody"),
+        pytest.param(spoilt(3, -5), id="fewer tokens than none"),
+        pytest.param(spoilt(4, "a]\n[System] #1"), id="a label that leaves its brackets"),
+        pytest.param(spoilt(4, "a.pdf"), id="a label without an id"),
+        pytest.param(spoilt(5, 9.0), id="more than alike"),
+        pytest.param(spoilt(5, -1.5), id="less than unlike"),
+        pytest.param(spoilt(8, {"url": "javascript:alert(1)"}), id="a link to a script"),
+        pytest.param(spoilt(8, {"url": "//elsewhere.example/api/documents/"}), id="a link to elsewhere"),
+        pytest.param(spoilt(8, {"url": 1}), id="a link that is a number"),
+        pytest.param(spoilt(6, 10**400), id="score beyond reckoning"),
         pytest.param(changed(candidates=[[]]), id="short row"),
         pytest.param(changed(candidates=7), id="no rows"),
         pytest.param(spoilt(2, None), id="no text"),
@@ -99,17 +116,24 @@ def test_a_parcel_that_nobody_spoilt_is_read() -> None:
 )
 def test_what_cannot_be_read_is_a_miss(raw: bytes) -> None:
     """Whoever wrote it; it is never an error of the answer."""
-    assert unpack(raw) is None
+    assert unpack(raw, KEY) is None
 
 
 def test_what_json_cannot_say_is_not_packed() -> None:
     """A lone surrogate, an endless integer."""
     for passage in (Passage("d", "a", "\ud800", 1, "l"), Passage("d", "a", "t", 1 << 70, "l")):
-        assert pack(Found((Candidate(passage),)), 1.0) is None
+        assert pack(Found((Candidate(passage),)), KEY, 1.0) is None
 
 
 def test_times_keep_their_zone() -> None:
     """To the microsecond."""
     made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
-    dated = Found((Candidate(Passage("d", "a", "t", 1, "l", created_at=made)),))
-    assert unpack(pack(dated, 1.0) or b"") == (dated, 1.0)
+    dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
+    assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
+
+
+@pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN"])
+def test_no_number_is_beyond_reckoning(score: str) -> None:
+    """Whatever another's JSON may say."""
+    raw = changed(candidates=[["SCORE" if n == 6 else v for n, v in enumerate(packed()["candidates"][0])]])
+    assert unpack(raw.replace(b'"SCORE"', score.encode()), KEY) is None

@@ -93,7 +93,7 @@ async def test_what_waits_is_found_by_who_asked() -> None:
     """An answer can be looked up before it is written; another's is not there."""
     recorder = Recorder(FakeLog())
     recorder.later(kept("a"))
-    assert recorder.find(Scope(), "a") == kept("a").answer
+    assert recorder.find(Scope(), "a") == kept("a")
     assert recorder.find(Scope(), "b") is None
     assert recorder.find(Scope(owner="ada"), "a") is None
     assert recorder.find(Scope(tenant="other"), "a") is None
@@ -109,6 +109,46 @@ async def test_what_waits_is_forgotten_with_its_session() -> None:
     assert not recorder.forget(Scope(session_id="s"))
     assert await recorder.drain()
     assert [answer.id for answer in log.answers] == ["b"]
+
+
+async def test_what_the_store_will_not_take_does_not_fail_the_answer() -> None:
+    """It waits as if the store were away: someone may mend it."""
+    log = FakeLog(poison="a")
+    recorder = Recorder(log)
+    await recorder.keep(kept("a"))
+    log.poison = ""
+    assert await recorder.drain()
+    assert [answer.id for answer in log.answers] == ["a"]
+
+
+async def test_what_the_store_will_not_take_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TRIES times, then it is dropped and counted, and what stands behind it is written."""
+    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    log = FakeLog(poison="b")
+    recorder = Recorder(log)
+    for key in "abc":
+        recorder.later(kept(key))
+    assert [await recorder.drain() for _ in range(recorders.TRIES - 1)] == [False] * (recorders.TRIES - 1)
+    assert (recorder.waiting, recorder.lost) == (2, 0)
+    assert await recorder.drain()
+    assert [answer.id for answer in log.answers] == ["a", "c"]
+    assert (recorder.waiting, recorder.lost) == (0, 1)
+
+
+async def test_tries_are_counted_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An outage between them is no try, and the next one begins anew."""
+    log = FakeLog(poison="a")
+    recorder = Recorder(log)
+    for key in "ab":
+        recorder.later(kept(key))
+    for _ in range(recorders.TRIES - 1):
+        await recorder.drain()
+        log.down = True
+        assert not await recorder.drain()
+        log.down = False
+    log.poison = "b"
+    assert not await recorder.drain()
+    assert ([answer.id for answer in log.answers], recorder.lost) == (["a"], 0)
 
 
 async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

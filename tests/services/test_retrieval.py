@@ -153,6 +153,25 @@ async def test_another_embedding_space_makes_another_key() -> None:
     assert not (await moved.gather(ASKED, ["documents"])).cached
 
 
+async def test_another_form_of_what_is_shared_makes_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replicas of two versions do not read each other's."""
+    cache, source = Cache(300), FakeSource([passage("a")])
+    await retrieval(source, cache=cache).gather(ASKED, ["documents"])
+    monkeypatch.setattr("app.services.retrieval.FORMAT", 0)
+    assert not (await retrieval(source, cache=cache).gather(ASKED, ["documents"])).cached
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["alone", "with a cache"])
+@pytest.mark.parametrize("slow", [FakeSource(delay=30), FakeSource(reach_delay=30)], ids=["search", "reach"])
+async def test_what_is_gone_of_the_deadline_is_gone(slow: FakeSource, *, kept: bool) -> None:
+    """Whoever has used a part of it has the rest, not another whole one."""
+    began = asyncio.get_running_loop().time()
+    asking = retrieval(slow, seconds=20, cache=Cache(300) if kept else None)
+    found = await asking.gather(ASKED, ["documents"], until=began + 0.1)
+    assert found.degraded[-1] == Degraded("documents", "timeout")
+    assert asyncio.get_running_loop().time() - began < 5
+
+
 async def test_who_asks_does_not_matter_where_no_source_looks_at_it() -> None:
     """User and thread of a session share its results."""
     both = retrieval(FakeSource([passage("a")]), cache=Cache(300))

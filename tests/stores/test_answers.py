@@ -1,8 +1,9 @@
 """The record of answers."""
 
+import asyncio
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 import pytest
@@ -11,12 +12,16 @@ from hypothesis import strategies as st
 
 from app.clients.pool import Pool
 from app.domain.answer import Answer, Citation, Finish, Usage, new_id
-from app.domain.errors import Unavailable
+from app.domain.breaker import Breaker
+from app.domain.document import Part
+from app.domain.errors import NoRoom, Rejected, Unavailable
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.services.guarded import GuardedAnswers
 from app.stores.answers import AnswerStore, mended, picked, plain, written
 from app.stores.chatlog import ChatLogStore
+from app.stores.sessions import SessionStore, emptied
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
 ANSWER = Answer(
@@ -170,3 +175,85 @@ def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
     assert isinstance(kept, dict)
     assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))
     assert repr(kept).encode() is not None
+
+
+FULL = """
+    CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON ibid.answer FOR EACH ROW EXECUTE FUNCTION full_disk()
+"""
+
+
+async def test_a_full_disk_is_no_outage(pool: Pool) -> None:
+    """However often: what only reads must not be refused for it."""
+    breaker = Breaker(lambda: 0.0)
+    answers = GuardedAnswers(AnswerStore(pool), breaker)
+    await answers.keep(HERE, ANSWER)
+    await pool.execute(FULL)
+    for _ in range(5):
+        with pytest.raises(NoRoom):
+            await answers.keep(HERE, replace(ANSWER, id=new_id()), SAID)
+    assert breaker.closed
+    assert await answers.get(HERE, ANSWER.id) == ANSWER
+
+
+async def test_what_postgres_will_not_take_is_told_apart(pool: Pool) -> None:
+    """Another tool's column that must not be null, as when a right is missing; half of it is not kept."""
+    await pool.execute("ALTER TABLE public.chat_log ADD COLUMN mood int NOT NULL")
+    with pytest.raises(Rejected):
+        await AnswerStore(pool).keep(HERE, ANSWER, SAID)
+    assert await AnswerStore(pool).get(HERE, ANSWER.id) is None
+    await pool.execute("ALTER TABLE ibid.answer RENAME TO elsewhere")
+    with pytest.raises(Rejected):
+        await AnswerStore(pool).get(HERE, ANSWER.id)
+
+
+def asked(**ago: float) -> Answer:
+    """An answer whose question came so long ago."""
+    return replace(ANSWER, id=new_id(), created_at=datetime.now(UTC) - timedelta(**ago))
+
+
+async def test_what_was_under_way_when_its_session_went_is_not_kept(pool: Pool) -> None:
+    """Also if nothing else was there; what is asked later is, and so are others' answers."""
+    store = AnswerStore(pool)
+    before = asked(seconds=1)
+    assert not await SessionStore(pool).remove(HERE)
+    await store.keep(HERE, before, SAID)
+    assert await store.get(HERE, before.id) is None
+    assert await pool.fetchval("SELECT count(*) FROM public.chat_log") == 0
+    assert await pool.fetchval("SELECT count(*) FROM ibid.activity") == 0
+    for scope in (replace(HERE, session_id="s2"), replace(HERE, session_id=None), replace(HERE, owner="bob")):
+        answer = asked(seconds=1)
+        await store.keep(scope, answer)
+        assert await store.get(scope, answer.id) == answer
+        assert not await store.removed(scope, answer.created_at)
+    after = asked(seconds=-1)
+    await store.keep(HERE, after)
+    assert await store.get(HERE, after.id) == after
+    assert [await store.removed(HERE, answer.created_at) for answer in (before, after)] == [True, False]
+
+
+async def test_a_removal_waits_for_what_is_being_written(pool: Pool) -> None:
+    """Else it would come back as soon as its write is committed."""
+    async with pool.acquire() as connection:
+        async with connection.transaction():
+            await AnswerStore(connection).keep(HERE, ANSWER, SAID)  # type: ignore[arg-type] # its methods do
+            removing = asyncio.create_task(SessionStore(pool).remove(HERE))
+            await asyncio.wait({removing}, timeout=0.2)
+            assert not removing.done()
+        assert await removing
+    assert await AnswerStore(pool).get(HERE, ANSWER.id) is None
+    assert await pool.fetchval("SELECT count(*) FROM public.chat_log") == 0
+
+
+async def test_what_is_written_waits_for_a_removal(pool: Pool) -> None:
+    """And is then not written, though it began to before the mark was there to be seen."""
+    answer = asked(seconds=1)
+    async with pool.acquire() as connection:
+        async with connection.transaction():
+            await emptied(connection, Part(HERE.tenant, HERE.owner, "s1"))
+            keeping = asyncio.create_task(AnswerStore(pool).keep(HERE, answer, SAID))
+            await asyncio.wait({keeping}, timeout=0.2)
+            assert not keeping.done()
+        await keeping
+    assert await AnswerStore(pool).get(HERE, answer.id) is None

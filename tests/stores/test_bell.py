@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import asyncpg
 import pytest
 
 from app.clients.pool import Pool
@@ -76,6 +77,28 @@ async def test_leaving_gives_the_connection_back(pool: Pool) -> None:
     async with Bell(pool, "bell_test"):
         assert pool.get_size() - pool.get_idle_size() == 1
     assert pool.get_size() == pool.get_idle_size()
+
+
+async def test_a_connection_that_cannot_stop_listening_is_closed(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not go back to the pool listening: nothing there resets it."""
+    monkeypatch.setattr(bells, "CLOSE_SECONDS", 0.1)
+    async with Bell(pool, "bell_test") as bell:
+        listening = bell._connection
+        assert listening
+        server = listening.get_server_pid()
+
+        async def hangs(*_: object) -> None:
+            await asyncio.sleep(30)
+
+        monkeypatch.setattr(asyncpg.Connection, "remove_listener", hangs)
+    alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND query LIKE 'LISTEN%'"
+    until = time.monotonic() + SOON
+    while await pool.fetchval(alive, server):
+        assert time.monotonic() < until
+        await asyncio.sleep(0.02)
+    assert await pool.fetch("SELECT pg_listening_channels()") == []
 
 
 async def test_postgres_away_is_silence(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

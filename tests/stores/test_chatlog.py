@@ -9,7 +9,7 @@ from app.clients.pool import Pool
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
-from app.stores.chatlog import ChatLogStore
+from app.stores.chatlog import TURNS, ChatLogStore, thread
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
 STRANGERS = [
@@ -131,3 +131,24 @@ async def test_postgres_away(pool: Pool) -> None:
         await log.turns(HERE, 9)
     with pytest.raises(Unavailable):
         await log.add(HERE, exchange(1), answer_id="a")
+
+
+async def test_a_long_thread_is_read_from_an_index(pool: Pool) -> None:
+    """In its order: the history of a hundred thousand turns is that of two hundred."""
+    await pool.execute(
+        "INSERT INTO public.chat_log (tenant, owner, thread_id, role, content) "
+        "SELECT 'acme', 'alice', 't1', 'user', n::text FROM generate_series(1, 3000) AS n"
+    )
+    await pool.execute("ANALYZE public.chat_log")
+    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {TURNS}", *thread(HERE), 200))
+    assert "chat_log_thread_newest" in plan
+    assert "Sort" not in plan
+    assert await said(ChatLogStore(pool), HERE, 3) == ["2998", "2999", "3000"]
+
+
+async def test_a_table_that_cannot_be_read_costs_the_history_alone(pool: Pool) -> None:
+    """Another tool changed it: no status, and Postgres is not down for it."""
+    await pool.execute("ALTER TABLE public.chat_log DROP COLUMN content")
+    with pytest.raises(RetrievalError) as lost:
+        await ChatLogStore(pool).turns(HERE, 9)
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)

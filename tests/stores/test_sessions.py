@@ -1,5 +1,6 @@
 """Sessions over the tables that hold them."""
 
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,11 +11,13 @@ from app.clients.pool import Pool
 from app.domain.errors import InvalidField, Missing, Unavailable
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.stores import sessions
 from app.stores.answers import AnswerStore
 from app.stores.chatlog import ChatLogStore
+from app.stores.cursor import closed
 from app.stores.documents import DocumentStore
 from app.stores.jobs import JobStore
-from app.stores.sessions import SessionStore
+from app.stores.sessions import AFTER, FIRST, LIST, SessionStore
 from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
 from tests.stores.test_answers import ANSWER
 
@@ -146,12 +149,12 @@ async def test_a_removed_session_is_gone(pool: Pool, tmp_path: Path) -> None:
 
 
 async def test_again_there_is_nothing(pool: Pool) -> None:
-    """False for a session that is not there (any more), and no version for what never was."""
+    """False for a session that is not there (any more), and no new version for what no search saw."""
     await said(pool, ALICE)
     store = SessionStore(pool)
     assert [await store.remove(ALICE) for _ in range(2)] == [True, False]
     assert not await store.remove(replace(ALICE, session_id=None))
-    assert await pool.fetchval("SELECT count(*) FROM ibid.part") == 0
+    assert await pool.fetchval(VERSION) == 0
 
 
 async def test_others_stay(pool: Pool, tmp_path: Path) -> None:
@@ -200,9 +203,12 @@ async def test_its_jobs_are_taken_up(pool: Pool, tmp_path: Path) -> None:
 
 async def test_a_cursor_of_another_make_is_told(pool: Pool) -> None:
     """Not taken for the first page."""
-    for listing in (SessionStore(pool).recent, SessionStore(pool).turns):
+    await said(pool, ALICE)
+    store = SessionStore(pool)
+    forged = (closed(NOON, key) for key in ("", "a", "9" * 30, "1; DROP"))
+    for listing, cursor in [(store.recent, "nonsense"), *((store.turns, text) for text in ("x", *forged))]:
         with pytest.raises(InvalidField):
-            await listing(ALICE, cursor="nonsense", limit=9)
+            await listing(ALICE, cursor=cursor, limit=9)
 
 
 async def test_postgres_away_is_told(pool: Pool) -> None:
@@ -216,3 +222,87 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
     ):
         with pytest.raises(Unavailable):
             await attempt
+
+
+ROWS = """
+    INSERT INTO public.chat_log (tenant, owner, session_id, thread_id, role, content, created_at)
+    SELECT 'acme', 'alice', 's1', 's1', 'user', n::text, $2 FROM generate_series(1, $1::int) AS n
+"""
+
+
+async def paged(pool: Pool, limit: int) -> list[str]:
+    """All that was said in the session, page by page."""
+    store, cursor, seen = SessionStore(pool), None, list[str]()
+    while True:
+        found, cursor = await store.turns(ALICE, cursor=cursor, limit=limit)
+        seen += [turn.content for turn in found]
+        if cursor is None:
+            return seen
+
+
+@pytest.mark.parametrize("at", [NOON, None, datetime(1970, 1, 1, tzinfo=UTC)], ids=["noon", "never", "1970"])
+async def test_rows_of_one_instant_are_read_as_they_came(pool: Pool, at: datetime | None) -> None:
+    """The tenth after the ninth, each once, whatever their time; rows without one come first."""
+    await pool.execute("ALTER TABLE public.chat_log ALTER COLUMN created_at DROP NOT NULL")
+    await said(pool, ALICE)
+    await pool.execute(ROWS, 12, at)
+    counted = [str(n) for n in range(1, 13)]
+    assert [text for text in await paged(pool, 5) if text.isdigit()] == counted
+    if at != NOON:
+        assert await paged(pool, 5) == [*counted, "why", "why: so"]
+
+
+async def test_ids_of_another_tool_s_make_are_paged_too(pool: Pool) -> None:
+    """Its table was there first."""
+    await pool.execute(
+        "ALTER TABLE public.chat_log ALTER COLUMN id DROP IDENTITY; "
+        "ALTER TABLE public.chat_log ALTER COLUMN id TYPE uuid USING gen_random_uuid(), "
+        "ALTER COLUMN id SET DEFAULT gen_random_uuid()"
+    )
+    await pool.execute(ROWS, 12, NOON)
+    assert sorted(map(int, await paged(pool, 5))) == list(range(1, 13))
+
+
+async def test_a_row_without_a_time_does_not_make_a_session_old(pool: Pool) -> None:
+    """It was active when the newest row that has one says, and began with the oldest such."""
+    await pool.execute("ALTER TABLE public.chat_log ALTER COLUMN created_at DROP NOT NULL")
+    await said(pool, ALICE)
+    await pool.execute(ROWS, 1, None)
+    ((found,), _) = await SessionStore(pool).recent(ALICE, cursor=None, limit=9)
+    assert found.turns == 3
+    assert {found.created_at.date(), found.last_active_at.date()} == {NOON.date()}
+
+
+async def test_long_sessions_are_read_from_an_index(pool: Pool) -> None:
+    """In its order: a page of a hundred thousand turns is a page's work, and so is the list."""
+    await pool.execute(ROWS, 3_000, NOON)
+    await pool.execute("ANALYZE public.chat_log")
+    place = ("acme", "alice")
+    for statement, arguments in (
+        (FIRST, (*place, "s1", None, 50)),
+        (AFTER, (*place, "s1", None, 50, "2000", NOON)),
+        (LIST, (*place, None, "", 50)),
+    ):
+        plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {statement}", *arguments))
+        assert "chat_log_session_newest" in plan
+        if statement is not LIST:  # which sorts its sessions
+            assert "Sort" not in plan
+            assert "Index Cond" in plan
+    assert "ROW(created_at, id) >" in next(
+        row[0]
+        for row in await pool.fetch(f"EXPLAIN {AFTER}", *place, "s1", None, 50, "2000", NOON)
+        if "Index Cond" in row[0]
+    )
+
+
+async def test_a_removal_has_one_deadline(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it waits for."""
+    monkeypatch.setattr(sessions, "REMOVE_SECONDS", 0.2)
+    await said(pool, ALICE)
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("LOCK TABLE public.chat_log IN SHARE MODE")
+        began = time.monotonic()
+        with pytest.raises(Unavailable):
+            await SessionStore(pool).remove(ALICE)
+        assert time.monotonic() - began < 5
+    assert await read_back(pool) == ["why", "why: so"]
