@@ -22,6 +22,8 @@ from app.clients.link import CRASHES, Link
 
 START_SECONDS = 60.0
 """Until a child answers: a second, and what it takes to read a large index."""
+PATIENCE_SECONDS = 4.0
+"""Until a call gives up on a child that another starts: its reader has by then, and its thread is needed."""
 ANSWER_SECONDS = 60.0
 """What a call may take; a child that takes longer hangs, and is killed."""
 SUSPECT_SECONDS = 60.0
@@ -45,8 +47,10 @@ class Keeper:
         self.renewals = 0
 
     def start(self) -> Link:
-        """The child, a new one if there is none."""
-        with self._starting:
+        """The child, a new one if there is none. One that another call starts is not waited for for long."""
+        if not self._starting.acquire(timeout=PATIENCE_SECONDS):
+            raise Lost("it is being started", down=None)
+        try:
             link = self._link
             if link is None or link.ended:
                 if link is not None:
@@ -54,6 +58,8 @@ class Keeper:
                     self._suspect(link)
                 link = self._started()
             return link
+        finally:
+            self._starting.release()
 
     def _suspect(self, link: Link) -> None:
         """Note a failure of the child's own."""

@@ -98,6 +98,8 @@ class Link:
             reply, found = answer.result(seconds)
         except (OSError, Late) as error:
             self.kill()
+            if self.ended or isinstance(error, ConnectionError):  # it died: that says nothing of the next
+                raise Lost(self.refusal, down=None) from error
             raise Lost("its process does not answer") from error
         finally:
             self._waiting.pop(number, None)
@@ -106,25 +108,37 @@ class Link:
         return reply, found
 
     def _live(self) -> None:
-        """The thread: start it, hand out its answers, see it end."""
+        """The thread. Whatever ends it, nobody reads any more: no child lives on unheard, nobody waits."""
         try:
-            process = self._process = self._spawned()
-        except OSError as error:
+            self._serve()
+        except OSError as error:  # it could not be started
             self.refusal = str(error)
-            self._over(1)
-            return
+        finally:
+            if self._process is not None and self.code is None:
+                self._process.kill()
+                self.code = self._process.wait()
+            self._over(1 if self.code is None else self.code)
+
+    def _serve(self) -> None:
+        """Start it, hand out its answers, see it end."""
+        process = self._process = self._spawned()
         if self._doomed:
             process.kill()
         said = threading.Thread(target=overhear, args=(process.stdout,), name="chroma-says", daemon=True)
         said.start()
+        self._read()
+        # Before its last words are awaited: who asks meanwhile must be told that there is no child.
+        self.code = ending(process)
+        said.join(CLOSE_SECONDS)
+
+    def _read(self) -> None:
+        """Hand out its answers until it closes the socket. What is no answer of ours raises."""
         with suppress(EOFError, OSError):
             while True:
                 reply, matrix = receive(self._wire)
-                if answer := self._waiting.get(reply["id"]):
+                answer = self._waiting.get(reply["id"])
+                if answer and not answer.done():
                     answer.set_result((reply, matrix))
-        code = ending(process)
-        said.join(CLOSE_SECONDS)
-        self._over(code)
 
     def _spawned(self) -> "subprocess.Popen[bytes]":
         """The process, in a session of its own: Ctrl-C is for us; we end it when we are done with it."""

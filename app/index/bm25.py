@@ -5,13 +5,13 @@ keep moves no score. A passage's score adds its terms in ascending order of thei
 to the last bit however passages are spread over segments. IDF is Lucene's ln(1 + (N - df + .5)/(df + .5)).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.index.segment import Mask, Rows, Segment
+from app.index.segment import Mask, Rows, Segment, Spans
 
 K1 = 1.2
 B = 0.75
@@ -23,8 +23,21 @@ RARE_COUNT = 3
 RARE_MASS = 0.5
 """A passage holds the query's rare words if it holds at least this share of their IDF mass."""
 
+HANDFUL = 1 << 16
+"""Postings that are worked on at once: a millisecond, and no more memory than that takes."""
+
 Live = tuple[Segment, Mask | None]
 """A segment and which of its rows are alive (None: all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Some postings of the query, its terms in ascending order of their hash."""
+
+    owners: NDArray[np.intp]
+    """Which term, as a place among the weights."""
+    rows: Rows
+    counts: NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +46,29 @@ class Field:
 
     segment: Segment
     mask: Mask | None
-    spans: list[slice]
+    spans: Spans
     """Of each query term, in the order of the weights."""
 
-    def rows(self, span: slice) -> Rows:
-        """The passages of a span, dead ones included."""
-        return self.segment.rows[span]
+    def postings(self) -> Iterator[Postings]:
+        """All of the query's, dead rows included, some HANDFUL at a time and a term never divided."""
+        sizes = self.spans[:, 1] - self.spans[:, 0]
+        ends = np.cumsum(sizes)
+        there = np.flatnonzero(sizes)
+        for some in np.split(there, np.flatnonzero(np.diff(ends[there] // HANDFUL)) + 1):
+            owners = np.repeat(some, sizes[some])
+            skipped = np.repeat(self.spans[some, 0] - np.cumsum(sizes[some]) + sizes[some], sizes[some])
+            at = np.arange(len(owners)) + skipped
+            yield Postings(owners, self.segment.rows[at], self.segment.counts[at])
 
-    def frequency(self, span: slice) -> int:
-        """Live passages of a span."""
-        return span.stop - span.start if self.mask is None else int(self.mask[self.rows(span)].sum())
+    def frequencies(self) -> NDArray[np.intp]:
+        """Of each term: live passages that hold it."""
+        sizes: NDArray[np.intp] = self.spans[:, 1] - self.spans[:, 0]
+        if self.mask is None:
+            return sizes
+        found = np.zeros(len(sizes), dtype=np.intp)
+        for some in self.postings():
+            found += np.bincount(some.owners[self.mask[some.rows]], minlength=len(sizes))
+        return found
 
     def lengths(self) -> NDArray[np.uint32]:
         """Of the live passages."""
@@ -50,30 +76,28 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
-    """A query term in this reach. Terms are taken in ascending order of their hash."""
-
-    idf: float
-    rare: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Reach:
-    """What the caller can reach, as a query sees it."""
+    """What the caller can reach, as a query sees it. Terms are taken in ascending order of their hash."""
 
     fields: tuple[Field, ...]
-    weights: tuple[Weight, ...]
+    idf: NDArray[np.float64]
+    rare: NDArray[np.bool_]
     mean_length: float
+
+    @property
+    def terms(self) -> int:
+        """The query's, each once."""
+        return len(self.idf)
 
     @property
     def mass(self) -> float:
         """IDF of all query terms; words that stand nowhere weigh most."""
-        return sum(weight.idf for weight in self.weights)
+        return float(sum(self.idf.tolist()))
 
     @property
     def rare_mass(self) -> float:
         """IDF of the rare ones."""
-        return sum(weight.idf for weight in self.weights if weight.rare)
+        return float(sum(self.idf[self.rare].tolist()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +117,16 @@ def survey(segments: Sequence[Live], terms: Iterable[int]) -> Reach:
     lengths = [field.lengths() for field in fields]
     passages = sum(map(len, lengths))
     total = sum(int(some.sum()) for some in lengths)
-    frequencies = [sum(field.frequency(field.spans[at]) for field in fields) for at in range(len(wanted))]
-    weights = tuple(weigh(frequency, passages) for frequency in frequencies)
-    return Reach(fields, weights, total / passages if total else 1.0)
-
-
-def weigh(frequency: int, passages: int) -> Weight:
-    """IDF, and whether the word is rare here."""
-    idf = float(np.log1p((passages - frequency + 0.5) / (frequency + 0.5)))
+    frequencies = np.zeros(len(wanted), dtype=np.intp)
+    for field in fields:
+        frequencies += field.frequencies()
     few = min(RARE_COUNT, passages / 2)
-    return Weight(idf, frequency <= max(few, RARE_SHARE * passages))
+    return Reach(
+        fields,
+        np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5)),
+        frequencies <= max(few, RARE_SHARE * passages),
+        total / passages if total else 1.0,
+    )
 
 
 def scores(reach: Reach) -> list[NDArray[np.float64]]:
@@ -114,29 +138,27 @@ def score(field: Field, reach: Reach) -> NDArray[np.float64]:
     """BM25 of one segment's rows."""
     total = np.zeros(len(field.segment.lengths))
     norm = K1 * (1 - B + B * field.segment.lengths / reach.mean_length)
-    for weight, span in zip(reach.weights, field.spans, strict=True):
-        rows, counts = field.rows(span), field.segment.counts[span]
-        total[rows] += weight.idf * (K1 + 1) * counts / (counts + norm[rows])
+    factors = reach.idf * (K1 + 1)
+    for some in field.postings():
+        # Adds one after the other, as they stand: each row's terms in their order.
+        np.add.at(total, some.rows, factors[some.owners] * some.counts / (some.counts + norm[some.rows]))
     if field.mask is not None:
         total[~field.mask] = 0
     return total
 
 
 def held(reach: Reach, field: Field, rows: Rows) -> list[Held]:
-    """What each of a few rows (ascending) holds of the query."""
+    """What each of a few rows (all different) holds of the query."""
     mass, rare = np.zeros(len(rows)), np.zeros(len(rows))
-    for weight, span in zip(reach.weights, field.spans, strict=True):
-        having = holding(field.rows(span), rows)
-        mass += weight.idf * having
-        rare += weight.idf * having * weight.rare
+    number = np.full(len(field.segment.lengths), -1, dtype=np.intp)
+    number[rows] = np.arange(len(rows))
+    for some in field.postings():
+        at = number[some.rows]
+        owners, at = some.owners[at >= 0], at[at >= 0]
+        np.add.at(mass, at, reach.idf[owners])
+        np.add.at(rare, at, reach.idf[owners] * reach.rare[owners])
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
     return [
         Held(float(some / whole), whole_rare > 0 and bool(few >= RARE_MASS * whole_rare))
         for some, few in zip(mass, rare, strict=True)
     ]
-
-
-def holding(postings: Rows, rows: Rows) -> Mask:
-    """Which of the rows are among the postings; both ascend."""
-    at = np.minimum(np.searchsorted(postings, rows), max(len(postings) - 1, 0))
-    return postings[at] == rows if len(postings) else np.zeros(len(rows), dtype=np.bool_)

@@ -17,9 +17,10 @@ from app.index.search import Search, cosine
 from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex
 
-INLINE = 10_000
-"""Passages that are searched on the loop, each leg in well under a millisecond; more go to a thread, which
-under load costs more than that in waiting for the interpreter (docs/decisions/0023-speed.md)."""
+INLINE = 12_000
+"""Passages that are searched on the loop, each leg in a millisecond or two; more go to a thread, and so do
+long texts (`Search.effort`). Under load a thread costs as much in waiting for the interpreter
+(docs/decisions/0023-speed.md)."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -78,9 +79,9 @@ class Meaning:
 
 
 async def computed(
-    size: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
+    effort: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
 ) -> Result:
-    """On the loop where `size` passages are few, else in a thread."""
-    if size <= INLINE:
+    """On the loop where `effort`, in passages, is little, else in a thread."""
+    if effort <= INLINE:
         return work(*given, **named)
     return await asyncio.to_thread(work, *given, **named)

@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 from app.domain.passage import Hit
 from app.index.analysis import terms
 from app.index.block import Block
-from app.index.bm25 import Reach, held, scores, survey
+from app.index.bm25 import held, scores, survey
 from app.index.place import Matrix, Place, Spot, key
 from app.index.shelf import Shelf
 
 Ranked = list[tuple[Spot, float]]
+
+SHORT = 100
+"""Letters of a question whose cost is the passages; longer ones cost by their words, too…"""
+LETTER = 10
+"""…and every letter as much as so many passages, to be cut into terms: some 2 µs."""
 
 
 class Search:
@@ -25,13 +30,17 @@ class Search:
     def __init__(self, shelves: Sequence[Shelf]) -> None:
         self.shelves = shelves
         self.blocks: list[Block] = [block for shelf in shelves for block in shelf.blocks]
-        self._reach = Reach((), (), 1.0)
+        self._reach = survey([], [])
         self._scores: list[NDArray[np.float64]] = []
 
     @property
     def size(self) -> int:
         """Passages in reach."""
         return sum(shelf.size for shelf in self.shelves)
+
+    def effort(self, text: str) -> int:
+        """What the word leg costs, in passages searched for a short question (`meaning.INLINE`)."""
+        return self.size * max(SHORT, len(text)) // SHORT + LETTER * len(text)
 
     def place(self, spot: Spot) -> Place:
         """Which passage stands there."""

@@ -15,6 +15,8 @@ MOST = np.iinfo(np.uint16).max
 
 Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
+Spans = NDArray[np.intp]
+"""One row a term: first and end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,14 +41,12 @@ class Segment:
         """In the order they are stored."""
         return self.terms, self.starts, self.rows, self.counts, self.lengths
 
-    def spans(self, terms: NDArray[np.uint64]) -> list[slice]:
-        """Where the postings of each term lie; empty where no passage holds it."""
+    def spans(self, terms: NDArray[np.uint64]) -> Spans:
+        """Where the postings of each term lie: first and end; empty where no passage holds it."""
         at = np.searchsorted(self.terms, terms)
-        there = np.append(self.terms, np.uint64(0))[at] == terms
-        found = zip(at.tolist(), (there & (at < len(self.terms))).tolist(), strict=True)
-        return [
-            slice(int(self.starts[i]), int(self.starts[i + 1])) if held else slice(0, 0) for i, held in found
-        ]
+        there = (np.append(self.terms, np.uint64(0))[at] == terms) & (at < len(self.terms))
+        bounds = np.stack([self.starts[at], self.starts[np.minimum(at + 1, len(self.terms))]], axis=1)
+        return np.where(there[:, None], bounds, 0).astype(np.intp)
 
     def to_bytes(self) -> bytes:
         """Magic, three sizes as uint32, then the arrays, all little-endian."""

@@ -6,7 +6,7 @@ part is there for the next one. Sizes are bytes. Raises `RetrievalError`.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
@@ -52,6 +52,8 @@ class Stacks:
         self._nbytes = 0
         self._loads: dict[Part, asyncio.Task[Shelf]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.gone: Callable[[Collection[str]], None] | None = None
+        """Told of documents that a part has no more, whichever replica removed them."""
 
     @property
     def nbytes(self) -> int:
@@ -69,6 +71,7 @@ class Stacks:
         Version 0 has never held anything: a session's name that somebody made up costs nothing.
         """
         if version == 0:
+            self._told(self._shelves.get(part), {})
             self._give_up(part)
             return Shelf(part, 0, {})
         shelf = self._shelves.get(part)
@@ -100,6 +103,7 @@ class Stacks:
         listed = await self._record.listed(part)
         exact = sum(document.chunks for document in listed.values()) <= self._exact_most
         shelf = self._shelves.get(part)
+        self._told(shelf, listed)
         if shelf is None or shelf.exact != exact:
             shelf = Shelf(part, version, {}, (), exact)
         missing = shelf.missing(listed)
@@ -158,6 +162,12 @@ class Stacks:
             self._nbytes += shelf.nbytes
         while len(self._shelves) > LEAST_KEPT and self._nbytes > self._memory:
             self._give_up(next(iter(self._shelves)))
+
+    def _told(self, shelf: Shelf | None, listed: Mapping[str, Listed]) -> None:
+        """Tell what a newer list has no more."""
+        gone = shelf.documents.keys() - listed.keys() if shelf else ()
+        if gone and self.gone:
+            self.gone(gone)
 
     def _give_up(self, part: Part) -> None:
         """Forget a shelf, if there is one."""

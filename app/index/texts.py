@@ -1,18 +1,23 @@
 """The texts of passages found lately, so that the next question need not fetch them, nor prepare them again.
 
 A passage of a ready document never changes: what is here is right, or of a document that no shelf lists any
-more, and then nobody asks for it. Bounded by count. For one event loop.
+more, and then nobody asks for it. Bounded by bytes. For one event loop.
 """
 
+import sys
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from app.domain.text import Text
 from app.index.place import Place
 
-MOST = 8_192
-"""Passages: some four kilobytes each, with what is worked out from them."""
+MOST_BYTES = 32 << 20
+"""Some eight thousand passages of a thousand letters, with what is worked out from them."""
+OBJECT_BYTES = 1_000
+"""Of a passage beside its text."""
+GONE_MOST = 4_096
+"""Documents remembered as forgotten: a fetch that began before must not bring them back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +35,11 @@ class Row:
 class Texts:
     """The least recently found goes first."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
         self._rows: OrderedDict[Place, Row] = OrderedDict()
+        self._gone: OrderedDict[str, None] = OrderedDict()
+        self.nbytes = 0
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -48,12 +55,31 @@ class Texts:
         return found
 
     def keep(self, rows: Mapping[Place, Row]) -> None:
-        """Remember them."""
-        self._rows.update(rows)
-        while len(self._rows) > self._most:
-            self._rows.popitem(last=False)
+        """Remember them. What was forgotten while they were fetched stays forgotten."""
+        for place, row in rows.items():
+            if place[0] not in self._gone:
+                self._drop(place)
+                self._rows[place] = row
+                self.nbytes += weight(row)
+        while self.nbytes > self._most:
+            self._drop(next(iter(self._rows)))
 
-    def forget(self, document_id: str) -> None:
-        """Drop a document that is gone."""
-        for place in [place for place in self._rows if place[0] == document_id]:
-            del self._rows[place]
+    def forget(self, documents: Collection[str]) -> None:
+        """Drop documents that are gone."""
+        for document in documents:
+            self._gone[document] = None
+            self._gone.move_to_end(document)
+        while len(self._gone) > GONE_MOST:
+            self._gone.popitem(last=False)
+        for place in [place for place in self._rows if place[0] in documents]:
+            self._drop(place)
+
+    def _drop(self, place: Place) -> None:
+        """Forget one, if it is here."""
+        row = self._rows.pop(place, None)
+        self.nbytes -= 0 if row is None else weight(row)
+
+
+def weight(row: Row) -> int:
+    """Memory of a passage, near enough to bound many: its text, quotation and folded form."""
+    return OBJECT_BYTES + 3 * sys.getsizeof(str(row.text))

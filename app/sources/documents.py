@@ -16,7 +16,7 @@ import numpy as np
 import structlog
 
 from app.clients.chroma import Chroma
-from app.clients.faults import postgres_faults
+from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
@@ -38,8 +38,6 @@ from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
 
 NAME = "documents"
-STORE = "SELECT created_at::text FROM ibid.tenant WHERE id = 'default'"
-"""When its first tables were made, to the microsecond: tells one database from another."""
 
 log = structlog.get_logger(__name__)
 
@@ -70,9 +68,10 @@ class DocumentSource:
         self._stacks = Stacks(
             self._record, self._vectors, self._loader, memory_bytes=memory_bytes, exact_most=exact_most
         )
+        self._texts = Texts()
+        self._stacks.gone = self._texts.forget
         self.mending = Mending(self._record, self._vectors, self._stacks, space)
         self._naming = Naming()
-        self._texts = Texts()
 
     @property
     def probe(self) -> Probe:
@@ -87,10 +86,10 @@ class DocumentSource:
     async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
         """Both legs over what was reached, in one more statement to Postgres; shelves may be newer."""
         search = Search(await asyncio.gather(*(self._stacks.at(*each) for each in reached.versions)))
-        words = await computed(search.size, search.words, query.text, query.limit)
+        words = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        return await self._legs(search, words, near, reached.scope)
+        return await self._legs(search, query, words, near, seen_from(reached.scope))
 
     async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
         """The meaning leg; a vector of another space is no vector."""
@@ -99,12 +98,12 @@ class DocumentSource:
             raise RetrievalError("embedding")
         return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
 
-    async def _legs(self, search: Search, words: Sequence[Spot], near: Near, scope: Scope) -> Legs:
+    async def _legs(self, search: Search, query: Query, words: Sequence[Spot], near: Near, seen: str) -> Legs:
         """What was found, with its texts. Passages purged since the search began are left out."""
         places = {spot: search.place(spot) for spot in {*words, *near.spots}}
         rows = await self._rows(places.values())
         there = {spot: place for spot, place in places.items() if place in rows}
-        hits = search.hits(there)
+        hits = await computed(search.effort(query.text), search.hits, there)
         found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
         chosen = set(words)
         similar = {place: found.get(spot) for spot, place in there.items()}
@@ -112,7 +111,7 @@ class DocumentSource:
             source=NAME,
             words=tuple(hits[spot] for spot in words if spot in there),
             meaning=tuple(Hit(key(there[spot]), found[spot]) for spot in near.spots if spot in there),
-            passages=self._passages(search, rows, similar, seen_from(scope)),
+            passages=self._passages(search, rows, similar, seen),
             stored=search.size,
             beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
         )
@@ -163,7 +162,7 @@ class DocumentSource:
         """Drop a document's index entries; nothing there is no error."""
         await self._vectors.remove(part, document_id)
         await self._record.forget_words(document_id)
-        self._texts.forget(document_id)
+        self._texts.forget({document_id})
 
     async def rebuild(self) -> int:
         """Give Chroma the vectors of every ready document that it lacks; how many documents there were.
@@ -200,9 +199,7 @@ class Reached:
 @asynccontextmanager
 async def open_documents(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[DocumentSource]:
     """The source, and an end to what it does in the background."""
-    with postgres_faults():
-        store = await pool.fetchval(STORE)
-    source = DocumentSource(pool, chroma, space, store=str(store))
+    source = DocumentSource(pool, chroma, space, store=await identity(pool))
     chroma.renewed = source.mending.begin
     try:
         await chroma.ready()

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -151,6 +152,37 @@ def test_calls_at_once_start_one_child(folder: Path, monkeypatch: pytest.MonkeyP
     together([lambda: found.append(counted(keeper))] * 4)
     keeper.close()
     assert (found, len(begun)) == ([MANY] * 4, 1)
+
+
+def test_one_that_takes_long_to_start_is_not_waited_for_by_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that starts it waits; others are soon told that it is not there: their thread is free."""
+    monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
+    keeper, begun, gate = Keeper(tmp_path / "chroma"), threading.Event(), threading.Event()
+
+    def slow(*, aside: bool) -> Link:
+        begun.set()
+        gate.wait(20)
+        raise Lost("refused")
+
+    monkeypatch.setattr(keeper, "_try", slow)
+    first = threading.Thread(target=lambda: suppressed(keeper.beat))
+    first.start()
+    begun.wait(5)
+    with pytest.raises(Lost, match="being started") as caught:
+        keeper.beat()
+    assert caught.value.down is None
+    gate.set()
+    first.join()
+    with pytest.raises(Lost, match="refused"):
+        keeper.beat()
+
+
+def suppressed(work: Callable[[], None]) -> None:
+    """A call that may be lost."""
+    with suppress(Lost):
+        work()
 
 
 def together(works: list[Callable[[], None]]) -> None:

@@ -2,12 +2,14 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +125,56 @@ def test_one_that_hangs_is_killed(other: Link) -> None:
         other.ask(BEAT, None, 0.2)
     assert caught.value.down is True
     wait_for(lambda: other.ended)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [ValueError, KeyError, MemoryError], ids=["no JSON", "no id", "no memory"])
+def test_one_that_says_what_cannot_be_read_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Nobody reads from it any more: the call under way is lost at once, and there is no child."""
+    link = Link(tmp_path / "chroma", aside=False)
+    link.wait(30)
+
+    def unreadable(wire: socket.socket) -> None:
+        raise error
+
+    monkeypatch.setattr("app.clients.link.receive", unreadable)
+    link.ask(BEAT, None, 30)  # the frame that was awaited already
+    with suppress(Lost):
+        link.ask(BEAT, None, 5)
+    wait_for(lambda: link.ended)
+    assert link.code == -signal.SIGKILL
+    assert not is_alive(pid(link))
+    link._thread.join(5)
+    with pytest.raises(Lost) as caught:
+        link.ask(BEAT, None, 5)
+    assert caught.value.down is None
+
+
+def test_its_last_words_hold_up_nobody(other: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While they are waited for, calls are told that there is no child: no failure of Chroma's."""
+    os.kill(pid(other), signal.SIGKILL)
+    told: list[bool | None] = []
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        with pytest.raises(Lost) as caught:
+            other.ask(BEAT, None, 5)
+        told.append(caught.value.down)
+    assert set(told) == {None}
+
+
+def test_an_end_is_known_before_the_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grandchild that holds its stdout open does not keep the next child from being started."""
+    hold = threading.Event()
+    monkeypatch.setattr("app.clients.link.overhear", lambda said: (hold.wait(20), said.close()))
+    link = Link(tmp_path / "chroma", aside=False)
+    link.wait(30)
+    os.kill(pid(link), signal.SIGKILL)
+    wait_for(lambda: link.ended, 2)
+    assert link._thread.is_alive()
+    hold.set()
+    link.close()
 
 
 def test_one_that_reads_nothing_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

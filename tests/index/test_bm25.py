@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.index import bm25
 from app.index.analysis import terms
 from app.index.bm25 import Held, held, scores, survey
 from app.index.posting import build
@@ -64,6 +65,32 @@ def test_the_dead_count_for_nothing(texts: list[str], query: str, data: st.DataO
     [alone] = scores(survey([(build(left), None)], terms(query)))
     assert found[mask].tolist() == alone.tolist()
     assert not found[~mask].any()
+
+
+@given(TEXTS, QUERY, st.data(), st.integers(1, 9))
+def test_postings_taken_by_handfuls_score_as_all_at_once(
+    texts: list[str], query: str, data: st.DataObject, handful: int
+) -> None:
+    """To the last bit, scores and coverage, the dead left out: a long query is worked on in pieces."""
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
+
+    def told() -> tuple[list[float], list[Held]]:
+        reach = survey([(build(texts), mask)], terms(query))
+        return scores(reach)[0].tolist(), held(reach, reach.fields[0], np.flatnonzero(mask).astype(np.uint32))
+
+    whole = told()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25, "HANDFUL", handful)
+        assert told() == whole
+
+
+def test_handfuls_bound_what_is_worked_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All postings of the query come, each term in one piece, and memory does not grow with the query."""
+    monkeypatch.setattr(bm25, "HANDFUL", 4)
+    reach = survey([(build(["sea sand wave otter"] * 3), None)], terms("sea sand wave otter"))
+    pieces = [some.owners.tolist() for some in reach.fields[0].postings()]
+    assert sorted(term for piece in pieces for term in piece) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert max(map(len, pieces)) <= 6
 
 
 @given(TEXTS, QUERY)

@@ -3,11 +3,13 @@
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import Part
 from app.index.block import single
+from app.index.meaning import INLINE
 from app.index.place import Listed
 from app.index.posting import build
 from app.index.search import Search, best
@@ -120,6 +122,25 @@ def test_places_are_found_again() -> None:
     assert [search.place(spot) for spot in spots.values()] == [("b", 2)]
     assert search.holds(own, spots["b", 2])
     assert not search.holds(shared, spots["b", 2])
+
+
+@pytest.mark.parametrize(
+    ("passages", "letters", "inline"),
+    [
+        pytest.param(10_000, 100, True, id="a question to many"),
+        pytest.param(10_000, 200, False, id="a long one to many"),
+        pytest.param(2_000, 200, True, id="a long one to few"),
+        pytest.param(2_000, 32_000, False, id="a page to few"),
+        pytest.param(1, 32_000, False, id="a page to one: cutting it takes long"),
+        pytest.param(12_001, 1, False, id="a word to very many"),
+    ],
+)
+def test_what_a_text_costs(passages: int, letters: int, inline: bool) -> None:
+    """Passages times words, and the cutting: by these it is decided what may run on the loop."""
+    search = Search([])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "size", passages)
+        assert (search.effort("a" * letters) <= INLINE) is inline
 
 
 def test_no_blocks_no_spots() -> None:

@@ -70,8 +70,8 @@ def test_merging_equals_building_at_once(parts: list[list[str]], data: st.DataOb
 def test_a_span_is_where_a_term_stands(texts: list[str], word: str) -> None:
     """The rows of a term's span are the passages that hold it, ascending."""
     segment = build(texts)
-    [span] = segment.spans(np.array(terms(word), dtype=np.uint64))
-    assert segment.rows[span].tolist() == [n for n, text in enumerate(texts) if word in text.split()]
+    [(first, end)] = segment.spans(np.array(terms(word), dtype=np.uint64))
+    assert segment.rows[first:end].tolist() == [n for n, text in enumerate(texts) if word in text.split()]
 
 
 @pytest.mark.parametrize(

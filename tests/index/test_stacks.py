@@ -116,6 +116,19 @@ async def test_a_version_that_went_back_is_followed(library: Library, stacks: St
     assert (await stacks.at(PART, 0)).size == 0
 
 
+async def test_what_a_part_has_no_more_is_told(library: Library, stacks: Stacks) -> None:
+    """Whichever replica removed it: one document that a newer list lacks, all of a part that was deleted."""
+    told: list[set[str]] = []
+    stacks.gone = lambda documents: told.append(set(documents))
+    library.documents = ["a", "b"]
+    await stacks.at(PART, 1)
+    assert told == []
+    library.version, library.documents = 2, ["b"]
+    await stacks.at(PART, 2)
+    await stacks.at(PART, 0)
+    assert told == [{"a"}, {"b"}]
+
+
 async def test_many_at_once_load_once(library: Library, stacks: Stacks) -> None:
     """Single flight."""
     library.open.clear()

@@ -1,12 +1,12 @@
 """Texts found lately."""
 
 from app.domain.text import Text
-from app.index.texts import Row, Texts
+from app.index.texts import Row, Texts, weight
 
 
-def row(ordinal: int = 1) -> Row:
+def row(ordinal: int = 1, text: str = "text") -> Row:
     """A passage."""
-    return Row(ordinal, Text("text"), 1, 1, "", 1)
+    return Row(ordinal, Text(text), 1, 1, "", 1)
 
 
 def test_what_was_kept_is_known() -> None:
@@ -20,7 +20,7 @@ def test_what_was_kept_is_known() -> None:
 
 def test_the_least_recently_found_goes_first() -> None:
     """So that memory is bounded."""
-    texts = Texts(2)
+    texts = Texts(2 * weight(row()))
     texts.keep({("d", 1): row(1), ("d", 2): row(2)})
     texts.known([("d", 1)])
     texts.keep({("d", 3): row(3)})
@@ -32,5 +32,33 @@ def test_a_document_that_is_gone_is_forgotten() -> None:
     """All of it, and nothing else."""
     texts = Texts()
     texts.keep({("d", 1): row(), ("d", 2): row(2), ("e", 1): row()})
-    texts.forget("d")
+    texts.forget({"d"})
     assert set(texts.known([("d", 1), ("d", 2), ("e", 1)])) == {("e", 1)}
+    assert texts.nbytes == weight(row())
+
+
+def test_long_texts_make_more_room_than_short_ones() -> None:
+    """The bound is memory, not a count: one long text takes the place of many, and none stays counted."""
+    texts = Texts(10 * weight(row()))
+    texts.keep({("d", n): row(n) for n in range(1, 11)})
+    assert len(texts) == 10
+    texts.keep({("e", 1): row(text="long" * 1_000)})
+    assert len(texts) < 5
+    texts.keep({("e", 2): row(2, "long" * 9_000)})
+    assert texts.nbytes <= 10 * weight(row())
+
+
+def test_the_same_passage_counts_once() -> None:
+    """Two searches that fetch it at once."""
+    texts = Texts()
+    for _ in range(2):
+        texts.keep({("d", 1): row()})
+    assert (len(texts), texts.nbytes) == (1, weight(row()))
+
+
+def test_a_fetch_that_ends_after_its_document_was_forgotten_brings_nothing_back() -> None:
+    """The text of a removed document does not stay."""
+    texts = Texts()
+    texts.forget({"d"})
+    texts.keep({("d", 1): row(), ("e", 1): row()})
+    assert set(texts.known([("d", 1), ("e", 1)])) == {("e", 1)}

@@ -1,7 +1,8 @@
 """Documents as a source: the laws of `ports.Source`, scope, labels, repairs, and faults."""
 
 import asyncio
-from collections.abc import Awaitable
+import threading
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.space import Space
+from app.index.search import Search
 from app.sources.documents import DocumentSource, open_documents
 from tests.fakes.filing import SPACE, bag, chunks, file, insert, publish
 
@@ -165,6 +167,40 @@ async def test_a_removed_document_is_gone_at_once(pool: Pool, source: DocumentSo
     legs = await search(source, "danube")
     assert legs.passages.keys() == {f"{stays}:1"}
     assert legs.stored == 1
+
+
+async def test_texts_of_what_another_replica_removed_are_forgotten(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """From the next search of its part on: only one replica purges, all of them let go."""
+    gone = await file(pool, source, SESSION, RIVERS, "a.pdf")
+    await search(source, "danube")
+    assert len(source._texts) == 3
+    await publish(pool, SESSION, gone, removed=True)
+    await search(source, "danube")
+    assert len(source._texts) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "away"),
+    [pytest.param("danube sea", False, id="short"), pytest.param("danube sea " * 2_000, True, id="long")],
+)
+async def test_a_long_message_leaves_the_loop(
+    pool: Pool, source: DocumentSource, monkeypatch: pytest.MonkeyPatch, text: str, *, away: bool
+) -> None:
+    """However few the passages are: both steps of the word leg go to a thread."""
+    await file(pool, source, SESSION, RIVERS)
+    places: list[int] = []
+    for name in ("words", "hits"):
+        work = getattr(Search, name)
+
+        def noted(self: Search, *given: object, work: Callable[..., object] = work) -> object:
+            places.append(threading.get_ident())
+            return work(self, *given)
+
+        monkeypatch.setattr(Search, name, noted)
+    await search(source, text)
+    assert [place != threading.get_ident() for place in places] == [away, away]
 
 
 async def test_a_search_after_changes_equals_one_from_scratch(
