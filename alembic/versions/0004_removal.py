@@ -33,7 +33,7 @@ STANDS = """
 # Newest first, rows without a time last; read backwards it is a session's reading order. Those of 0001 put
 # such rows first, and tell rows of one instant apart by nothing.
 NEWEST = """
-    CREATE INDEX chat_log_{kind}_newest ON public.chat_log
+    CREATE INDEX IF NOT EXISTS chat_log_{kind}_newest ON public.chat_log
         (tenant, owner, {kind}_id, created_at DESC NULLS LAST, id DESC)
 """
 OLDER = """
@@ -56,6 +56,6 @@ def downgrade() -> None:
     """Drop them."""
     for kind in KINDS:
         op.execute(OLDER.format(kind=kind))
-        op.execute(f"DROP INDEX public.chat_log_{kind}_newest")
+        op.execute(f"DROP INDEX IF EXISTS public.chat_log_{kind}_newest")
     op.execute("DROP FUNCTION ibid.session_stands")
     op.execute("ALTER TABLE ibid.part DROP COLUMN removed_at")

@@ -61,7 +61,7 @@ def rag(trace: Trace) -> dict[str, Any]:
     response_class=Json,
     responses={
         200: shown(AnswerReply, "The answer with its trace", specimens.ANSWER),
-        **responses(*ASKING, errors.Missing, errors.InvalidField),
+        **responses(*ASKING, errors.Missing, errors.InvalidField, errors.Rejected),
     },
 )
 async def answer(who: Asker, opened: Opened, answer_id: str) -> Response:

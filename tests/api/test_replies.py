@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from app.api.replies import ChatReply, CitationReply, DegradedReply, Rag, UsageReply, shown
+from app.api.replies import ChatReply, CitationReply, DegradedReply, KeptRag, Rag, UsageReply, shown
 from app.domain.answer import Citation, Finish, Usage
 from app.domain.trace import Degraded, Reason
 
@@ -21,10 +21,11 @@ def test_nested_replies_have_the_fields_of_the_words_they_show() -> None:
 
 def test_every_reason_and_finish_there_is_can_be_told() -> None:
     """A new one must be added to the document."""
-    reasons = Rag.model_json_schema()["properties"]["reason"]["enum"]
+    told, kept = (model.model_json_schema()["properties"]["reason"]["enum"] for model in (Rag, KeptRag))
     finishes = ChatReply.model_json_schema()["properties"]["finish_reason"]["enum"]
 
-    assert set(reasons) == {str(reason) for reason in Reason}
+    assert set(kept) == {str(reason) for reason in Reason}
+    assert set(told) == set(kept) - {str(Reason.CANCELLED)}
     assert set(finishes) == {str(finish) for finish in Finish}
 
 
