@@ -37,6 +37,11 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long files first: at the end two workers share small ones, and neither waits for the other."""
+    items.sort(key=lambda item: "integration" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """This worker's server. Its database `ibid` is migrated and serves as template: keep off it."""
