@@ -1,0 +1,173 @@
+"""Memories: what a person said and kept, and the cards derived from it. Reference texts: the corpus.
+
+A memory belongs to (tenant, user_id); its id is a UUIDv5 of (tenant, user, namespace, its words), so that
+the same words are the same memory on every replica. Times are UTC, tokens o200k. Source: CONTRACT §2, seed
+003 (2.1, 4.3).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from app.domain.passage import Embedding, Scope
+
+RAW = "memory_raw"
+"""The collection of memories and cards (seed 003, 2.1)."""
+NOTE = "note"
+"""The kind of a memory that names none."""
+CARDS = ("persona", "style", "preference")
+"""Kinds that make the persona block."""
+GRAVITY, DESIRE = "gravity_profile", "vb_desire_profile"
+"""Kinds of the cards that profiles compute."""
+ASSISTANT = "frontend/chat:assistant"
+DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
+"""Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
+UNTOLD = (ASSISTANT, *DAEMONS)
+"""Origins that are no episodic memories (CONTRACT §2.2; `persona_daemon` is ours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory to be written."""
+
+    text: str
+    kind: str = NOTE
+    tags: tuple[str, ...] = ()
+    origin: str = "api"
+    vantage_id: str | None = None
+    thread_id: str | None = None
+    """The conversation it was said in: its neighbours there speak for it in a search."""
+    created_at: datetime | None = None
+    """None: now."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """What a card holds beside its text (`weights` of a profile)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory that is kept."""
+
+    id: str
+    user_id: str
+    text: str
+    tokens: int
+    created_at: datetime
+    kind: str = NOTE
+    tags: tuple[str, ...] = ()
+    origin: str = "api"
+    vantage_id: str | None = None
+    thread_id: str | None = None
+    place: int = 0
+    """Its number among the user's memories of that thread, from 1, as they were written."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+class Outcome(StrEnum):
+    """What became of a draft."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    """The user has a memory of the same words: that one stands."""
+    ECHO = "echo"
+    """Nothing but what was recalled, or said by the assistant, in the same thread: not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One draft's outcome; `memory` is None for an echo."""
+
+    outcome: Outcome
+    memory: Memory | None = None
+
+
+class Memories(Protocol):
+    """The record of memories (`stores/memories.py`). `Unavailable` when Postgres does not answer."""
+
+    async def admit(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        space: str,
+    ) -> list[Written]:
+        """Keep those whose words are new to the user, in order, all or none; the index has yet to be told.
+        A card of a daemon's origin is keyed by its kind: again replaces."""
+
+    async def indexed(self, scope: Scope, ids: Sequence[str]) -> None:
+        """These are searchable now; the user's version is bumped."""
+
+    async def known(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, Memory]:
+        """Those of `texts` that the user has word for word already (case and white space aside)."""
+
+    async def get(self, scope: Scope, memory_id: str) -> Memory | None:
+        """A memory of the scope's tenant (and of its user, where it has one)."""
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """The user's, newest first, cards too, and the cursor of the next page."""
+
+    async def remove(self, scope: Scope, memory_id: str) -> bool:
+        """Unanswerable from now on; its point is removed by whoever called, else by the next repair."""
+
+
+class MemoryIndex(Protocol):
+    """What makes memories searchable (`sources/memories.py`). `Unavailable` when Qdrant does not answer."""
+
+    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
+        """Searchable when it returns; again replaces."""
+
+    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Gone from the index."""
+
+
+class Cards(Protocol):
+    """A user's cards, ours and those that older tools wrote (`sources/memories.py`). `RetrievalError`."""
+
+    async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
+        """Cards of these kinds, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The votes on one memory."""
+
+    positive: int = 0
+    negative: int = 0
+
+    @property
+    def net(self) -> int:
+        """More good than bad."""
+        return self.positive - self.negative
+
+
+class Votes(Protocol):
+    """`/memory_feedback`: built in (`stores/votes.py`), or an outside service by MEMORY_SERVICE_URL.
+
+    Raises `RetrievalError` from `tallies`, `Unavailable` from `cast`, `Missing` for another user's memory.
+    """
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        """+1 or -1 by the scope's user; one for each answer and memory: again replaces. Without an answer
+        each is a vote of its own. False: it was so already."""
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Tally]:
+        """The user's votes on these memories; without any: left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a user last said something (`/temporal`)."""
+
+    bucket: str
+    """new, minutes (< 1 h), hours (< 24 h), days (< 7 d), weeks (< 31 d), months."""
+    last_message_at: datetime | None = None
+    seconds_since: float | None = None
+
+
+class Temporal(Protocol):
+    """`/temporal/{user_id}`: built in (`stores/temporal.py`), or an outside service. `RetrievalError`."""
+
+    async def last(self, scope: Scope) -> Moment:
+        """Of the scope's user, before the request that asks."""
