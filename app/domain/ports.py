@@ -94,9 +94,6 @@ class ChatLog(Protocol):
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
         """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
 
-    async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
-        """Keep turns, in order, all or none."""
-
 
 class Answers(Protocol):
     """The record of every answer: what was seen, what was packed, what was said."""

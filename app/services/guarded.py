@@ -111,12 +111,6 @@ class GuardedLog:
         with self._breaker.attempt(lost, patience=self._patience):
             return await self._chatlog.turns(scope, limit)
 
-    async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
-        """Keep turns; `Unavailable` at once while Postgres is down."""
-        present(self._breaker)
-        with self._breaker.attempt(lost, patience=self._patience):
-            await self._chatlog.add(scope, turns, answer_id=answer_id)
-
 
 class GuardedAnswers:
     """Keeps `ports.Answers`."""

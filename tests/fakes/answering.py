@@ -158,11 +158,6 @@ class FakeLog:
         await self._fault()
         return [turn for owner, turn in self.rows if owner.thread_id == scope.thread_id][-limit:]
 
-    async def add(self, scope: Scope, turns: Sequence[Turn], *, answer_id: str) -> None:
-        """Keep turns."""
-        await self._fault()
-        self.rows += [(scope, turn) for turn in turns]
-
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Keep an answer and its turns."""
         await self._fault()

@@ -202,7 +202,7 @@ async def test_postgres_is_one_dependency(hands: Hands) -> None:
     the backlog, a wanted answer is a 503 with Retry-After."""
     breaker, store, source = hands.breaker(), FakeLog(down=True), FakeReaching()
     log, answers = GuardedLog(store, breaker), GuardedAnswers(store, breaker)
-    await down(3, lambda: log.add(SCOPE, TURNS, answer_id="a"), Unavailable)
+    await down(3, lambda: answers.keep(SCOPE, ANSWER, TURNS), Unavailable)
     store.down = False
 
     with pytest.raises(RetrievalError, match="unavailable"):
@@ -215,8 +215,7 @@ async def test_postgres_is_one_dependency(hands: Hands) -> None:
     assert (told.value.retry_after, source.asked, store.rows) == (5, 0, [])
 
     hands.now += 5.0
-    await answers.keep(SCOPE, ANSWER)
-    await log.add(SCOPE, TURNS, answer_id="a")
+    await answers.keep(SCOPE, ANSWER, TURNS)
     assert [turn.content for turn in await log.turns(SCOPE, 10)] == ["question"]
     assert await answers.get(SCOPE, "a") == ANSWER
     assert await GuardedSource(source, breaker).reach(SCOPE) is source.reached

@@ -13,11 +13,11 @@ from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.stores import sessions
 from app.stores.answers import AnswerStore
-from app.stores.chatlog import ChatLogStore
 from app.stores.cursor import closed
 from app.stores.documents import DocumentStore
 from app.stores.jobs import JobStore
 from app.stores.sessions import AFTER, FIRST, LIST, SessionStore
+from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
 from tests.stores.test_answers import ANSWER
 
@@ -36,7 +36,7 @@ async def said(
     """A question and its answer, a second apart."""
     later = at + timedelta(seconds=1)
     turns = [Turn(Role.USER, text, at), Turn(Role.ASSISTANT, f"{text}: so", later)]
-    await ChatLogStore(pool).add(scope, turns, answer_id=answer)
+    await tell(pool, scope, turns, answer_id=answer)
 
 
 async def listed(pool: Pool, scope: Scope = ALICE, limit: int = 99) -> list[str]:
