@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from app.domain.outages import CHROMA, DISK, OUTAGES, POSTGRES, REDIS
-from app.domain.outcome import AS_EVER, ELSEWHERE, Case, Dependency, Failing, page
+from app.domain.outcome import Case, Dependency, Failing, page
 
 FAULTS = "tests/integration/test_faults.py::"
 
@@ -32,11 +32,10 @@ QUESTION = (
 
 MODEL = (
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.DOWN,
-        means="connections are refused, or it answers 5xx",
+        Dependency.MODEL,
+        Failing.DOWN,
+        "connections are refused, or it answers 5xx",
         chat="502 model-failed; once it has lasted 3 s and three in a row, at once and with Retry-After",
-        **ELSEWHERE,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -45,12 +44,11 @@ MODEL = (
         ),
     ),
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.SILENT,
-        means="no response head within CHAT_TIMEOUT_SECONDS",
+        Dependency.MODEL,
+        Failing.SILENT,
+        "no response head within CHAT_TIMEOUT_SECONDS",
         chat="504 model-timeout, or the 200 and `meta` after 2 s and then `event: error` with it; once it has"
         " lasted, 504 at once with Retry-After",
-        **ELSEWHERE,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -60,20 +58,18 @@ MODEL = (
         ),
     ),
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.WRONG,
-        means="200 with what is no stream of events, such as a web page",
+        Dependency.MODEL,
+        Failing.WRONG,
+        "200 with what is no stream of events, such as a web page",
         chat="502 model-failed",
-        **ELSEWHERE,
         kept=QUESTION,
         tests=(f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",),
     ),
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.REFUSES,
-        means="401, 403 or 404: a wrong key, address or name",
+        Dependency.MODEL,
+        Failing.REFUSES,
+        "401, 403 or 404: a wrong key, address or name",
         chat="502 model-refused, every time; the breaker stays closed",
-        **ELSEWHERE,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -81,11 +77,10 @@ MODEL = (
         ),
     ),
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.BUSY,
-        means="429",
+        Dependency.MODEL,
+        Failing.BUSY,
+        "429",
         chat="503 model-busy with the server's Retry-After; the breaker stays closed",
-        **ELSEWHERE,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -93,13 +88,12 @@ MODEL = (
         ),
     ),
     Case(
-        of=Dependency.MODEL,
-        failing=Failing.BREAKS_OFF,
-        means="in the middle of an answer it falls silent, closes, reports an error, sends garbage or never"
+        Dependency.MODEL,
+        Failing.BREAKS_OFF,
+        "in the middle of an answer it falls silent, closes, reports an error, sends garbage or never"
         " finishes",
         chat="what was said, then `event: error` (model-timeout after silence, else model-failed) and nothing"
         " more; whole answers: that status",
-        **ELSEWHERE,
         kept="the question and what was said, without a finish; the next request is answered",
         tests=(
             f"{FAULTS}test_after_the_head_a_model_fault_is_an_event",
@@ -114,11 +108,11 @@ JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again
 WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
 EMBEDDING = (
     Case(
-        of=Dependency.EMBEDDING,
-        failing=Failing.DOWN,
-        means="connections are refused, or it answers 5xx",
+        Dependency.EMBEDDING,
+        Failing.DOWN,
+        "connections are refused, or it answers 5xx",
         chat="words alone are searched; degraded embedding/unavailable",
-        **{**ELSEWHERE, "writes": JOBS},
+        writes=JOBS,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
@@ -127,12 +121,12 @@ EMBEDDING = (
         ),
     ),
     Case(
-        of=Dependency.EMBEDDING,
-        failing=Failing.SILENT,
-        means="no vector within three quarters of RAG_TIMEOUT_SECONDS",
+        Dependency.EMBEDDING,
+        Failing.SILENT,
+        "no vector within three quarters of RAG_TIMEOUT_SECONDS",
         chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
         " row, at once: degraded embedding/unavailable",
-        **{**ELSEWHERE, "writes": JOBS},
+        writes=JOBS,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",
@@ -142,11 +136,11 @@ EMBEDDING = (
         ),
     ),
     Case(
-        of=Dependency.EMBEDDING,
-        failing=Failing.WRONG,
-        means="no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
+        Dependency.EMBEDDING,
+        Failing.WRONG,
+        "no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
         chat="words alone are searched; degraded embedding/embedding",
-        **{**ELSEWHERE, "writes": JOBS},
+        writes=JOBS,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
@@ -158,16 +152,12 @@ EMBEDDING = (
 
 CLIENT = (
     Case(
-        of=Dependency.CLIENT,
-        failing=Failing.LEAVES,
-        means="its connection closes: during the search, before the head, in the middle of the answer",
+        Dependency.CLIENT,
+        Failing.LEAVES,
+        "its connection closes: during the search, before the head, in the middle of the answer",
         chat="embedding and model are let go within 0.5 s; with `on_disconnect: continue` the answer is"
         " finished",
         writes="an upload that is not whole is dropped; one that is whole is read in all the same",
-        reads=AS_EVER,
-        sessions=AS_EVER,
-        answers=AS_EVER,
-        health=AS_EVER,
         kept="the question and what was said, as cancelled; the breakers stay closed",
         tests=(
             f"{FAULTS}test_a_client_that_leaves_lets_the_model_go",
@@ -178,11 +168,11 @@ CLIENT = (
         ),
     ),
     Case(
-        of=Dependency.CLIENT,
-        failing=Failing.SILENT,
-        means="it reads nothing for 60 s, or stops sending in the middle of its request",
+        Dependency.CLIENT,
+        Failing.SILENT,
+        "it reads nothing for 60 s, or stops sending in the middle of its request",
         chat="as if it had left; a request that stops: 408 request-timeout",
-        **{**ELSEWHERE, "writes": "408 request-timeout; nothing is kept"},
+        writes="408 request-timeout; nothing is kept",
         kept="as if it had left",
         tests=(
             "tests/api/test_stream.py::test_a_client_that_never_reads_is_given_up",
@@ -193,15 +183,11 @@ CLIENT = (
 
 IBID = (
     Case(
-        of=Dependency.IBID,
-        failing=Failing.KILLED,
-        means="kill -9 of the service and all it started",
+        Dependency.IBID,
+        Failing.KILLED,
+        "kill -9 of the service and all it started",
         chat="the connection breaks; after the start as ever",
         writes="what was acknowledged is there: a 201 searchable, a 202 read in after the start",
-        reads=AS_EVER,
-        sessions=AS_EVER,
-        answers=AS_EVER,
-        health=AS_EVER,
         kept="every answer whose `done` was sent while Postgres was there; those that waited are lost",
         tests=(
             "tests/integration/test_crash.py::test_kill_9_of_everything_loses_nothing",

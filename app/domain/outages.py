@@ -3,7 +3,7 @@
 Times are seconds.
 """
 
-from app.domain.outcome import AS_EVER, ELSEWHERE, Case, Dependency, Failing
+from app.domain.outcome import AS_EVER, Case, Dependency, Failing
 
 OUTAGES = "tests/integration/test_outages.py::"
 SERVERS = "tests/integration/test_servers.py::"
@@ -13,11 +13,12 @@ SHOWN = "200; its line says it is away"
 
 POSTGRES = (
     Case(
-        of=Dependency.POSTGRES,
-        failing=Failing.DOWN,
-        means="connections are refused or break",
+        Dependency.POSTGRES,
+        Failing.DOWN,
+        "connections are refused or break",
         chat="200 for keys seen within 60 s (then 503, as for others): no documents, no history, `rag.reason`"
         " unavailable, degraded documents/unavailable and postgres/unavailable",
+        memories=f"{GONE}; nothing is kept",
         writes=f"{GONE}; nothing is kept",
         reads=GONE,
         sessions=GONE,
@@ -33,12 +34,13 @@ POSTGRES = (
         ),
     ),
     Case(
-        of=Dependency.POSTGRES,
-        failing=Failing.SILENT,
-        means="statements do not end, or no connection is free",
+        Dependency.POSTGRES,
+        Failing.SILENT,
+        "statements do not end, or no connection is free",
         chat="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS (at most 2 s of them for the"
         " history, of a follow-up a third; before them 1 s for the key); the end of the answer waits 2 s"
         " for its record. Once it has lasted 3 s and three in a row: as down",
+        memories="as documents",
         writes=f"{GONE}, after 5 s (no connection) to 15 s (a statement); at once while answers have found it"
         " so (their breaker is open)",
         reads=f"{GONE}, as soon",
@@ -56,17 +58,17 @@ POSTGRES = (
         ),
     ),
     Case(
-        of=Dependency.POSTGRES,
-        failing=Failing.WRONG,
-        means="it answers, and refuses a statement: a missing right, another tool's column that must not be"
+        Dependency.POSTGRES,
+        Failing.WRONG,
+        "it answers, and refuses a statement: a missing right, another tool's column that must not be"
         " null, a damaged table",
         chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
         " the breaker stays closed",
+        memories="500 internal; nothing is kept",
         writes="500 internal; nothing is kept",
         reads="500 internal",
         sessions="500 internal",
         answers="500 rejected; those that wait to be written are shown",
-        health=AS_EVER,
         kept="an answer that is refused is tried three times, then dropped and counted; those behind it are"
         " written. The log names the SQLSTATE",
         tests=(
@@ -77,10 +79,11 @@ POSTGRES = (
         ),
     ),
     Case(
-        of=Dependency.POSTGRES,
-        failing=Failing.RESTARTS,
-        means="the embedded server is killed: its supervisor has it back in about half a second",
+        Dependency.POSTGRES,
+        Failing.RESTARTS,
+        "the embedded server is killed: its supervisor has it back in about half a second",
         chat="200 all the while; at worst degraded documents and postgres, unavailable or timeout",
+        memories=f"{GONE} until it is back; what was acknowledged is there",
         writes=f"{GONE} until it is back; what was acknowledged is there",
         reads=f"{GONE} until it is back",
         sessions=f"{GONE} until it is back",
@@ -93,15 +96,13 @@ POSTGRES = (
         ),
     ),
     Case(
-        of=Dependency.POSTGRES,
-        failing=Failing.FULL,
-        means="its disk has no room",
+        Dependency.POSTGRES,
+        Failing.FULL,
+        "its disk has no room",
         chat="200, documents and history as ever",
+        memories="507 no-room; nothing is kept",
         writes="507 no-room; nothing is kept. Once there is room the same upload is taken",
-        reads=AS_EVER,
         sessions="as ever; removing: 507 no-room",
-        answers=AS_EVER,
-        health=AS_EVER,
         kept="answers and turns wait as when it is down; the breaker stays closed, since it still reads",
         tests=(
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
@@ -115,14 +116,12 @@ RECORD = "200, the same answer: vectors come from Postgres"
 AGAIN = "202 once `wait` is over: bytes and job are kept, and the job tries again until Chroma takes it"
 CHROMA = (
     Case(
-        of=Dependency.CHROMA,
-        failing=Failing.DOWN,
-        means="the server is gone, or the embedded one's process died (the next call starts another)",
+        Dependency.CHROMA,
+        Failing.DOWN,
+        "the server is gone, or the embedded one's process died (the next call starts another)",
         chat=f"{RECORD}. Only parts of more than 50,000 passages lack: degraded documents/unavailable",
+        rag=AS_EVER,
         writes=AGAIN,
-        reads=AS_EVER,
-        sessions=AS_EVER,
-        answers=AS_EVER,
         health=SHOWN,
         kept="as ever; it is given back what it lacks",
         tests=(
@@ -133,16 +132,13 @@ CHROMA = (
         ),
     ),
     Case(
-        of=Dependency.CHROMA,
-        failing=Failing.SILENT,
-        means="it accepts and does not answer",
+        Dependency.CHROMA,
+        Failing.SILENT,
+        "it accepts and does not answer",
         chat=f"{RECORD}, after 4 s where the part is not in memory yet; after three in a row at once",
+        rag=AS_EVER,
         writes=AGAIN,
-        reads=AS_EVER,
-        sessions=AS_EVER,
-        answers=AS_EVER,
         health=f"{SHOWN}, after 2 s",
-        kept=AS_EVER,
         tests=(
             f"{SERVERS}test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone",
             f"{OUTAGES}test_a_hung_chroma_delays_nobody_else",
@@ -150,22 +146,22 @@ CHROMA = (
         ),
     ),
     Case(
-        of=Dependency.CHROMA,
-        failing=Failing.WRONG,
-        means="its folder is damaged: files cut, noise, another program's",
+        Dependency.CHROMA,
+        Failing.WRONG,
+        "its folder is damaged: files cut, noise, another program's",
         chat=f"{RECORD}; the folder is put aside and filled anew",
-        **{**ELSEWHERE, "kept": AS_EVER},
+        rag=AS_EVER,
         tests=("tests/clients/test_keeper.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
     ),
 )
 
 REDIS = (
     Case(
-        of=Dependency.REDIS,
-        failing=Failing.DOWN,
-        means="connections are refused or break",
+        Dependency.REDIS,
+        Failing.DOWN,
+        "connections are refused or break",
         chat="200 and whole: results are shared no more, each replica keeps its own",
-        **{**ELSEWHERE, "health": SHOWN, "kept": AS_EVER},
+        health=SHOWN,
         tests=(
             f"{OUTAGES}test_redis_costs_nothing",
             "tests/integration/test_replicas.py::test_without_the_cache_both_answer_as_before",
@@ -174,22 +170,21 @@ REDIS = (
         ),
     ),
     Case(
-        of=Dependency.REDIS,
-        failing=Failing.SILENT,
-        means="it accepts and does not answer",
+        Dependency.REDIS,
+        Failing.SILENT,
+        "it accepts and does not answer",
         chat="200 and whole, 40 ms later for the first; after three in a row at once",
-        **{**ELSEWHERE, "health": SHOWN, "kept": AS_EVER},
+        health=SHOWN,
         tests=(
             f"{OUTAGES}test_redis_costs_nothing",
             "tests/clients/test_redis.py::test_a_server_that_hangs_costs_a_moment_and_then_nothing",
         ),
     ),
     Case(
-        of=Dependency.REDIS,
-        failing=Failing.WRONG,
-        means="what it holds cannot be read, is too large or not what we put there, or it refuses",
+        Dependency.REDIS,
+        Failing.WRONG,
+        "what it holds cannot be read, is too large or not what we put there, or it refuses",
         chat="200 and whole: searched anew",
-        **{**ELSEWHERE, "kept": AS_EVER},
         tests=(
             "tests/services/test_cache.py::test_what_cannot_be_read_is_searched_for",
             "tests/services/test_parcel.py::test_what_cannot_be_read_is_a_miss",
@@ -201,11 +196,10 @@ REDIS = (
 
 DISK = (
     Case(
-        of=Dependency.DISK,
-        failing=Failing.FULL,
-        means="no room for the file that is being received",
-        chat=AS_EVER,
-        **{**ELSEWHERE, "writes": "507 no-room; nothing is kept", "kept": AS_EVER},
+        Dependency.DISK,
+        Failing.FULL,
+        "no room for the file that is being received",
+        writes="507 no-room; nothing is kept",
         tests=(
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
             "tests/api/test_upload.py::test_a_full_disk_is_not_the_clients_fault",

@@ -6,10 +6,11 @@ Source: DESIGN §6.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 
 AS_EVER = "as ever"
+AS_CHAT = "as /api/chat"
 
 HEAD = """# When things break
 
@@ -51,29 +52,34 @@ class Failing(StrEnum):
     KILLED = "killed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
-    """One fault of one dependency, and what it comes to where."""
+    """One fault of one dependency, and what it comes to where: as ever, but for what is said."""
 
     of: Dependency
     failing: Failing
     means: str
     """What is seen of it."""
-    chat: str
+    _: KW_ONLY
+    chat: str = AS_EVER
     """POST /api/chat."""
-    writes: str
+    rag: str = AS_CHAT
+    """POST /rag/query."""
+    memories: str = AS_EVER
+    """Writing memories, corpus and feedback; reading memories and the local services."""
+    writes: str = AS_EVER
     """POST and DELETE of /api/documents."""
-    reads: str
+    reads: str = AS_EVER
     """GET of /api/documents and what lies beneath."""
-    sessions: str
+    sessions: str = AS_EVER
     """/api/sessions and what lies beneath."""
-    answers: str
+    answers: str = AS_EVER
     """GET /answers/{id}."""
-    health: str
+    health: str = AS_EVER
     """/readyz; /healthz is always 200."""
-    kept: str
+    kept: str = AS_EVER
     """What of a chat is in the record afterwards, and what the next request sees."""
-    tests: tuple[str, ...]
+    tests: tuple[str, ...] = ()
     """Node ids, without parameters."""
 
     def __str__(self) -> str:
@@ -81,10 +87,10 @@ class Case:
         return f"{self.of}: {self.failing}"
 
 
-ELSEWHERE: Mapping[str, str] = dict.fromkeys(("writes", "reads", "sessions", "answers", "health"), AS_EVER)
-"""For faults that concern chat alone."""
 SHOWN: Mapping[str, str] = {
     "chat": "chat",
+    "rag": "/rag/query",
+    "memories": "memories, corpus, feedback",
     "writes": "writing documents",
     "reads": "reading documents",
     "sessions": "sessions",

@@ -1,14 +1,13 @@
 """The form of a case, and how the page shows it."""
 
-from app.domain.outcome import AS_EVER, ELSEWHERE, SHOWN, Case, Dependency, Failing, page
+from app.domain.outcome import AS_CHAT, AS_EVER, SHOWN, Case, Dependency, Failing, page
 
 CASE = Case(
-    of=Dependency.REDIS,
-    failing=Failing.DOWN,
-    means="nobody listens",
+    Dependency.REDIS,
+    Failing.DOWN,
+    "nobody listens",
     chat="200 and whole",
-    **{**ELSEWHERE, "health": "200"},
-    kept="as ever",
+    health="200",
     tests=("tests/a.py::test_b", "tests/c.py::test_d"),
 )
 
@@ -18,13 +17,15 @@ def test_a_case_is_told_with_its_tests() -> None:
     told = page([CASE]).split("## ", 1)[1]
     assert told == (
         "Redis (CACHE_URL): down\n\nNobody listens.\n\n| | |\n|---|---|\n"
-        "| chat | 200 and whole |\n| readiness | 200 |\n"
-        "| writing documents, reading documents, sessions, answers, the record | as ever |\n"
+        "| chat | 200 and whole |\n| /rag/query | as /api/chat |\n| readiness | 200 |\n"
+        "| memories, corpus, feedback, writing documents, reading documents, sessions, answers, the record"
+        " | as ever |\n"
         "\nHeld by `tests/a.py::test_b`, `tests/c.py::test_d`.\n"
     )
 
 
-def test_elsewhere_is_everything_but_chat_and_what_is_kept() -> None:
-    """So that a fault that concerns chat alone still says so of each."""
-    assert {*ELSEWHERE, "chat", "kept"} == set(SHOWN)
-    assert set(ELSEWHERE.values()) == {AS_EVER}
+def test_what_is_not_said_is_as_ever() -> None:
+    """A fault that concerns chat alone says so of each group; /rag/query goes with chat."""
+    case = Case(Dependency.REDIS, Failing.DOWN, "nobody listens")
+    assert {getattr(case, name) for name in SHOWN if name != "rag"} == {AS_EVER}
+    assert case.rag == AS_CHAT
