@@ -20,7 +20,10 @@ from app.index.shelf import Shelf
 from app.index.vectors import VectorIndex
 
 EXACT_MOST = 50_000
-"""Passages a part may have and still be searched exactly."""
+"""Passages a part may have at least and still be searched exactly…"""
+EXACT_BYTES = 160 << 20
+"""…and more of them while their vectors take no more than this: 109,000 at 384 dimensions. The index took
+twenty times as long there and found .98 of the truth (docs/decisions/0009)."""
 MEMORY_BYTES = 1 << 30
 LEAST_KEPT = 2
 """Shelves that stay however large: those of one query."""
@@ -28,6 +31,11 @@ LEAST_KEPT = 2
 Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
+
+
+def exact_most(dim: int) -> int:
+    """Passages of `dim` dimensions that a part may have and still be searched exactly."""
+    return max(EXACT_MOST, EXACT_BYTES // (4 * dim))
 
 
 class Stacks:

@@ -33,7 +33,7 @@ from app.index.place import Listed, Place, Spot, key
 from app.index.posting import build, spoken
 from app.index.record import Record
 from app.index.search import Search
-from app.index.stacks import EXACT_MOST, MEMORY_BYTES, Stacks
+from app.index.stacks import MEMORY_BYTES, Stacks, exact_most
 from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
 
@@ -55,7 +55,7 @@ class DocumentSource:
         *,
         store: str = "",
         memory_bytes: int = MEMORY_BYTES,
-        exact_most: int = EXACT_MOST,
+        exact: int | None = None,
     ) -> None:
         self._pool = pool
         self._space = space
@@ -66,7 +66,11 @@ class DocumentSource:
         self._meaning = Meaning(self._record, self._vectors, space)
         self._loader = Loader(self._record, self._vectors, space)
         self._stacks = Stacks(
-            self._record, self._vectors, self._loader, memory_bytes=memory_bytes, exact_most=exact_most
+            self._record,
+            self._vectors,
+            self._loader,
+            memory_bytes=memory_bytes,
+            exact_most=exact_most(space.dim) if exact is None else exact,
         )
         self._texts = Texts()
         self._stacks.gone = self._texts.forget

@@ -14,7 +14,7 @@ from app.index.loader import Loaded
 from app.index.place import Listed, Matrix
 from app.index.posting import build
 from app.index.shelf import Shelf
-from app.index.stacks import Stacks
+from app.index.stacks import Stacks, exact_most
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PART = Part("t", "", "s")
@@ -202,6 +202,11 @@ async def test_a_part_that_outgrows_memory_is_loaded_without_its_vectors(library
     assert exact == [True, False, True]
     assert library.loads == [["a"], ["a", "b"], ["b"]]
     await stacks.aclose()
+
+
+def test_what_is_searched_exactly_is_bound_by_memory() -> None:
+    """Never fewer than 50,000 passages; small vectors: as many as take no more than 160 MiB."""
+    assert [exact_most(dim) for dim in (384, 1536, 3072)] == [109_226, 50_000, 50_000]
 
 
 async def test_what_chroma_lost_is_given_back(library: Library, stacks: Stacks) -> None:

@@ -327,7 +327,7 @@ async def test_a_part_too_large_for_memory_is_asked_of_chroma(
     await file(pool, source, SESSION, texts, "stays.pdf")
     await file(pool, source, SHARED, ["the rhine 3"], "shared.pdf")
     exact = await search(source, "the rhine 3", limit=5)
-    large = DocumentSource(pool, chroma, SPACE, exact_most=10)
+    large = DocumentSource(pool, chroma, SPACE, exact=10)
     near = await search(large, "the rhine 3", limit=5)
     await large.aclose()
     assert near == exact
@@ -340,7 +340,7 @@ async def test_candidates_of_words_in_a_large_part_have_their_similarity_even_if
     document = await file(pool, source, SESSION, RIVERS)
     before = await search(source, "otters")
     await source._vectors.remove(SESSION, document)
-    large = DocumentSource(pool, chroma, SPACE, exact_most=0)
+    large = DocumentSource(pool, chroma, SPACE, exact=0)
     legs = await search(large, "otters")
     await large.aclose()
     assert legs.passages[f"{document}:3"] == before.passages[f"{document}:3"]
