@@ -82,25 +82,35 @@ class CitationFilter:
 
     def _judge(self, token: str) -> bool:
         """One token; False: what it means depends on what comes next."""
-        behind, tail, code = self._at + len(token), self._tail, self._code
-        growing = token[0] in GROWING and len(token) < RUN_MAX
-        if growing and behind == len(self._rest) and not self._final:
+        if self._growing(token):
             return False
-        code.token(token, tail.head)
-        if token in CLOSE and tail.opens and code.prose:
+        self._code.token(token, self._tail.head)
+        if token in CLOSE and self._tail.opens and self._code.prose:
             return self._close(token)
-        unclosed = (token.isspace() and not code.fence) or len(token) == RUN_MAX
-        if unclosed and code.mode is Mode.SPAN:
+        if self._code.mode is Mode.SPAN and self._unclosed(token):
             self._doubt()
             return True
-        self._at = behind
+        self._at += len(token)
+        self._take(token)
+        return True
+
+    def _growing(self, token: str) -> bool:
+        """Whether the next delta may make a longer token of the last one."""
+        last = self._at + len(token) == len(self._rest) and not self._final
+        return last and token[0] in GROWING and len(token) < RUN_MAX
+
+    def _unclosed(self, token: str) -> bool:
+        """Whether a span does not reach beyond this token."""
+        return len(token) == RUN_MAX or (token.isspace() and not self._code.fence)
+
+    def _take(self, token: str) -> None:
+        """A token that closes nothing."""
         if token.isspace():
             self._newline(token)
         elif token[0] in TICKS:
             self._ticks(token)
         else:
             self._open(token)
-        return True
 
     def _newline(self, token: str) -> None:
         """A line ends: no marker crosses it."""
@@ -148,7 +158,7 @@ class CitationFilter:
         if marker and not marker.sure:
             # A link's text may look like a label; one that can be nothing else goes all the same.
             ahead = self._rest[self._at + 1 :][: len(LINKS[1])]
-            if not self._final and any(ahead != link and link.startswith(ahead) for link in LINKS):
+            if not self._final and begins_link(ahead):
                 return False
             marker = None if ahead.startswith(LINKS) else marker
         if not marker and self._tail.hole == len(self._tail.held) and not content.strip():
@@ -197,6 +207,11 @@ class CitationFilter:
         mark, self._tail.mark = self._tail.mark, None
         if mark is not None:
             self._rest, self._at = self._tail.retract(mark) + self._rest[self._at :], 0
+
+
+def begins_link(ahead: str) -> bool:
+    """Whether what stands behind a bracket may become a link's mark, and is none yet."""
+    return any(ahead != link and link.startswith(ahead) for link in LINKS)
 
 
 def appended(passages: Sequence[Passage]) -> tuple[str, list[str]]:

@@ -95,14 +95,17 @@ class Code:
     def _begin(self, run: str, head: str, before: str) -> None:
         """Outside code."""
         fence = len(run) >= 3 and HEAD.fullmatch(head) is not None
-        if len(run) == RUN_MAX or (len(run) >= 3 and not fence and NESTED.fullmatch(head)):
+        if len(run) == RUN_MAX or (not fence and len(run) >= 3 and NESTED.fullmatch(head)):
             self._lose()
         if self._lost:
             return
-        if run[0] == "~":
-            if fence:
-                self._enclose(run, head)
-            return
+        if run[0] == "`":
+            self._backticks(run, before, fence=fence)
+        elif fence:
+            self._enclose(run, head)
+
+    def _backticks(self, run: str, before: str, *, fence: bool) -> None:
+        """A span begins, or perhaps a fence: the rest of the line tells."""
         escaped = (len(before) - len(before.rstrip("\\"))) % 2
         self.fence, self._run = run if fence else "", run[escaped:]
         if self.mode is Mode.PLAIN and self._run:

@@ -73,18 +73,30 @@ def points(tokens: Tokens) -> bool:
 def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
     """Whether what a word stands for is in the message: in an earlier clause, far back in its own, or, for
     `its` and `she`, as its subject (one, two words of content, or a name)."""
+    return (
+        _far(lower, n)
+        or (lower[n] in POSSESSIVE and len(content(lower[:n])) > 1)
+        or _owned(lower, n)
+        or _people(tokens, lower, n)
+        or (lower[n] in PERSONS | POSSESSIVE and _named(tokens[1:n]))
+    )
+
+
+def _far(lower: Tokens, n: int) -> bool:
+    """Whether there is content in an earlier clause, or far back in this one."""
     breaks = [place for place in range(n) if lower[place] in BREAKS]
-    if (breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR:
-        return True
-    if lower[n] in POSSESSIVE and len(content(lower[:n])) > 1:
-        return True
+    return bool(breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR
+
+
+def _owned(lower: Tokens, n: int) -> bool:
+    """Whether it is the subject's: `its price`, or the first of a list."""
     owned = lower[n] in POSSESSIVE and not _ends(_near(lower, n + 1))
-    if (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n]):
-        return True
-    if _people(tokens, lower, n):
-        return True
-    named = any(token[:1].isupper() for token in content(tokens[1:n]))
-    return named and lower[n] in PERSONS | POSSESSIVE
+    return (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n])
+
+
+def _named(tokens: Tokens) -> bool:
+    """Whether a name is among them."""
+    return any(token[:1].isupper() for token in content(tokens))
 
 
 def _subject(lower: Tokens) -> bool:
@@ -142,9 +154,13 @@ def _that(lower: Tokens, n: int) -> bool:
         return True
     if before in TALK or (n == 1 and before not in ENGLISH.verbs):
         return _ends(after) and after not in ENGLISH.verbs
+    return before in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
+
+
+def _asks(lower: Tokens) -> bool:
+    """Whether it begins as a question does."""
     first = next(word for word in lower if word not in ENGLISH.openings)
-    asks = first in QUESTIONS or first in ENGLISH.verbs
-    return asks and before in ENGLISH.verbs and len(content(lower[: n - 1])) < 2
+    return first in QUESTIONS or first in ENGLISH.verbs
 
 
 def _this(lower: Tokens, n: int) -> bool:

@@ -96,22 +96,15 @@ class Headings:
         self.first = lines[0].page if lines else 1
         heads = [line for line in lines if stands_out(line, self.body)]
         self.levels = {each: BELOW_OUTLINE + n for n, each in enumerate(sorted(set(map(key, heads))))}
-        styles = {line.style for line in heads if line.page != self.first}
-        self.lasting = {self.levels[key(line)] for line in heads if line.style in styles}
+        self.lasting = {self.levels[each] for each in lasting(heads, self.first)}
         """Levels of headings that are set like others after the first page. What is not is a title,
         and heads nothing beyond its page."""
-        pages = Counter(text for _, text in {(line.page, line.text) for line in heads})
-        self.running = {text for text, count in pages.items() if count >= RUNNING}
+        self.running = running(heads)
         self.said: set[str] = set()
         """Tops of pages so far."""
         self.above: set[str] = set()
         """What the page at hand begins with that it shares with others, and that was said before."""
-        # An outline with a single root says with it what the document is called: it heads nothing.
-        root = sum(mark.level == 0 for mark in outline) == 1
-        self.marks: defaultdict[int, list[tuple[str, Bookmark]]] = defaultdict(list)
-        for mark in outline:
-            if not (root and mark.level == 0) and len(self.marks[mark.page]) < MAX_MARKS:
-                self.marks[mark.page].append((plain(mark.title), mark))
+        self.marks = by_page(outline)
         self.path: list[tuple[int, str]] = []
         """(level, text) of the headings above the current line, outermost first."""
 
@@ -144,6 +137,29 @@ class Headings:
         while self.path and self.path[-1][0] >= level:
             self.path.pop()
         self.path.append((level, text))
+
+
+def lasting(heads: Sequence[Line], first: int) -> set[Key]:
+    """Those set like a heading after the first page."""
+    styles = {line.style for line in heads if line.page != first}
+    return {key(line) for line in heads if line.style in styles}
+
+
+def running(heads: Sequence[Line]) -> set[str]:
+    """Texts that stand on many pages."""
+    pages = Counter(text for _, text in {(line.page, line.text) for line in heads})
+    return {text for text, count in pages.items() if count >= RUNNING}
+
+
+def by_page(outline: Sequence[Bookmark]) -> dict[int, list[tuple[str, Bookmark]]]:
+    """Bookmarks with their plain titles, by page. An outline with a single root says with it what the
+    document is called: that heads nothing."""
+    root = sum(mark.level == 0 for mark in outline) == 1
+    marks: defaultdict[int, list[tuple[str, Bookmark]]] = defaultdict(list)
+    for mark in outline:
+        if not (root and mark.level == 0) and len(marks[mark.page]) < MAX_MARKS:
+            marks[mark.page].append((plain(mark.title), mark))
+    return marks
 
 
 def names(wanted: str, said: str) -> bool:

@@ -47,8 +47,7 @@ class Choice:
 def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -> Choice:
     """The space that the settings and the stores' recorded one amount to. `stored`: there are vectors of
     the recorded one, so another stops the start."""
-    model = settings.embed.model or (recorded.model if recorded else default_model(settings))
-    model = ALIASES.get(model, model)
+    model = model_of(settings, recorded)
     same = recorded if recorded and recorded.model == model else None
     dim = settings.embed.dim or (same.dim if same else DIMS.get(model))
     if recorded and stored and (same is None or dim != same.dim):
@@ -57,6 +56,12 @@ def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -
             "run `ibid reembed`, or set EMBED_MODEL and EMBED_DIM back"
         )
     return Choice(model, dim, reachable(settings, model, dim))
+
+
+def model_of(settings: Settings, recorded: Space | None) -> str:
+    """The model that is set, else the stores', else the default."""
+    model = settings.embed.model or (recorded.model if recorded else default_model(settings))
+    return ALIASES.get(model, model)
 
 
 def default_model(settings: Settings) -> str:

@@ -1,6 +1,7 @@
 """Work for a client that may leave."""
 
 import asyncio
+from dataclasses import dataclass, field
 
 import pytest
 from starlette.requests import ClientDisconnect
@@ -116,46 +117,46 @@ async def test_ending_tasks_waits_for_them_and_keeps_their_faults_to_itself() ->
     assert all(task.done() for task in tasks)
 
 
+@dataclass
+class Held:
+    """Work that ends when it is told to, and a slow close of what it opened."""
+
+    moment: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: list[str] = field(default_factory=list)
+
+    async def work(self) -> str:
+        """Opened at the moment."""
+        await self.moment.wait()
+        return "opened"
+
+    async def close(self, result: str) -> None:
+        """What was opened is closed, a little later."""
+        await asyncio.sleep(0.01)
+        self.closed.append(result)
+
+
 @pytest.mark.parametrize("turns", range(6))
 async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
     """Whenever we are cancelled as it comes: it has one owner, or it is closed."""
-    moment, closed = asyncio.Event(), list[str]()
-
-    async def work() -> str:
-        await moment.wait()
-        return "opened"
-
-    async def close(result: str) -> None:
-        await asyncio.sleep(0.01)
-        closed.append(result)
-
-    task = asyncio.create_task(unless_gone(Peer().receive, work(), lost=close))
+    opening = Held()
+    task = asyncio.create_task(unless_gone(Peer().receive, opening.work(), lost=opening.close))
     await asyncio.sleep(0.01)
-    moment.set()
+    opening.moment.set()
     for _ in range(turns):
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait({task})
 
     got = [] if task.cancelled() else [task.result()]
-    assert got + closed == ["opened"]
+    assert got + opening.closed == ["opened"]
 
 
 async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
     """The closing is not ours alone."""
-    moment, closed = asyncio.Event(), list[str]()
-
-    async def work() -> str:
-        await moment.wait()
-        return "opened"
-
-    async def close(result: str) -> None:
-        await asyncio.sleep(0.01)
-        closed.append(result)
-
-    task = asyncio.create_task(unless_gone(Peer().receive, work(), lost=close))
+    opening = Held()
+    task = asyncio.create_task(unless_gone(Peer().receive, opening.work(), lost=opening.close))
     await asyncio.sleep(0.01)
-    moment.set()
+    opening.moment.set()
     await asyncio.sleep(0)
     for _ in range(3):
         task.cancel()
@@ -164,4 +165,4 @@ async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
     await asyncio.sleep(0.05)
 
     assert task.cancelled()
-    assert closed == ["opened"]
+    assert opening.closed == ["opened"]
