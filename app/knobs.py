@@ -8,8 +8,18 @@ FEEDBACK_ are the seeds'. `app/config.py` reads them; `.env.example` is made of 
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
+
+def one_line(key: SecretStr) -> SecretStr:
+    """A key as a header can carry it: white space around it is a file's or an editor's."""
+    bare = key.get_secret_value().strip()
+    if not bare.isascii() or not bare.isprintable():
+        raise ValueError("a key is printable ASCII on one line")
+    return SecretStr(bare)
+
+
+Key = Annotated[SecretStr, AfterValidator(one_line)]
 Url = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z+]*://\S+$")]
 
 
@@ -60,7 +70,7 @@ class Rag(Group):
 class OpenAI(Group):
     """An OpenAI-protocol server for chat and embeddings alike."""
 
-    api_key: SecretStr | None = None
+    api_key: Key | None = None
     """Key. Unset (and no base URLs): bundled embeddings and the extractive answerer."""
     base_url: Url | None = None
     """Base URL, `/v1` included. Unset: the vendor's own."""
@@ -71,7 +81,7 @@ class Chat(Group):
 
     base_url: Url | None = None
     """Chat server, `/v1` included (vLLM, Ollama, llama.cpp, …). Unset: OPENAI_BASE_URL."""
-    api_key: SecretStr | None = None
+    api_key: Key | None = None
     """Its key. Unset: OPENAI_API_KEY."""
     model: str | None = None
     """Unset: Jinx-gpt-oss-20b when CHAT_BASE_URL is set, else RAG_MODEL."""
@@ -95,7 +105,7 @@ class Embed(Group):
 
     base_url: Url | None = None
     """Embedding server, `/v1` included. Unset: OPENAI_BASE_URL."""
-    api_key: SecretStr | None = None
+    api_key: Key | None = None
     """Its key. Unset: OPENAI_API_KEY."""
     model: str | None = None
     """Unset: the space in the stores; else text-embedding-3-large with a key; else the bundled one."""

@@ -107,6 +107,7 @@ def test_the_seeds_names_and_defaults_are_kept(name: str) -> None:
         pytest.param("IBID_DATA_DIR", "/srv/my ibid", Path("/srv/my ibid"), id="a folder"),
         pytest.param("OPENAI_BASE_URL", "http://h:1/v1", "http://h:1/v1", id="an address"),
         pytest.param("CORPUS_COLLECTIONS", "a,b", "a,b", id="a list"),
+        pytest.param("OPENAI_API_KEY", "sk-1\r\n", SecretStr("sk-1"), id="a key from a file"),
     ],
 )
 def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, value: str, read: object) -> None:
@@ -125,6 +126,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, value: str,
         ("RAG_TOP_K_MAX", "0"), ("RAG_SIMILARITY_THRESHOLD", "1.5"), ("RAG_TIMEOUT_SECONDS", "0"),
         ("RAG_TIMEOUT_SECONDS", "nan"), ("RAG_CACHE_TTL_SECONDS", "inf"), ("RAG_DEBUG_MODE", "perhaps"),
         ("IBID_PORT", "70000"), ("IBID_LOG_LEVEL", "loud"), ("IBID_BOOTSTRAP_KEY", "hunter2"),
+        ("OPENAI_API_KEY", "sk-one\nsk-two"), ("CHAT_API_KEY", "sk-\x7f"), ("EMBED_API_KEY", "schlüssel"),
         ("DOCUMENT_MAX_MB", "0"), ("CHAT_BASE_URL", "host:8000"), ("EMBED_DIM", "-1"), ("QDRANT_URL", "a b"),
     ],
 )  # fmt: skip
