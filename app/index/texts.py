@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from app.domain.text import Text
 from app.index.place import Place
 
-MOST_BYTES = 32 << 20
-"""Some eight thousand passages of a thousand letters, with what is worked out from them."""
+MOST_BYTES = 48 << 20
+"""Some twelve thousand passages of a thousand letters, with what is worked out from them."""
 OBJECT_BYTES = 1_000
 """Of a passage beside its text."""
 GONE_MOST = 4_096
