@@ -1,0 +1,106 @@
+"""Greetings that ask for nothing."""
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.greeting import AWAY, is_pure_reentry_greeting, reentry_line
+from app.domain.memory import Moment
+from tests.fakes.hostile import HOSTILE
+
+GREETINGS = (
+    "hey again!",
+    "Hi",
+    "HELLO",
+    "good morning :)",
+    "hello there, I'm back",
+    "heyyyy",
+    "hiii!!!",
+    "Hello, hello",
+    "hi 👋",
+    "Hey, it’s me again",
+    "I'm back",
+    "long time no see!",
+    "hi, how are you?",
+    "good evening everyone",
+    "Guten Morgen zusammen",
+    "Ich bin wieder da",
+    "Bonjour, ça va ?",
+    "¡Hola de nuevo!",
+    "buongiorno",
+    "Привет снова",
+    "你好",
+    "こんにちは！",
+    "안녕하세요",
+    "السلام عليكم",
+    "नमस्ते",
+)
+QUESTIONS = (
+    "hi, what did I say about the boat?",
+    "hello world in Rust",
+    "good",
+    "again",
+    "ok",
+    "how are you",
+    "hey can you help me",
+    "morning routine",
+    "hi 5",
+    "Hi Berlin weather",
+    "hey hey my my",
+    "what's up with my sleep",
+    "thanks",
+    "",
+    "   ",
+    "👋",
+    "hello " * 30,
+)
+
+
+@pytest.mark.parametrize("text", GREETINGS)
+def test_greetings_are_pure(text: str) -> None:
+    """Nothing is asked, in any of the languages."""
+    assert is_pure_reentry_greeting(text)
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_whatever_asks_is_no_greeting(text: str) -> None:
+    """A word of content, company without a greeting, or nothing at all."""
+    assert not is_pure_reentry_greeting(text)
+
+
+@given(st.sampled_from(GREETINGS), st.sampled_from(["kayak", "why", "12", "compare", "Zürich", "天气"]))
+def test_one_word_of_content_makes_a_question(greeting: str, word: str) -> None:
+    """Before the greeting or after it."""
+    assert not is_pure_reentry_greeting(f"{greeting} {word}")
+    assert not is_pure_reentry_greeting(f"{word}, {greeting}")
+
+
+@given(st.sampled_from(GREETINGS), st.text(alphabet=" !.,", max_size=8))
+def test_marks_change_nothing(greeting: str, marks: str) -> None:
+    """However much somebody exclaims."""
+    assert is_pure_reentry_greeting(marks + greeting + marks)
+
+
+@pytest.mark.parametrize("bucket", ["new", "minutes", "hours", "days", "weeks", "months"])
+def test_each_bucket_has_its_line(bucket: str) -> None:
+    """One line each, no two alike."""
+    line = reentry_line(Moment(bucket))
+    assert line
+    assert "\n" not in line
+    assert list(AWAY.values()).count(line) == 1
+
+
+@pytest.mark.parametrize("moment", [None, Moment("aeons")], ids=["not known", "another service's bucket"])
+def test_what_is_not_known_is_not_told(moment: Moment | None) -> None:
+    """No line then."""
+    assert reentry_line(moment) == ""
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_cost_nothing(text: str) -> None:
+    """Whoever writes that much does not only greet."""
+    began = process_time()
+    assert not is_pure_reentry_greeting(text)
+    assert process_time() - began < 0.1
