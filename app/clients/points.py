@@ -3,6 +3,7 @@
 A point has a payload, a dense vector (unit length, cosine) and a sparse one (BM25 weights; the IDF is the
 engine's, counted over the asker's filter). Scores of the dense leg are cosines, of the sparse leg BM25.
 Everything raises `RetrievalError("unavailable" | "timeout" | "overloaded")` and nothing else of the vendor's.
+With `rejected=True` nothing is down: there is no such collection, or it is not of the shape asked for.
 Payload values that are filtered by are keyword strings (FACTS: a bool matches nothing in the engine).
 """
 
@@ -77,6 +78,8 @@ class Collection:
     words: str | None = None
     """The sparse vector's name; None: it has none, meaning alone can search it."""
     points: int = 0
+    cosine: bool = True
+    """Whether the dense vector's score is a cosine; those of other distances cannot be compared."""
 
 
 class Points(Protocol):
@@ -89,10 +92,17 @@ class Points(Protocol):
         """All collections, by name."""
 
     async def create(
-        self, name: str, dim: int, *, keys: Sequence[str] = (), tenants: Sequence[str] = ()
+        self,
+        name: str,
+        dim: int,
+        *,
+        keys: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        times: Sequence[str] = (),
     ) -> None:
         """A collection with a dense vector `meaning` (cosine) and a sparse one `words` (IDF by the engine);
-        `keys` are indexed keyword fields, `tenants` those that tell users apart. There already: nothing."""
+        `keys` are indexed keyword fields, `tenants` those that tell users apart, `times` datetimes. There
+        already: it stays as it is, but for fields that are not indexed yet."""
 
     async def drop(self, name: str) -> None:
         """Gone with its files; nothing there is no error."""
@@ -101,10 +111,10 @@ class Points(Protocol):
         """Write, each id again replaces."""
 
     async def remove(self, name: str, where: Where) -> None:
-        """Gone from the next search on."""
+        """Gone from the next search on; no such collection is no error."""
 
     async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask, best first, in one round trip."""
+        """One list an ask, best first (equal scores by id), in one round trip."""
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False

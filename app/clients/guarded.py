@@ -1,0 +1,156 @@
+"""Qdrant as the rest of the house has it: the engine that the settings name, with deadlines and a breaker.
+
+`QDRANT_URL` unset: embedded under IBID_DATA_DIR. What has failed several times in a row is not asked for some
+seconds (`domain/breaker.py`); what is refused (no such collection, another shape) or does not fit into our
+pool is no failure of it. Keeps `points.Points`; raises `RetrievalError`. Seconds.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from app.clients.edge import Edge, open_edge
+from app.clients.points import Ask, Collection, Point, Points, Where
+from app.config import Settings
+from app.domain.breaker import Breaker
+from app.domain.errors import RetrievalError, StartError
+
+READ_SECONDS = 4.0
+"""Below the 6 s that all retrieval has."""
+WRITE_SECONDS = 60.0
+"""Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
+LASTING = 3.0
+"""Failures of a moment, as while it is restarted, open nothing (docs/decisions/0020)."""
+
+Result = TypeVar("Result")
+
+
+class GuardedPoints:
+    """See the module."""
+
+    def __init__(self, points: Points, breaker: Breaker | None = None) -> None:
+        self._points = points
+        self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether nobody else uses it."""
+        return isinstance(self._points, Edge)
+
+    def on_renewal(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with the name of a collection whose files were put aside: it is missing from then on,
+        until whoever keeps the record writes it anew. A server looks after its own."""
+        if isinstance(self._points, Edge):
+            self._points.renewed = tell
+
+    async def _within(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
+        """One call: refused at once while Qdrant is left alone, its end told."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        return await self._told(seconds, call)
+
+    async def _told(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
+        """Made in any case."""
+        with self._breaker.attempt(down):
+            try:
+                async with asyncio.timeout(seconds):
+                    return await call()
+            except TimeoutError as error:
+                raise RetrievalError("timeout") from error
+
+    async def collections(self) -> list[Collection]:
+        """All, by name."""
+        return await self._within(READ_SECONDS, self._points.collections)
+
+    async def create(
+        self,
+        name: str,
+        dim: int,
+        *,
+        keys: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        times: Sequence[str] = (),
+    ) -> None:
+        """One more, if it is not there."""
+        await self._within(
+            WRITE_SECONDS, lambda: self._points.create(name, dim, keys=keys, tenants=tenants, times=times)
+        )
+
+    async def drop(self, name: str) -> None:
+        """Gone with its files."""
+        await self._within(WRITE_SECONDS, lambda: self._points.drop(name))
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        """Write."""
+        await self._within(WRITE_SECONDS, lambda: self._points.put(name, points))
+
+    async def remove(self, name: str, where: Where) -> None:
+        """Gone from the next search on."""
+        await self._within(WRITE_SECONDS, lambda: self._points.remove(name, where))
+
+    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One list an ask."""
+        return await self._within(READ_SECONDS, lambda: self._points.search(name, asks))
+
+    async def scroll(
+        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
+    ) -> list[Point]:
+        """A page."""
+        return await self._within(
+            READ_SECONDS, lambda: self._points.scroll(name, where, limit=limit, after=after, vectors=vectors)
+        )
+
+    async def count(self, name: str, where: Where) -> int:
+        """Exactly."""
+        return await self._within(READ_SECONDS, lambda: self._points.count(name, where))
+
+    async def compact(self, name: str) -> None:
+        """As long as it takes."""
+        await self._within(None, lambda: self._points.compact(name))
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Asked whatever the breaker says: an answer closes it."""
+        return await self._told(READ_SECONDS, self._points.check)
+
+
+def down(error: Exception) -> bool | None:
+    """What an error says of Qdrant, as `Breaker` asks it. A full pool is our own."""
+    if not isinstance(error, RetrievalError):
+        return None
+    return None if error.reason == "overloaded" else not error.rejected
+
+
+class QdrantProbe:
+    """Whether it answers, for /readyz (`domain/ports.py`, Probe)."""
+
+    name = "qdrant"
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Kind and version; raises `RetrievalError`."""
+        return await self._points.check()
+
+
+@asynccontextmanager
+async def open_points(settings: Settings) -> AsyncIterator[GuardedPoints]:
+    """Qdrant as the settings say; a server need not be there yet."""
+    url, key = settings.qdrant.url, settings.qdrant.api_key
+    if url is None:
+        async with open_edge(settings.ibid.data_dir / "qdrant") as edge:
+            yield GuardedPoints(edge)
+        return
+    # Two seconds and 100 MB that an embedded engine does without.
+    from app.clients.qdrant import connected  # noqa: PLC0415 - heavy vendor, opened late
+
+    try:
+        server = connected(url, key.get_secret_value() if key else None)
+    except ValueError:
+        raise StartError("QDRANT_URL is not of the form http://host:6333") from None
+    try:
+        yield GuardedPoints(server)
+    finally:
+        await server.aclose()

@@ -1,0 +1,239 @@
+"""A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client. Keeps `points.Points`.
+
+Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
+one round trip, word statistics are counted over the asker's filter. Collections of others are searched by
+their own vector's name; which one is learnt when a collection is first met and remembered. Times are seconds.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import httpx
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from app.clients import speech, ties, weights
+from app.clients.points import Ask, Collection, Point, Where
+from app.clients.speech import MEANING, WORDS
+from app.domain.errors import RetrievalError
+
+CALL_SECONDS = 60
+"""The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""
+SEARCH_SECONDS = 4
+"""Told to the server: what takes longer it may end."""
+CONNECTIONS = 32
+LOOKS = 8
+"""Collections looked at at once."""
+BATCH = 128
+"""Points a write."""
+VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector_number=100)
+"""When the server rewrites its files: as soon as it lets itself be told."""
+
+Result = TypeVar("Result")
+
+
+class Qdrant:
+    """See the module."""
+
+    def __init__(self, client: AsyncQdrantClient) -> None:
+        self._client = client
+        self._known: dict[str, Collection] = {}
+        """Shapes by name, forgotten when one does not fit any more."""
+
+    async def collections(self) -> list[Collection]:
+        """All whose dense vector can be searched, by name; one that goes meanwhile is left out."""
+        with faults():
+            names = [each.name for each in (await self._client.get_collections()).collections]
+        few = asyncio.Semaphore(LOOKS)
+
+        async def looked(name: str) -> Collection | None:
+            async with few:
+                return await self._look(name)
+
+        found = await asyncio.gather(*(looked(name) for name in names))
+        self._known = {each.name: each for each in found if each}
+        return sorted(self._known.values(), key=lambda each: each.name)
+
+    async def _look(self, name: str) -> Collection | None:
+        """One; None: it is gone, or has no vector that we could ask by."""
+        try:
+            with faults():
+                info = await self._client.get_collection(name)
+        except RetrievalError as error:
+            if error.rejected:
+                return None
+            raise
+        return speech.shape(name, info)
+
+    async def create(
+        self,
+        name: str,
+        dim: int,
+        *,
+        keys: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        times: Sequence[str] = (),
+    ) -> None:
+        """One more, if it is not there; then the fields that are not indexed yet."""
+        wanted = speech.indexes(keys, tenants, times)
+        with faults():
+            if not await self._client.collection_exists(name):
+                await self._made(name, dim)
+            had = (await self._client.get_collection(name)).payload_schema
+            for field in [field for field in wanted if field not in had]:
+                await self._client.create_payload_index(name, field, wanted[field], wait=True)
+
+    async def _made(self, name: str, dim: int) -> None:
+        """Another replica may have been faster."""
+        try:
+            await self._client.create_collection(
+                name,
+                vectors_config={MEANING: models.VectorParams(size=dim, distance=models.Distance.COSINE)},
+                sparse_vectors_config={WORDS: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            )
+        except (ApiException, ValueError):
+            if not await self._client.collection_exists(name):
+                raise
+
+    async def drop(self, name: str) -> None:
+        """Gone."""
+        self._known.pop(name, None)
+        with faults():
+            await self._client.delete_collection(name)
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        """Searchable when it returns."""
+        with faults():
+            for at in range(0, len(points), BATCH):
+                some = [speech.record(point) for point in points[at : at + BATCH]]
+                await self._client.upsert(name, some, wait=True)
+
+    async def remove(self, name: str, where: Where) -> None:
+        """Gone from the next search on."""
+        try:
+            with faults():
+                selected = models.FilterSelector(filter=speech.condition(where))
+                await self._client.delete(name, selected, wait=True)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+
+    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
+        """All asks in one round trip, where all that holds a word fits into the list; equal scores by id."""
+        known = self._known.get(name)
+        if known:
+            try:
+                return await self._searched(known, asks)
+            except RetrievalError as error:
+                if not error.rejected:
+                    raise
+        found = await self._look(name)  # not met yet, or made anew by somebody with another shape
+        if found is None or found == known:
+            self._known.pop(name, None)
+            raise RetrievalError("unavailable", rejected=True)
+        self._known[name] = found
+        return await self._searched(found, asks)
+
+    async def _searched(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One round, and another if equal scores go on beyond what was fetched."""
+        spare = ties.SPARE
+        while (
+            found := ties.settled(asks, await self._weighed(shape, ties.widened(asks, spare)), spare)
+        ) is None:
+            spare *= 8
+        return found
+
+    async def _weighed(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One round, and another for words that cannot be counted."""
+        rows = await self._asked(shape, weights.seeing(asks))
+        known = weights.counted(asks, rows)
+        probes = weights.probes(asks, known)
+        return weights.weighed(asks, rows, known, await self._asked(shape, probes) if probes else [])
+
+    async def _asked(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One list an ask, as the server has it."""
+        questions = [speech.question(ask, shape) for ask in asks]
+        with faults():
+            answers = await self._client.query_batch_points(shape.name, questions, timeout=SEARCH_SECONDS)
+        return [[speech.told(point, shape) for point in answer.points] for answer in answers]
+
+    async def scroll(
+        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
+    ) -> list[Point]:
+        """A page."""
+        shape = self._known.get(name) or await self._look(name) or Collection(name, 0)
+        with faults():
+            rows, _ = await self._client.scroll(
+                name,
+                scroll_filter=speech.condition(where),
+                limit=limit + (after is not None),
+                offset=None if after is None else speech.identity(after),
+                with_payload=True,
+                with_vectors=vectors,
+            )
+        points = (speech.told(row, shape) for row in rows)
+        return [point for point in points if point.id != after][:limit]
+
+    async def count(self, name: str, where: Where) -> int:
+        """Exactly."""
+        with faults():
+            counted = await self._client.count(name, count_filter=speech.condition(where), exact=True)
+        return counted.count
+
+    async def compact(self, name: str) -> None:
+        """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
+        with faults():
+            await self._client.update_collection(name, optimizers_config=VACUUM)
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """The server and its version."""
+        with faults():
+            told = await self._client.info()
+        return {"server": "qdrant", "version": told.version}
+
+    async def aclose(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
+
+def connected(url: str, key: str | None) -> Qdrant:
+    """A client; the first call connects. The key goes as a header of ours: the vendor warns without TLS."""
+    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    return Qdrant(
+        AsyncQdrantClient(
+            url=url,
+            timeout=CALL_SECONDS,
+            check_compatibility=False,
+            headers={"api-key": key} if key else None,
+            limits=limits,
+            verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
+        )
+    )
+
+
+@contextmanager
+def faults() -> Iterator[None]:
+    """The vendor's errors as ours."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        raise refusal(error.status_code or 500) from error
+    except ResourceExhaustedResponse as error:
+        raise RetrievalError("overloaded") from error
+    except ResponseHandlingException as error:
+        late = isinstance(error.source, httpx.TimeoutException)
+        raise RetrievalError("timeout" if late else "unavailable") from error
+    except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
+        raise RetrievalError("unavailable", rejected=type(error) is ValueError) from error
+    except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
+        raise RetrievalError("unavailable") from error
+
+
+def refusal(status: int) -> RetrievalError:
+    """What a status says: too much, down, or that it would not do this."""
+    if status == 429:
+        return RetrievalError("overloaded")
+    return RetrievalError("unavailable", rejected=status < 500)

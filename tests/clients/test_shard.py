@@ -1,0 +1,199 @@
+"""One collection on disk: what survives a kill, what compaction leaves, whose fault a fault is."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.clients.drawer import Shape, read
+from app.clients.points import Ask, Where
+from app.clients.shard import Broken, Shard, engine_faults
+from app.domain.errors import RetrievalError
+from tests.fakes.points import DIM, embedding, ids, owned, point
+
+EVERY = Where()
+SHAPE = Shape("n", DIM, ("kind",), ("tenant", "user_id"), ("created_at",))
+CANARY = "the heron of Varberg sings at four"
+WRITER = """
+import sys
+from pathlib import Path
+from app.clients.drawer import Shape
+from app.clients.shard import Shard
+from tests.fakes.points import DIM, point
+shard = Shard.make(Path(sys.argv[1]), Shape("n", DIM))
+for number in range(100_000):
+    shard.put([point(2 * number), point(2 * number + 1)])
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Iterator[Shard]:
+    """An empty one with indexes."""
+    made = Shard.make(tmp_path / "n", SHAPE)
+    yield made
+    made.close()
+
+
+def holders(place: Path, text: str) -> list[str]:
+    """Files that hold a text, the engine's log among them."""
+    return [str(path) for path in place.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    """At any moment; the files open as they are."""
+    place = tmp_path / "n"
+    command = [sys.executable, "-c", WRITER, str(place)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        acknowledged = [int(next(writer.stdout)) for _ in range(25)][-1]
+        writer.kill()
+
+    shape = read(place)
+    assert shape
+    shard = Shard.load(place, shape)
+    stored = set(ids(shard.scroll(EVERY, 10_000, None, vectors=False)))
+    assert stored >= {point(number).id for number in range(2 * acknowledged + 2)}
+    assert len(shard.search([Ask(EVERY, 10, dense=embedding(1))])[0]) == 10
+    shard.put([point(0)])
+    shard.close()
+
+
+def test_after_compaction_what_was_removed_is_in_no_file(shard: Shard, tmp_path: Path) -> None:
+    """Before it the log and the payloads still hold it; the rest is there to the last bit."""
+    shard.put([point(n) for n in range(300)] + [point(n, "bob", text=CANARY) for n in range(300, 320)])
+    shard.remove(owned("bob"))
+    assert holders(tmp_path, CANARY)
+    asks = [Ask(EVERY, 20, dense=embedding(1)), Ask(EVERY, 20, words=point(3).words)]
+    before = shard.ranked(asks), shard.scroll(EVERY, 999, None, vectors=True)
+
+    shard.compact()
+
+    assert holders(tmp_path, CANARY) == []
+    assert holders(tmp_path, "text 299")
+    assert (shard.ranked(asks), shard.scroll(EVERY, 999, None, vectors=True)) == before
+    assert sorted(each.name for each in (tmp_path / "n").iterdir()) == ["2", "collection.json"]
+
+
+def test_writes_during_compaction_are_not_lost(shard: Shard) -> None:
+    """Nor is what was removed meanwhile back again; after a restart too."""
+    shard.put([point(n) for n in range(300)])
+    over = threading.Event()
+    begun = threading.Event()
+    written: list[int] = []
+
+    def write() -> None:
+        while not over.is_set():
+            number = 300 + len(written)
+            shard.put([point(number)])
+            shard.remove(Where(ids=(point(len(written)).id,)))
+            written.append(number)
+            begun.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    begun.wait()
+    for _ in range(2):
+        shard.compact()
+    over.set()
+    writer.join()
+
+    wanted = {point(n).id for n in range(len(written), 300 + len(written))}
+    assert set(ids(shard.scroll(EVERY, 99_999, None, vectors=False))) == wanted
+    shard.close()
+    again = Shard.load(shard.place, shard.shape)
+    assert set(ids(again.scroll(EVERY, 99_999, None, vectors=False))) == wanted
+    shard._vendor = again._vendor  # the fixture closes it
+
+
+def test_searches_go_on_while_another_takes_over(shard: Shard) -> None:
+    """One that began on the old files ends on them."""
+    shard.put([point(n) for n in range(100)])
+    faults: list[BaseException] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            try:
+                [found] = shard.search([Ask(EVERY, 5, dense=embedding(7))])
+                assert len(found) == 5
+            except (Broken, RetrievalError, AssertionError) as error:
+                faults.append(error)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    shard.compact()
+    over.set()
+    asker.join()
+    assert faults == []
+
+
+def test_a_compaction_that_fails_changes_nothing(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old files count, and the next one does it."""
+    shard.put([point(n) for n in range(20)])
+
+    def full(*_: object) -> object:
+        raise Broken("no space left (os error 28)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Shard, "_copied", full)
+        with pytest.raises(Broken):
+            shard.compact()
+    shard.put([point(30)])
+    assert shard.count(EVERY) == 21
+    shard.compact()
+    assert shard.count(EVERY) == 21
+
+
+def test_writers_that_come_together_share_a_flush(shard: Shard) -> None:
+    """Whoever finds its write on disk does not flush again."""
+    flushes = []
+
+    class Counting:
+        def __init__(self, vendor: object) -> None:
+            self.vendor = vendor
+
+        def __getattr__(self, name: str) -> object:
+            flushes.extend(["one"] if name == "flush" else [])
+            return getattr(self.vendor, name)
+
+    shard._vendor = Counting(shard._vendor)  # type: ignore[assignment]
+    shard.put([point(n) for n in range(600)])
+    shard.flush()
+    shard.flush()
+    assert len(flushes) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "files"),
+    [
+        ("Service runtime error: IO Error: No space left on device (os error 28)", False),
+        ("Service runtime error: Too many open files (os error 24)", False),
+        ("Service runtime error: vector offset out of bounds", True),
+    ],
+    ids=["disk", "handles", "damage"],
+)
+def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
+    """Nothing is put aside for it."""
+    with pytest.raises(Broken) as caught, engine_faults:
+        raise Exception(said)
+    assert caught.value.files is files
+
+
+@pytest.mark.parametrize(
+    "said", ["Vector dimension error: expected dim: 8, got 9", "Not existing vector name error: x"]
+)
+def test_what_the_engine_refuses_is_no_failure(said: str) -> None:
+    """The request is at fault."""
+    with pytest.raises(RetrievalError) as caught, engine_faults:
+        raise Exception(said)
+    assert caught.value.rejected
+
+
+def test_our_own_errors_pass() -> None:
+    """Only the vendor's are turned."""
+    with pytest.raises(KeyError), engine_faults:
+        raise KeyError

@@ -1,0 +1,56 @@
+"""Points nobody wrote, the same on every run: unit vectors, words, owners; and what a filter should find."""
+
+import random
+import uuid
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.clients.points import Point, Sparse, Where
+from app.domain.passage import Embedding
+
+DIM = 8
+WORDS = 40
+"""Different terms there are."""
+
+
+def embedding(number: int, dim: int = DIM) -> Embedding:
+    """A unit vector."""
+    row = np.random.default_rng(number).normal(size=dim).astype("<f4")
+    return bytes((row / np.linalg.norm(row)).astype("<f4").tobytes())
+
+
+def cosine(one: Embedding, other: Embedding) -> float:
+    """Of two embeddings."""
+    pair = [np.frombuffer(each, "<f4").astype("f8") for each in (one, other)]
+    return float(pair[0] @ pair[1] / np.linalg.norm(pair[0]) / np.linalg.norm(pair[1]))
+
+
+def point(number: int, user: str = "ann", **payload: str) -> Point:
+    """The number's own."""
+    chance = random.Random(number)  # noqa: S311 - the same on every run
+    terms = tuple(sorted(chance.sample(range(WORDS), 6)))
+    told = {"tenant": "t", "user_id": user, "text": f"text {number}", **payload}
+    words = Sparse(terms, tuple(chance.choice((0.5, 1.0, 1.5)) for _ in terms))
+    return Point(str(uuid.UUID(int=number * 7919 % 1_000_003)), told, embedding(number), words)
+
+
+def owned(user: str) -> Where:
+    """What is a user's."""
+    return Where(has=(("tenant", ("t",)), ("user_id", (user,))))
+
+
+def meets(found: Point, where: Where) -> bool:
+    """What `Where` promises, said again."""
+    value = found.payload.get
+    return (
+        all(value(key) in values for key, values in where.has)
+        and all(value(key) not in values for key, values in where.lacks)
+        and all(value(key) is None or value(key) in values for key, values in where.open)
+        and (where.ids is None or found.id in where.ids)
+    )
+
+
+def ids(found: Sequence[Point]) -> list[str]:
+    """Theirs, in order."""
+    return [each.id for each in found]

@@ -1,0 +1,213 @@
+"""A Qdrant server on loopback: the REST calls that the vendor's client makes, answered by its own engine.
+
+    with qdrant_server(tmp_path) as server:
+        server.url                               # goes into QDRANT_URL
+        server.fault = Fault(status=500)         # until it is changed
+        server.stop(); server.start()            # nobody listens, and again, on the same port
+
+Threads, so that it serves a test's own loop as well as a service in a process of its own. A real server is
+more (a cluster, an optimizer, other versions): no one can be had where these tests run, which the docs say.
+A write without `wait=true` is searchable only LAG seconds after its answer.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.shards import Json, Stored
+
+LAG = 0.5
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong. The default: nothing."""
+
+    only: str = ""
+    """Part of the path it holds for; "": every path."""
+    status: int = 200
+    """Every answer's."""
+    delay: float = 0.0
+    """Seconds before an answer; a large number hangs it until the server stops."""
+    garbage: bool = False
+    """200 with JSON of no known form."""
+    cut: bool = False
+    """The connection is cut in the middle of the answer."""
+    vanishing: bool = False
+    """A collection is deleted when it is first searched, before the answer."""
+
+
+@dataclass
+class QdrantServer:
+    """A running one. Change `fault` at any time, from any thread."""
+
+    folder: Path
+    fault: Fault = field(default_factory=Fault)
+    key: str = ""
+    """The api-key it wants; "": none."""
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    """Method and path of every call, in order."""
+    bodies: list[Json] = field(default_factory=list)
+    collections: dict[str, Stored] = field(default_factory=dict)
+    port: int = 0
+    over: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    http: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        """What goes into QDRANT_URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Listen, on the port it had."""
+        self.over.clear()
+        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), handler(self))
+        self.http.daemon_threads = True
+        self.port = self.http.server_port
+        threading.Thread(target=self.http.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Nobody listens; what is stored stays."""
+        self.over.set()
+        if self.http:
+            self.http.shutdown()
+            self.http.server_close()
+
+    def create(self, name: str, body: Json) -> None:
+        """A collection of any shape, as by another tool: `{"vectors": {"size": 8, "distance": "Cosine"}}`."""
+        self.collections[name] = Stored(self.folder / str(len(list(self.folder.iterdir()))), body)
+
+    def plant(self, name: str, points: list[Json]) -> None:
+        """Points as another tool wrote them: [{"id": 1, "vector": […], "payload": {…}}]."""
+        self.collections[name].put({"points": points})
+
+    def answer(self, method: str, path: str, query: Mapping[str, list[str]], body: Json) -> tuple[int, Any]:
+        """Status and result."""
+        parts = [unquote(part) for part in path.strip("/").split("/")]
+        match parts, method:
+            case [""], "GET":
+                return 200, {"title": "qdrant - vector search engine", "version": "1.20.0", "commit": "fake"}
+            case ["collections"], "GET":
+                return 200, {"collections": [{"name": name} for name in self.collections]}
+            case ["collections", name, *rest], _:
+                wait = query.get("wait") == ["true"]
+                return self._whole(name, method, rest, body) or self._within(name, method, rest, body, wait)
+        return 404, "no such path"
+
+    def _whole(self, name: str, method: str, rest: list[str], body: Json) -> tuple[int, Any] | None:
+        """Calls that need no collection; None: it is another."""
+        match rest, method:
+            case ["exists"], "GET":
+                return 200, {"exists": name in self.collections}
+            case [], "DELETE":
+                return 200, self.collections.pop(name, None) is not None
+            case [], "PUT" if name in self.collections:
+                return 409, f"Collection `{name}` already exists!"
+            case [], "PUT":
+                self.create(name, body)
+                return 200, True
+        return None
+
+    def _within(self, name: str, method: str, rest: list[str], body: Json, wait: bool) -> tuple[int, Any]:
+        """A call about one collection."""
+        if self.fault.vanishing and self.fault.only in f"/{name}" and "query" in rest:
+            self.collections.pop(name, None)
+        stored = self.collections.get(name)
+        if stored is None:
+            return 404, f"Not found: Collection `{name}` doesn't exist!"
+        reads: Mapping[tuple[str, ...], Callable[[], Any]] = {
+            (): stored.info if method == "GET" else lambda: True,
+            ("points", "query", "batch"): lambda: stored.query_batch(body),
+            ("points", "scroll"): lambda: stored.scroll(body),
+            ("points", "count"): lambda: stored.count(body),
+        }
+        writes: Mapping[tuple[str, ...], Callable[[], Any]] = {
+            ("index",): lambda: stored.index(body),
+            ("points",): lambda: stored.put(body),
+            ("points", "delete"): lambda: stored.delete(body),
+        }
+        if tuple(rest) in reads:
+            return 200, reads[tuple(rest)]()
+        if wait:
+            writes[tuple(rest)]()
+        else:
+            threading.Timer(LAG, writes[tuple(rest)]).start()
+        return 200, {"operation_id": 1, "status": "completed" if wait else "acknowledged"}
+
+    def respond(self, call: BaseHTTPRequestHandler) -> tuple[int, bytes]:
+        """One call: noted, spoilt as the fault says, answered."""
+        target = urlsplit(call.path)
+        raw = call.rfile.read(int(call.headers.get("content-length") or 0))
+        body = json.loads(raw) if raw else {}
+        with self.lock:
+            self.requests.append((call.command, target.path))
+            self.bodies.append(body)
+        fault = self.fault if self.fault.only in target.path else Fault()
+        if fault.delay:
+            self.over.wait(fault.delay)
+        if self.key and call.headers.get("api-key") != self.key:
+            return 401, b"Must provide an API key or an Authorization bearer token"
+        if fault.status != 200:
+            return fault.status, b'{"status": {"error": "scripted fault"}, "time": 0.0}'
+        if fault.garbage:
+            return 200, b'{"surprise": [1, 2'
+        try:
+            status, result = self.answer(call.command, target.path, parse_qs(target.query), body)
+        except Exception as error:  # noqa: BLE001 - the engine raises nothing more exact
+            status, result = 400, str(error)
+        told = {"result": result} if status == 200 else {"status": {"error": result}}
+        whole = result if target.path == "/" else {"status": "ok", "time": 0.0, **told}
+        return status, json.dumps(whole).encode()
+
+
+def handler(server: QdrantServer) -> type[BaseHTTPRequestHandler]:
+    """How calls reach it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        timeout = 30
+
+        def serve(self) -> None:
+            """Any method."""
+            status, content = server.respond(self)
+            if server.over.is_set():
+                self.close_connection = True
+                return
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if server.fault.cut:
+                self.wfile.write(content[: len(content) // 2])
+                self.close_connection = True
+                return
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_PATCH = serve  # noqa: N815 - as the library calls them
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    return Handler
+
+
+@contextmanager
+def qdrant_server(folder: Path, *, key: str = "") -> Iterator[QdrantServer]:
+    """A server that keeps its collections in `folder` until the end of the block."""
+    folder.mkdir(parents=True, exist_ok=True)
+    server = QdrantServer(folder, key=key)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        for stored in server.collections.values():
+            stored.close()
