@@ -5,6 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
+# Set in many containers. Every start would compile all it imports anew: three seconds of a processor.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install run test check fmt bench eval lock clean
 
@@ -40,8 +43,12 @@ fmt: install ## Format the code and mend what the linter can
 bench: install ## Measure speed, in ratios to a floor of the same run; QUICK=1 or FULL=1
 	@$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(FULL),--full)
 
-eval: install ## Measure retrieval quality; DATA=folder of questions and files
-	@$(BIN)/python -m bench.quality $(DATA)
+eval: install ## Measure retrieval quality; DATA="folders of questions and texts, or of questions and PDFs"
+	@test -n "$(DATA)" || { echo 'make eval DATA="FOLDER ..."; see: ibid eval --help, bench/quality.py' >&2; exit 2; }
+	@for folder in $(DATA); do \
+	    if [ -f "$$folder/questions.jsonl" ]; then $(BIN)/python -m bench.quality "$$folder"; \
+	    else $(BIN)/ibid eval "$$folder"; fi || exit 1; \
+	done
 
 lock: install ## Resolve the dependencies anew and pin them with hashes
 	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal --extra dev pyproject.toml -o requirements.lock

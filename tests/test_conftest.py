@@ -1,5 +1,6 @@
 """The test house itself: fresh databases, and no way out."""
 
+import gc
 import os
 import socket
 
@@ -25,6 +26,11 @@ def test_loopback_is_open() -> None:
 def test_settings_of_the_machine_are_out_of_sight() -> None:
     """No key in a developer's environment reaches the tests."""
     assert not set(names()) & set(os.environ)
+
+
+def test_garbage_of_tests_is_looked_for() -> None:
+    """The collector rests while tests are collected, and no longer: a leak must warn."""
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("turn", [1, 2])

@@ -6,9 +6,8 @@ documents and its earlier turns do too.
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import httpx
 import typer
 
 from app.cli.events import events
@@ -16,6 +15,9 @@ from app.cli.session import Answered, connect, taken
 from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
 from app.config import Settings
 from app.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    import httpx
 
 DEFAULT_SESSION = "ibid-ask"
 """Where questions without a session are logged."""
@@ -53,7 +55,7 @@ async def answer(config: Settings, body: Mapping[str, Any]) -> None:
             as_json(taken(await client.post("/api/chat", json=body)))
 
 
-async def streamed(client: httpx.AsyncClient, body: Mapping[str, Any]) -> None:
+async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None:
     """Tokens as they come, then the sources."""
     meta: dict[str, Any] = {}
     ended = False

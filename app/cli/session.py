@@ -9,9 +9,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from app.cli.server import bind, serving, url
 from app.clients.folder import Lock, read_lock
@@ -20,8 +18,12 @@ from app.domain.errors import IbidError, Unavailable
 from app.main import create_app
 from app.wiring import open_services
 
-TIMEOUT = httpx.Timeout(90, connect=5)
-"""Seconds of silence; the service pings a stream every 15 s and bounds all else itself."""
+if TYPE_CHECKING:
+    import httpx
+
+SILENCE_SECONDS = 90.0
+"""The service pings a stream every 15 s and bounds all else itself."""
+CONNECT_SECONDS = 5.0
 PATIENCE_SECONDS = 15.0
 """How long a service that is starting is waited for."""
 LOCAL = "127.0.0.1"
@@ -41,7 +43,7 @@ class Answered(IbidError):
         return int(self.problem.get("status", 500))
 
 
-def taken(response: httpx.Response) -> dict[str, Any]:
+def taken(response: "httpx.Response") -> dict[str, Any]:
     """A response's JSON object; `Answered` if it is a problem."""
     try:
         body = response.json()
@@ -53,7 +55,7 @@ def taken(response: httpx.Response) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def connect(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
     """A client of the service that holds the folder, or of our own for as long as the block lasts."""
     lock = await holder(settings.ibid.data_dir)
     if lock is None:
@@ -80,7 +82,7 @@ async def holder(data_dir: Path) -> Lock | None:
 
 
 @asynccontextmanager
-async def own(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+async def own(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
     """The stores opened here, behind the same HTTP as ever; what is uploaded is also read here."""
     ibid = settings.ibid.model_copy(update={"workers": max(1, settings.ibid.workers)})
     settings = settings.model_copy(update={"ibid": ibid})
@@ -94,10 +96,13 @@ async def own(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @asynccontextmanager
-async def client(address: str, token: str) -> AsyncIterator[httpx.AsyncClient]:
+async def client(address: str, token: str) -> AsyncIterator["httpx.AsyncClient"]:
     """HTTP with the folder's local token; no proxy of the environment comes between."""
+    import httpx  # noqa: PLC0415 - heavy vendor, opened late: `serve` needs none of it
+
     head = {"Authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(base_url=address, headers=head, timeout=TIMEOUT, trust_env=False) as opened:
+    wait = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    async with httpx.AsyncClient(base_url=address, headers=head, timeout=wait, trust_env=False) as opened:
         try:
             yield opened
         except httpx.TransportError as error:

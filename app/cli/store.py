@@ -10,9 +10,9 @@ from pathlib import Path
 
 from app.clients.faults import postgres_faults
 from app.clients.folder import hold, read_lock
-from app.clients.migrations import migrate
 from app.clients.pool import Pool, open_pool
 from app.clients.postgres import open_postgres
+from app.clients.revision import bring
 from app.config import Settings
 from app.domain.errors import Unavailable
 
@@ -27,7 +27,7 @@ async def open_store(settings: Settings) -> AsyncIterator[Pool]:
     if settings.postgres.dsn is None and read_lock(folder) is not None:
         dsn = held_dsn(folder / "postgres")
         with postgres_faults():
-            await migrate(dsn)
+            await bring(dsn)
         async with open_pool(dsn) as pool:
             yield pool
     elif settings.postgres.dsn is None:

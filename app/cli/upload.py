@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from app.cli.session import Answered, taken
 from app.cli.terminal import counted
+
+if TYPE_CHECKING:
+    import httpx
 
 AT_ONCE = 2
 """The service reads one file while the next is on its way."""
@@ -92,7 +93,7 @@ class Outcome:
 
 
 async def upload_all(
-    client: httpx.AsyncClient, paths: Iterable[Path], form: Form, begun: Callable[[str], None]
+    client: "httpx.AsyncClient", paths: Iterable[Path], form: Form, begun: Callable[[str], None]
 ) -> AsyncGenerator[Outcome, None]:
     """Outcomes as they come, `AT_ONCE` uploads under way; `begun` hears the name of each."""
     waiting = iter(paths)
@@ -118,7 +119,7 @@ def legible(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
+async def upload(client: "httpx.AsyncClient", path: Path, form: Form) -> Outcome:
     """One file, from its bytes to its end."""
     try:
         response = await sent(client, path, form)
@@ -135,14 +136,14 @@ async def upload(client: httpx.AsyncClient, path: Path, form: Form) -> Outcome:
     return Outcome(path, Status.KNOWN if response.status_code == 200 else Status.TAKEN, document)
 
 
-async def sent(client: httpx.AsyncClient, path: Path, form: Form) -> httpx.Response:
+async def sent(client: "httpx.AsyncClient", path: Path, form: Form) -> "httpx.Response":
     """What the service answers to the file."""
     with await asyncio.to_thread(path.open, "rb") as file:
         files = {"file": (legible(path.name), file, "application/pdf")}
         return await client.post("/api/documents", data=form.fields(), files=files)
 
 
-async def settled(client: httpx.AsyncClient, document: dict[str, Any]) -> dict[str, Any]:
+async def settled(client: "httpx.AsyncClient", document: dict[str, Any]) -> dict[str, Any]:
     """The document once it is ready or failed. `Answered` if that takes longer than anybody waits."""
     patience = time.monotonic() + PATIENCE_SECONDS
     while document["state"] == "processing":

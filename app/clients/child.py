@@ -24,6 +24,7 @@ import numpy as np
 
 from app.clients.collection import Client, Lost, VendorCollection
 from app.clients.embedded import SCARCE, open_folder, put_aside
+from app.clients.engine import alone
 from app.clients.frame import BROKEN, INTERNAL, REFUSED, Matrix, Message, receive, send
 
 PR_SET_PDEATHSIG = 1
@@ -43,6 +44,7 @@ def main() -> None:
     sys.excepthook = fatal
     threading.excepthook = lambda error: end(INTERNAL, f"{error.exc_type.__name__}: {error.exc_value}")
     settle(int(parent))
+    alone()
     with socket.socket(fileno=int(descriptor)) as wire:
         client = opened(wire, Path(folder), aside=bool(aside))
         serve(wire, client)

@@ -5,9 +5,9 @@ embedding function, no telemetry, nothing downloaded. Raises `Lost`, whatever th
 `clients/chroma.py` turns that into errors others know.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -46,13 +46,18 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Raises `Lost`."""
-        import httpx  # noqa: PLC0415 - chromadb brings it along
-        from chromadb.errors import ChromaError  # noqa: PLC0415 - heavy vendor, opened late
-
-        if isinstance(error, ChromaError):
+        if error is None:
+            return
+        if isinstance(error, loaded("chromadb.errors", "ChromaError")):
             raise Lost(f"{type(error).__name__}: {error}", down=error.code() >= 500) from error
-        if kind is Exception or isinstance(error, (*PLAIN, httpx.HTTPError)):
+        if kind is Exception or isinstance(error, (*PLAIN, *loaded("httpx", "HTTPError"))):
             raise Lost(f"{type(error).__name__}: {error}") from error
+
+
+def loaded(module: str, name: str) -> tuple[type[Any], ...]:
+    """A kind of a vendor's exceptions; none of one that is not loaded, since it has raised nothing."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return (kind,) if kind else ()
 
 
 class VendorCollection(Protocol):
@@ -140,12 +145,10 @@ class Client:
 
     def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Work on a collection. One that was dropped behind our back is made anew, once."""
-        from chromadb.errors import NotFoundError  # noqa: PLC0415 - heavy vendor, opened late
-
         with Guard():
             try:
                 return work(self._collection(name))
-            except NotFoundError:
+            except loaded("chromadb.errors", "NotFoundError"):
                 self._collections.pop(name, None)
                 self.renewals += 1
                 return work(self._collection(name))
@@ -168,11 +171,12 @@ class Client:
 
     def forget(self, name: str) -> None:
         """Drop a collection; none there is no error."""
-        from chromadb.errors import NotFoundError  # noqa: PLC0415 - heavy vendor, opened late
-
         self._collections.pop(name, None)
-        with Guard(), suppress(NotFoundError):
-            self.open().delete_collection(name)
+        with Guard():
+            try:
+                self.open().delete_collection(name)
+            except loaded("chromadb.errors", "NotFoundError"):
+                return
 
     def close(self) -> None:
         """Give back what the client holds."""

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from app.clients.collection import Client, Lost, VendorClient, VendorCollection
+from app.clients.engine import Engine
 
 REMADE_MOST = 50_000
 """Live vectors up to which a folder is made anew: no part is then too large to be searched exactly without
@@ -41,7 +42,7 @@ SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission deni
 
 
 def open_folder(folder: Path) -> tuple[Client, bool]:
-    """The vendor's client on a folder that works, tidied; whether it begins empty. About a second."""
+    """The vendor's client on a folder that works, tidied; whether it begins empty."""
     make_room(folder)
     done = tidy(folder)
     if done:
@@ -58,13 +59,8 @@ def open_folder(folder: Path) -> tuple[Client, bool]:
 
 
 def embedded(folder: Path) -> VendorClient:
-    """The vendor's client on a folder."""
-    import chromadb  # noqa: PLC0415 - heavy vendor, opened late
-
-    # Without _env_file=None the vendor would take settings of its own from our .env.
-    settings = chromadb.Settings(_env_file=None, anonymized_telemetry=False)
-    client: VendorClient = chromadb.PersistentClient(folder, settings)
-    return client
+    """The vendor's engine on a folder."""
+    return Engine(folder)
 
 
 def make_room(folder: Path) -> None:

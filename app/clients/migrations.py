@@ -1,13 +1,10 @@
-"""Brings a database to the newest schema (`alembic/versions`), at every start and by `ibid migrate`.
+"""Brings a database to the newest schema (`alembic/versions`), at a start that finds another (`revision.py`).
 
 All in one transaction under an advisory lock: whoever starts at once takes turns (alembic's state is global
 to a process, so two runs in one must not overlap either), and a failed migration leaves nothing behind.
-Importing this takes 0.3 s (SQLAlchemy): import it late. Raises `StartError` where a person must act, else
-what asyncpg raises for a server that is not there.
+Importing this takes half a second (SQLAlchemy): import it late. Raises `StartError` where a person must act,
+else what asyncpg raises for a server that is not there.
 """
-
-import sysconfig
-from pathlib import Path
 
 import asyncpg
 from alembic.config import Config
@@ -18,9 +15,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from alembic import command
+from app.clients.revision import CONNECT_SECONDS, scripts
 from app.domain.errors import StartError
 
-CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 600.0
 """A migration may rewrite a large table; waiting for another replica's counts too."""
 
@@ -31,18 +28,6 @@ PGVECTOR = (
     "; let an administrator run CREATE EXTENSION vector on this database once (pgvector must be installed "
     "on its machine, as in the image pgvector/pgvector)"
 )
-
-CHECKOUT = Path(__file__).parents[2] / "alembic"
-INSTALLED = Path(sysconfig.get_path("data")) / "share" / "ibid" / "alembic"
-"""Where pyproject's data-files put the scripts of an installed copy."""
-
-
-def scripts() -> Path:
-    """The folder with env.py and versions/."""
-    for folder in (CHECKOUT, INSTALLED):
-        if (folder / "env.py").is_file():
-            return folder
-    raise StartError(f"the migration scripts are missing: neither {CHECKOUT} nor {INSTALLED} is there")
 
 
 def configuration() -> Config:

@@ -37,6 +37,9 @@ class Connection(asyncpg.Connection):
 class Pool(asyncpg.Pool):
     """asyncpg's pool, but nobody queues for a connection for ever."""
 
+    superuser: str | None = None
+    """DSN of the embedded server's own superuser; None: the server is another's."""
+
     def acquire(self, *, timeout: float | None = None) -> "PoolAcquireContext[asyncpg.Record]":
         """A connection within `timeout` seconds; `TimeoutError` after that."""
         return super().acquire(timeout=ACQUIRE_SECONDS if timeout is None else timeout)

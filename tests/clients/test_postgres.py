@@ -36,6 +36,18 @@ async def test_embedded_without_a_setting(tmp_path: Path) -> None:
     assert (tmp_path / "postgres" / "data").is_dir()
 
 
+async def test_the_embedded_servers_superuser_is_ours_alone(dsn: str, tmp_path: Path) -> None:
+    """Its files can be rewritten; a configured server's are another's, whoever we are there."""
+    async with open_postgres(embedded(tmp_path)) as pool:
+        assert pool.superuser
+        connection = await asyncpg.connect(pool.superuser)
+        assert await connection.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        assert not await pool.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        await connection.close()
+    async with open_postgres(configured(dsn, tmp_path)) as pool:
+        assert pool.superuser is None
+
+
 async def kept(pool: Pool) -> bool:
     """Whether the server is there, with the row that was written to it."""
     try:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from app.config import Embed, OpenAI, Settings
 from app.domain.errors import StartError
 from app.domain.space import Space
-from app.models.embedder import DIM, MODEL
+from app.models.embedder import DIM, FLOOR, MODEL
 from app.models.openai import VENDOR, Server
 from app.models.spaces import LARGE, Choice, choose, measure_floor, open_embedder
 from app.models.unrelated import QUESTIONS, TEXTS
@@ -137,8 +137,8 @@ async def test_a_model_that_cannot_be_measured_stops_the_start(fault: Fault) -> 
 
 
 async def test_the_bundled_floor() -> None:
-    """Unrelated texts of the bundled space lie near .38, so that 0.2 means the same as elsewhere."""
+    """Unrelated texts of the bundled space lie near .38, so that 0.2 means the same as elsewhere. What is
+    written down is what is measured; processors differ in the fourth digit."""
     async with open_embedder(configured(), None) as (embedder, space):
-        assert space == Space(BUNDLED.name, MODEL, DIM, space.floor)
-        assert space.floor == pytest.approx(0.383, abs=0.02)
-        assert await measure_floor(embedder) == space.floor
+        assert space == Space(BUNDLED.name, MODEL, DIM, FLOOR)
+        assert await measure_floor(embedder) == pytest.approx(FLOOR, abs=0.002)

@@ -1,0 +1,79 @@
+"""Whether there is anything to migrate, asked without alembic."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import asyncpg
+import pytest
+from alembic.script import ScriptDirectory
+
+from app.clients import revision
+from app.clients.migrations import configuration
+from app.clients.revision import bring, heads, newest
+from app.domain.errors import StartError
+
+
+async def execute(dsn: str, sql: str) -> None:
+    """Statements."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(sql)
+    await connection.close()
+
+
+def test_the_newest_revision_is_alembics() -> None:
+    """Read from the scripts' lines, it is what alembic makes of them."""
+    assert heads() == ScriptDirectory.from_config(configuration()).get_heads()
+
+
+def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a merge of two branches: alembic must be asked, which refuses."""
+    (tmp_path / "env.py").touch()
+    (tmp_path / "versions").mkdir()
+    for name, below in (("a", "None"), ("b", '"a"'), ("c", '"a"')):
+        script = f'revision: str = "{name}"\ndown_revision: str | None = {below}\n'
+        (tmp_path / "versions" / f"{name}.py").write_text(script)
+    monkeypatch.setattr(revision, "CHECKOUT", tmp_path)
+    assert sorted(heads()) == ["b", "c"]
+
+
+async def test_a_migrated_database_is_the_newest(dsn: str) -> None:
+    """Then there is nothing to do."""
+    assert await newest(dsn)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("UPDATE ibid.alembic_version SET version_num = '0001'", id="older"),
+        pytest.param("DELETE FROM ibid.alembic_version", id="none recorded"),
+        pytest.param("DROP TABLE ibid.alembic_version", id="no table"),
+        pytest.param("DROP SCHEMA ibid CASCADE", id="no schema"),
+    ],
+)
+async def test_any_other_is_for_alembic(dsn: str, sql: str) -> None:
+    """Which knows what to do, or refuses."""
+    await execute(dsn, sql)
+    assert not await newest(dsn)
+
+
+async def test_a_newer_one_is_refused(dsn: str) -> None:
+    """By alembic, in its own words."""
+    await execute(dsn, "UPDATE ibid.alembic_version SET version_num = '9999'")
+    with pytest.raises(StartError, match="another version of Ibid"):
+        await bring(dsn)
+
+
+async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
+    """From nothing."""
+    await execute(dsn, "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
+    await bring(dsn)
+    assert await newest(dsn)
+
+
+def test_nothing_to_do_is_found_without_alembic(dsn: str) -> None:
+    """Nor SQLAlchemy: they are half a second of a start."""
+    code = f"import asyncio, sys; from app.clients.revision import bring; asyncio.run(bring({dsn!r}))"
+    show = "; print(sorted({'alembic', 'sqlalchemy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
