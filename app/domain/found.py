@@ -35,13 +35,18 @@ class Found:
     answered: int = 0
     """Sources that answered."""
     took_ms: int = 0
+    notes: tuple[str, ...] = ()
+    """What sources tell of how it went."""
     cached: bool = False
     """It came from a finished retrieval; one that was searched for several at once is nobody's cache hit."""
 
     def reason(self, asked: int, selection: Selection) -> Reason:
         """`rag.reason` for what was made of it; `asked` counts sources."""
         timed_out = any(item.reason == "timeout" for item in self.degraded)
-        return why(selection, asked=asked, answered=self.answered, timed_out=timed_out, stored=self.stored)
+        lost = any(item.source != "embedding" and item.reason != "not_available" for item in self.degraded)
+        # What has failed may hold something: that nothing is stored can only be told by all.
+        answered = 0 if lost and not self.stored else self.answered
+        return why(selection, asked=asked, answered=answered, timed_out=timed_out, stored=self.stored)
 
 
 VALUE_BYTES = 2 << 20

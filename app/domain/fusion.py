@@ -28,8 +28,8 @@ def fuse(found: Sequence[Legs]) -> list[Candidate]:
 
 
 def strength(legs: Legs) -> float:
-    """The query's coverage by the source's best word hit: comparable between sources, as BM25 is not."""
-    return legs.words[0].coverage if legs.words else 0.0
+    """The most of the query that a word hit of the source covers: comparable between sources, unlike BM25."""
+    return max((hit.coverage for hit in legs.words), default=0.0)
 
 
 def scale(legs: Legs, ceiling: float) -> float:

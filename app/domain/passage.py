@@ -92,6 +92,10 @@ class Legs:
     """Passages in reach, matching or not; 0 means there is nothing to search."""
     beside: Mapping[str, Hit] = field(default_factory=dict)
     """How the word leg sees passages that only the meaning leg chose; those without a word are left out."""
+    notes: tuple[str, ...] = ()
+    """What the asker should know of how it went: a collection passed over, points without text."""
+    partial: str = ""
+    """Why a part of what is in reach was not searched (`Degraded.reason`); "": all of it was."""
 
 
 @dataclass(frozen=True, slots=True)

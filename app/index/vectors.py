@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from app.clients.chroma import Chroma, Where
+from app.clients.embedded import REMADE_MOST
 from app.domain.document import Part
 from app.domain.space import Space
 from app.index.place import Matrix, Place, key, place_of
@@ -26,7 +27,7 @@ OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
 
 
 class VectorIndex:
-    """Chroma, as the index uses it, for one space. Keeps ports.Probe."""
+    """Chroma, as the index uses it, for one space. Keeps ports.Probe and holding.Files."""
 
     name = "chroma"
 
@@ -85,6 +86,17 @@ class VectorIndex:
         for name in others:
             await self._chroma.forget(name)
         return len(others)
+
+    @property
+    def external(self) -> bool:
+        """Whether it is a server."""
+        return not self._chroma.embedded
+
+    async def compact(self, holdings: Collection[str]) -> None:
+        """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
+        vectors tell of one. A large folder is left to the start that finds most of it dead."""
+        if "documents" in holdings and (await self.check())["vectors"] <= REMADE_MOST:
+            await self._chroma.renew()
 
     async def check(self) -> dict[str, int]:
         """Whether Chroma answers, and how many vectors it holds in this space."""

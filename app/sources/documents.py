@@ -22,7 +22,6 @@ from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
 from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
-from app.domain.ports import Probe
 from app.domain.space import Space, similarity
 from app.index.analysis import VERSION
 from app.index.loader import Loader
@@ -78,8 +77,8 @@ class DocumentSource:
         self._naming = Naming()
 
     @property
-    def probe(self) -> Probe:
-        """Chroma, as `/readyz` asks it."""
+    def probe(self) -> VectorIndex:
+        """Chroma, as `/readyz` asks it, and its files, as an erasure leaves them."""
         return self._vectors
 
     async def reach(self, scope: Scope) -> "Reached":

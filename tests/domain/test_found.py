@@ -28,6 +28,18 @@ SOME = Selection((passage("a"),), (), short=False)
             "ok",
             id="partial",
         ),
+        pytest.param(
+            Found(answered=1, degraded=(Degraded("corpus", "unavailable"),)),
+            NOTHING,
+            "unavailable",
+            id="who knows what the other has",
+        ),
+        pytest.param(
+            Found(answered=1, degraded=(Degraded("code", "not_available"),)),
+            NOTHING,
+            "empty",
+            id="no such source",
+        ),
     ],
 )
 def test_the_reason_follows_from_what_answered(found: Found, selection: Selection, reason: str) -> None:

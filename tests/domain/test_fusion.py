@@ -100,6 +100,17 @@ def test_a_source_that_covers_less_of_the_query_weighs_less() -> None:
     assert order(fuse([partly, whole])) == ["a", "m"]
 
 
+def test_a_source_covers_what_its_best_covering_hit_covers() -> None:
+    """Neighbours may have lifted another to the top, which holds little of the query itself."""
+    lifted = Legs(
+        "memories",
+        words=(Hit("m", 8.0, 0.0), Hit("n", 4.0, 0.9)),
+        passages={key: passage(key, 0.3, "memories") for key in "mn"},
+    )
+    whole = legs({"a": 0.3}, {"a": 5.0}, coverage=0.9)
+    assert [item.passage.score for item in fuse([lifted, whole])[:2]] == pytest.approx([1.75 / 3.5] * 2)
+
+
 def test_words_of_a_passage_that_meaning_chose_count_too() -> None:
     """What the word leg saw beside its own choice is part of relevance, and kept with the candidate."""
     found = fuse([legs({"a": 0.5, "b": 0.5}, {"w": 4.0}, beside={"b": 2.0})])

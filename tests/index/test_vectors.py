@@ -1,13 +1,17 @@
 """How vectors are named and filtered in Chroma; what it does with them is tested in tests/sources."""
 
 import re
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.clients.chroma import Chroma
+from app.clients.embedded import REMADE_MOST
 from app.domain.document import Part
-from app.index.vectors import collection, where
+from app.index.vectors import VectorIndex, collection, where
+from tests.fakes.filing import SPACE
 
 
 @given(st.text(min_size=1, max_size=200), st.booleans())
@@ -44,3 +48,46 @@ def test_global_and_session_vectors_are_kept_apart() -> None:
 def test_a_part_is_filtered_whole(part: Part, filter_: dict[str, object]) -> None:
     """Every word of its key, by equality."""
     assert where(part) == filter_
+
+
+class Engine:
+    """Stands for Chroma."""
+
+    def __init__(self, vectors: int, *, embedded: bool = True) -> None:
+        self.vectors = vectors
+        self.embedded = embedded
+        self.renewed = 0
+
+    async def beat(self) -> None:
+        """Well."""
+
+    async def count(self, collection: str) -> int:
+        """Half of them in each."""
+        return self.vectors // 2
+
+    async def renew(self) -> None:
+        """Once more."""
+        self.renewed += 1
+
+
+@pytest.mark.parametrize(
+    ("holdings", "vectors", "renewed"),
+    [
+        pytest.param({"documents", "answers"}, 1_000, 1, id="documents went"),
+        pytest.param({"answers"}, 1_000, 0, id="others went"),
+        pytest.param({"documents"}, 2 * REMADE_MOST, 0, id="too many to be without it"),
+    ],
+)
+async def test_files_are_made_anew_when_documents_went(
+    holdings: set[str], vectors: int, renewed: int
+) -> None:
+    """While they fill again every part can be searched exactly without."""
+    engine = Engine(vectors)
+    await VectorIndex(cast(Chroma, engine), SPACE).compact(holdings)
+    assert engine.renewed == renewed
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_a_servers_files_are_its_own(embedded: bool) -> None:
+    """Ours are those of the embedded one."""
+    assert VectorIndex(cast(Chroma, Engine(1, embedded=embedded)), SPACE).external is not embedded

@@ -1,0 +1,108 @@
+"""The corpus: reference texts that a tenant keeps, in collections of its own naming, for all of its users.
+
+A text is keyed (tenant, collection, id); its point is a UUIDv5 of them. Tokens are o200k, times UTC.
+Source: CONTRACT §2.4 and `POST /corpus/{collection}`, seed 003 (4.2).
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from app.domain.passage import Embedding, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A text of the corpus that is kept."""
+
+    point: str
+    """Its point: a UUID."""
+    id: str
+    """As its writer names it."""
+    text: str
+    tokens: int
+    created_at: datetime
+    title: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Of these a search shows kind, origin (or source), url and tags."""
+
+
+class CorpusIndex(Protocol):
+    """What makes reference texts searchable (`sources/corpus.py`). `Unavailable` when Qdrant does not answer.
+
+    Two tenants may use one collection: a search filters by tenant in the store.
+    """
+
+    async def put(
+        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
+    ) -> None:
+        """Searchable when it returns; again replaces. The collection is made where it is missing."""
+
+    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
+        """Gone from the index; nothing there is no error."""
+
+
+IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
+"""What the points of the corpus are named under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A text to be kept. Without an id it is known by its words: sent again it is the same text."""
+
+    text: str
+    id: str | None = None
+    title: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A collection in figures."""
+
+    collection: str
+    texts: int
+    tokens: int
+    updated_at: datetime
+
+
+def placed(tenant: str, collection: str, given: Given) -> tuple[str, str]:
+    """(id, point) of a text: UUIDv5 of where it is and what it is called; unnamed, of its words."""
+    what = ("", given.text) if given.id is None else (given.id,)
+    point = str(uuid.uuid5(IDS, "\x1f".join((tenant, collection, *what))))
+    return given.id or point, point
+
+
+class Corpus(Protocol):
+    """The record of the corpus (`stores/corpus.py`). `Unavailable` when Postgres does not answer."""
+
+    async def admit(
+        self,
+        scope: Scope,
+        collection: str,
+        texts: Sequence[Given],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        *,
+        space: str,
+    ) -> list[tuple[Reference, bool]]:
+        """Keep them all or none, each id again replaces; (text, whether it is new). Not yet searchable."""
+
+    async def indexed(self, scope: Scope, collection: str, points: Sequence[str]) -> Sequence[str]:
+        """These are searchable now; the tenant's version is bumped. Returned: those that were removed while
+        they were written, whose points must go again."""
+
+    async def withdraw(self, scope: Scope, collection: str, points: Sequence[str]) -> Sequence[str]:
+        """Their writer is told that they are not kept: those that are not searchable are removed.
+        Returned: those that are not kept now."""
+
+    async def collections(self, scope: Scope) -> list[Shelf]:
+        """The tenant's, by name."""
+
+    async def remove(self, scope: Scope, collection: str, id: str) -> str | None:  # noqa: A002 - its name
+        """Unanswerable from now on: its point; None: not there."""
+
+    async def forget(self, points: Sequence[str]) -> bool:
+        """As `memory.Memories.forget`."""

@@ -1,0 +1,112 @@
+"""Which collections there are and what they are like, remembered for a while. Seconds.
+
+Shared by the sources of points; who makes a collection, or knows of a newer write, forgets it. Reads raise
+`RetrievalError`, writes `Unavailable`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from app.clients.points import Collection, Point, Points, Where
+from app.domain.errors import RetrievalError, Unavailable
+from app.domain.space import Space
+
+SECONDS = 30.0
+"""As long a collection that somebody else made may go unseen."""
+RETRY_SECONDS = 2
+"""What Retry-After says while the engine is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """The fields of a collection of ours that are filtered by."""
+
+    keys: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+
+
+def fits(shape: Collection, space: Space) -> bool:
+    """Whether its vectors can be of this space."""
+    return shape.cosine and shape.dim == space.dim
+
+
+@contextmanager
+def unavailable() -> Iterator[None]:
+    """Around writes: what costs a search its passages costs a write itself."""
+    try:
+        yield
+    except RetrievalError as error:
+        raise Unavailable("Qdrant does not answer", retry_after=RETRY_SECONDS) from error
+
+
+class Catalogue:
+    """See the module. For one event loop."""
+
+    def __init__(
+        self, points: Points, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._points = points
+        self._seconds = seconds
+        self._clock = clock
+        self._listing = asyncio.Lock()
+        self._listed: dict[str, Collection] = {}
+        self._counts: dict[tuple[str, Where], int] = {}
+        self._until = 0.0
+        self._turn = 0
+        """Grows when what is known is forgotten: a list under way then is too old already."""
+
+    async def all(self) -> Mapping[str, Collection]:
+        """By name. One list at a time, whoever asks meanwhile waits for it."""
+        async with self._listing:
+            while self._clock() >= self._until:
+                turn = self._turn
+                listed = {each.name: each for each in await self._points.collections()}
+                if turn == self._turn:
+                    self._listed, self._until = listed, self._clock() + self._seconds
+                    self._counts = {}
+            return self._listed
+
+    async def get(self, name: str) -> Collection | None:
+        """One of them."""
+        return (await self.all()).get(name)
+
+    async def count(self, name: str, where: Where) -> int:
+        """How many points a filter leaves, as old as the list at most."""
+        known = self._counts.get((name, where))
+        if known is None:
+            counts = self._counts  # those of another list by the time it is known, perhaps
+            known = counts[name, where] = await self._points.count(name, where)
+        return known
+
+    async def put(self, name: str, space: Space, fields: Indexed, points: Sequence[Point]) -> None:
+        """Write points; the collection is made where it is missing, or went missing meanwhile."""
+        with unavailable():
+            shape = await self.get(name)
+            if shape and not fits(shape, space):
+                raise Unavailable(f"the collection {name} holds vectors of another space than {space.name}")
+            try:
+                if shape is None:
+                    await self._make(name, space, fields)
+                await self._points.put(name, points)
+            except RetrievalError as error:
+                self.forget()
+                if not error.rejected:
+                    raise
+                await self._make(name, space, fields)
+                await self._points.put(name, points)
+
+    async def _make(self, name: str, space: Space, fields: Indexed) -> None:
+        """A collection of ours."""
+        named = {"keys": fields.keys, "tenants": fields.tenants, "times": fields.times}
+        await self._points.create(name, space.dim, **named)
+        self.forget()
+
+    def forget(self) -> None:
+        """The next one to ask is told anew."""
+        self._turn += 1
+        self._until = 0.0
+        self._counts = {}

@@ -1,0 +1,42 @@
+"""The files of the indexes after an erasure (`domain/holding.Files`): rewritten where they are ours.
+
+A server's (QDRANT_URL) are its own affair. Raises `RetrievalError`.
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from app.domain.errors import RetrievalError
+from app.domain.memory import RAW
+
+
+class Compacting(Protocol):
+    """The part of `clients/points.Points` that is needed."""
+
+    async def compact(self, name: str) -> None:
+        """Rewrite a collection's files."""
+
+
+class PointFiles:
+    """Those of Qdrant. Memories alone are a person's; the corpus is its tenant's."""
+
+    name = "qdrant"
+
+    def __init__(self, points: Compacting, *, external: bool) -> None:
+        self._points = points
+        self._external = external
+
+    @property
+    def external(self) -> bool:
+        """Whether it is a server."""
+        return self._external
+
+    async def compact(self, holdings: Collection[str]) -> None:
+        """The collection of memories and cards; none there has no files."""
+        if "memories" not in holdings:
+            return
+        try:
+            await self._points.compact(RAW)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise

@@ -1,0 +1,79 @@
+"""What a point's payload says, ours and that of older tools: nothing in it is taken for granted.
+
+A text lies under `text`, `content` or `chunk`; other facts at the top, or under `metadata`. Times are UTC.
+Nothing here raises.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from app.clients.points import Payload
+
+TEXTS = ("text", "content", "chunk")
+BYTES_A_TOKEN = 4
+"""Of a text that was stored without its tokens; what is packed is counted exactly when it is."""
+FACT = 200
+"""Characters of a fact (kind, origin, a tag) that count; what is longer is none."""
+LINK = 2_000
+"""Of an address."""
+
+
+def text(payload: Payload) -> str:
+    """The first that there is; "" for none."""
+    found = (payload.get(name) for name in TEXTS)
+    return next((each for each in found if isinstance(each, str) and each.strip()), "")
+
+
+def fact(payload: Payload, *names: str, most: int = FACT) -> str:
+    """A short string by the first of its names that holds one; "" for none."""
+    below = payload.get("metadata")
+    for holder in (payload, below if isinstance(below, dict) else {}):
+        for name in names:
+            value = holder.get(name)
+            if type(value) is str and value.isprintable() and len(value) <= most and value.strip():
+                return value.strip()  # as all that we wrote
+            if isinstance(value, (str, int)) and str(value).strip():
+                return " ".join(str(value).split())[:most]
+    return ""
+
+
+def tags(payload: Payload) -> tuple[str, ...]:
+    """A list, or a string with commas."""
+    below = payload.get("metadata")
+    found = payload.get("tags") or (below.get("tags") if isinstance(below, dict) else None)
+    listed: Iterable[object] = found.split(",") if isinstance(found, str) else found or ()
+    if not isinstance(listed, (list, tuple)):
+        return ()
+    return tuple(each.strip()[:FACT] for each in listed if isinstance(each, str) and each.strip())
+
+
+def link(payload: Payload) -> str | None:
+    """An address that a reader may follow; a script is none."""
+    found = fact(payload, "url", most=LINK)
+    return found if found.startswith(("https://", "http://")) else None
+
+
+def number(payload: Payload, name: str) -> int | None:
+    """A whole number."""
+    value = payload.get(name)
+    return value if type(value) is int else None
+
+
+def tokens(payload: Payload, told: str) -> int:
+    """o200k tokens as counted when it was written, else about how many."""
+    counted = number(payload, "tokens")
+    return counted if counted is not None and counted >= 0 else len(told.encode()) // BYTES_A_TOKEN + 1
+
+
+def moment(payload: Payload, name: str = "created_at") -> datetime | None:
+    """RFC 3339, or seconds since 1970, as older tools wrote."""
+    value = payload.get(name)
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value)
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        if isinstance(value, (int, float)):
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None

@@ -1,0 +1,64 @@
+"""A reference text as a point, and a point of any collection as the passage that it is.
+
+Of a text's metadata its kind, origin (or source), address and tags are shown, and found again wherever older
+tools put them. Nothing here raises.
+"""
+
+from app.clients.points import Point
+from app.domain.corpus import Reference
+from app.domain.label import label, label_name
+from app.domain.passage import Embedding, Passage, Scope
+from app.domain.text import Text
+from app.index import payload
+from app.index.sparse import passage as words_of
+
+NAME = "corpus"
+REFERENCE = "reference"
+"""The kind of a text that names none."""
+SHOWN = ("kind", "origin", "source", "url", "tags")
+"""Of the metadata, those that lie at the payload's top."""
+
+
+def key(collection: str, point: str) -> str:
+    """A passage's id: points of two collections may have one id."""
+    return f"{collection}/{point}"
+
+
+def point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Point:
+    """As it is written. It is found by its title's words too."""
+    held: dict[str, object] = {
+        "tenant": scope.tenant,
+        "id": text.id,
+        "text": text.text,
+        "title": text.title,
+        **{name: text.metadata[name] for name in SHOWN if text.metadata.get(name)},
+        "metadata": dict(text.metadata),
+        "created_at": text.created_at.isoformat(),
+        "tokens": text.tokens,
+        "space": space,
+    }
+    kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
+    return Point(text.point, kept, embedding, words_of(f"{text.title}\n{text.text}"))
+
+
+def passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:
+    """A point as a passage; `short` is its id for labels."""
+    facts = found.payload
+    words = payload.text(facts)
+    return Passage(
+        source=NAME,
+        id=key(collection, found.id),
+        text=Text(words),
+        tokens=payload.tokens(facts, words),
+        label=label(label_name(collection), short),
+        similarity=similar,
+        title=payload.fact(facts, "title"),
+        fields={
+            "collection": collection,
+            "kind": payload.fact(facts, "kind") or REFERENCE,
+            "origin": payload.fact(facts, "origin", "source"),
+            "tags": ",".join(payload.tags(facts)),
+            "url": payload.link(facts),
+        },
+        created_at=payload.moment(facts),
+    )

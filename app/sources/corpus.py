@@ -1,0 +1,180 @@
+"""The corpus: every other Qdrant collection that holds texts of the asker's tenant, all searched at once.
+
+Filtered in the engine by tenant; points without one, as older tools wrote, are the tenant `default`'s. A
+collection of another space is passed over with a note, one that fails costs its own passages only. Reads
+raise `RetrievalError`, writes `Unavailable`. Why: docs/decisions/0027.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from app.clients.points import Collection as Shape
+from app.clients.points import Points
+from app.clients.pool import Pool
+from app.domain.answer import new_id
+from app.domain.corpus import Reference
+from app.domain.errors import RetrievalError
+from app.domain.memory import RAW
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.space import Space
+from app.index import referred, standing
+from app.index.analysis import VERSION
+from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.index.legs import Question, asked, look
+from app.index.remembered import tenants
+from app.index.standing import Standing
+from app.index.union import Searched, merged
+
+FIELDS = Indexed(keys=("source", "kind"), tenants=("tenant",), times=("created_at",))
+AT_ONCE = 8
+"""Collections searched at the same time for one question."""
+LIST_SECONDS = 1.0
+"""For the engine to say which ones there are: one that hangs must not look like a Postgres that hangs."""
+
+log = structlog.get_logger(__name__)
+
+
+class CorpusSource:
+    """Keeps ports.Source and corpus.CorpusIndex."""
+
+    name = referred.NAME
+
+    def __init__(
+        self,
+        pool: Pool,
+        points: Points,
+        catalogue: Catalogue,
+        space: Space,
+        *,
+        store: str = "",
+        only: Collection[str] = (),
+    ) -> None:
+        self._pool = pool
+        self._points = points
+        self._catalogue = catalogue
+        self._space = space
+        self.store = store
+        """Which database and engine these are: two may share a cache."""
+        self._only = frozenset(only)
+        """The collections to look at (CORPUS_COLLECTIONS); none named: all."""
+        self._versions: dict[str, int] = {}
+        """Of each tenant, as far as the catalogue is not older."""
+
+    async def reach(self, scope: Scope) -> "Reached":
+        """The collections as they are known now; only Postgres's faults are raised here (`memories.py`)."""
+        stands = await standing.of_tenant(self._pool, scope.tenant)
+        if self._versions.get(scope.tenant) != stands.version:
+            self._catalogue.forget()
+            self._versions[scope.tenant] = stands.version
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                return Reached(self, scope, stands, await self._listed())
+        except TimeoutError:
+            return Reached(self, scope, stands)
+        except RetrievalError as error:
+            return Reached(self, scope, stands, fault=error)
+
+    async def _listed(self) -> tuple[Shape, ...]:
+        """The collections to look at."""
+        return tuple(shape for shape in (await self._catalogue.all()).values() if self._wanted(shape))
+
+    def _wanted(self, shape: Shape) -> bool:
+        """Whether a collection is looked at at all."""
+        return shape.name != RAW and (not self._only or shape.name in self._only)
+
+    async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """All collections at once, one round trip each, once the query is embedded."""
+        if reached.fault:
+            raise reached.fault
+        shapes = await self._listed() if reached.shapes is None else reached.shapes
+        question = await asked(query, await embedding, self._space)
+        few = asyncio.Semaphore(AT_ONCE)
+        found = await asyncio.gather(*(self._one(few, reached, shape, question) for shape in shapes))
+        faults = [each.fault for each in found if each.fault]
+        if faults and len(faults) == len(found):
+            raise faults[0]
+        legs = merged(self.name, [each for each in found if not each.fault], query.limit)
+        return replace(
+            legs,
+            stored=sum(each.stored for each in found),
+            notes=tuple(note for each in found for note in each.notes),
+            partial=faults[0].reason if faults else "",
+        )
+
+    async def _one(
+        self, few: asyncio.Semaphore, reached: "Reached", shape: Shape, question: Question
+    ) -> Searched:
+        """One collection; whatever becomes of it, the others count."""
+        name, where = shape.name, tenants(reached.scope)
+        async with few:
+            try:
+                stored = await self._catalogue.count(name, where)
+                if not stored:
+                    return Searched(name)  # nothing of this tenant's: not even its name is told
+                if not fits(shape, self._space):
+                    note = f"{name} was passed over: its vectors are of another space"
+                    return Searched(name, notes=(note,))
+                barred = reached.stands.removed
+                seen = await look(self._points, shape, where, question, passages=stored, barred=barred)
+            except RetrievalError as error:
+                return await self._lost(name, error)
+        note = f"points of {name} without text were passed over: {seen.textless}"
+        return Searched(name, seen, stored, (note,) if seen.textless else ())
+
+    async def _lost(self, name: str, error: RetrievalError) -> Searched:
+        """A collection that has gone meanwhile is a note, one that does not answer a fault."""
+        self._catalogue.forget()
+        try:
+            gone = error.rejected and await self._catalogue.get(name) is None
+        except RetrievalError:
+            gone = False
+        log.warning("collection not searched", collection=name, reason=error.reason, gone=gone)
+        if gone:
+            return Searched(name, notes=(f"{name} is not there any more",))
+        return Searched(name, notes=(f"{name} did not answer: {error.reason}",), fault=error)
+
+    async def put(
+        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
+    ) -> None:
+        """Searchable when it returns; again replaces."""
+        points = [
+            referred.point(scope, text, embedding, self._space.name)
+            for text, embedding in zip(texts, embeddings, strict=True)
+        ]
+        await self._catalogue.put(collection, self._space, FIELDS, points)
+
+    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
+        """Gone from the index; nothing there is no error."""
+        with unavailable():
+            await self._points.remove(collection, replace(tenants(scope), ids=tuple(points)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Keeps found.Reach: a tenant's corpus as the record and the engine told of it."""
+
+    source: CorpusSource
+    scope: Scope
+    stands: Standing
+    shapes: tuple[Shape, ...] | None = None
+    """None: the engine has not said in time."""
+    fault: RetrievalError | None = None
+    """The engine's, for the search to raise."""
+
+    @property
+    def standing(self) -> str:
+        """The tenant, its version, and the collections with their sizes: other tools write too."""
+        if self.shapes is None:
+            return new_id()  # like no other
+        held = [[shape.name, shape.dim, shape.points] for shape in self.shapes]
+        return json.dumps(
+            [self.source.name, self.source.store, VERSION, self.scope.tenant, self.stands.version, held]
+        )
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs; raises `RetrievalError`."""
+        return await self.source.search(self, query, embedding)

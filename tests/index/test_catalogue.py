@@ -1,0 +1,159 @@
+"""Which collections there are: remembered for a while, forgotten when somebody knows better."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.clients.points import Ask, Collection, Point, Where
+from app.domain.errors import RetrievalError, Unavailable
+from app.index.catalogue import SECONDS, Catalogue, Indexed, fits
+from tests.fakes.filing import SPACE
+
+FIELDS = Indexed(keys=("kind",), tenants=("tenant",), times=("created_at",))
+
+
+@dataclass
+class Engine:
+    """Keeps points.Points, as far as it is asked here; counts what it is asked."""
+
+    listed: list[Collection] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    faults: list[RetrievalError] = field(default_factory=list)
+    """Raised by the next writes, one each."""
+
+    async def collections(self) -> list[Collection]:
+        """After a moment."""
+        self.calls.append("collections")
+        listed = list(self.listed)
+        await asyncio.sleep(0)
+        return listed
+
+    async def count(self, name: str, where: Where) -> int:
+        """Always seven."""
+        self.calls.append("count")
+        return 7
+
+    async def create(self, name: str, dim: int, **fields: Sequence[str]) -> None:
+        """One more."""
+        self.calls.append("create")
+        assert fields == {"keys": ("kind",), "tenants": ("tenant",), "times": ("created_at",)}
+        self.listed.append(Collection(name, dim, "meaning", "words"))
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        """Unless it fails."""
+        self.calls.append("put")
+        if self.faults:
+            raise self.faults.pop(0)
+
+    async def drop(self, name: str) -> None:
+        """Not asked here."""
+        raise NotImplementedError
+
+    async def remove(self, name: str, where: Where) -> None:
+        """Not asked here."""
+        raise NotImplementedError
+
+    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
+        """Not asked here."""
+        raise NotImplementedError
+
+    async def scroll(
+        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
+    ) -> list[Point]:
+        """Not asked here."""
+        raise NotImplementedError
+
+    async def compact(self, name: str) -> None:
+        """Not asked here."""
+        raise NotImplementedError
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Not asked here."""
+        raise NotImplementedError
+
+
+async def test_the_list_is_asked_for_once_in_a_while() -> None:
+    """By however many at once; again when its time is up."""
+    now, engine = [0.0], Engine([Collection("a", 32)])
+    catalogue = Catalogue(engine, clock=lambda: now[0])
+    found = await asyncio.gather(*(catalogue.all() for _ in range(5)))
+    assert all([*each] == ["a"] for each in found)
+    now[0] = SECONDS - 1
+    await catalogue.get("a")
+    assert engine.calls == ["collections"]
+    now[0] = SECONDS
+    await catalogue.get("a")
+    assert engine.calls == ["collections"] * 2
+
+
+async def test_what_is_forgotten_is_asked_for_anew() -> None:
+    """Lists and counts; also by one who is just being told."""
+    engine = Engine()
+    catalogue = Catalogue(engine)
+    asking = asyncio.create_task(catalogue.get("a"))
+    await asyncio.sleep(0)
+    engine.listed.append(Collection("a", 32))
+    catalogue.forget()
+    assert await asking == Collection("a", 32)
+    assert [await catalogue.count("a", Where()) for _ in range(2)] == [7, 7]
+    catalogue.forget()
+    await catalogue.count("a", Where())
+    assert engine.calls == ["collections", "collections", "count", "count"]
+
+
+async def test_counts_are_a_filters_own() -> None:
+    """One tenant's is not another's."""
+    engine = Engine()
+    catalogue = Catalogue(engine)
+    for tenant in ("a", "b", "a"):
+        await catalogue.count("c", Where(has=(("tenant", (tenant,)),)))
+    assert engine.calls == ["count", "count"]
+
+
+async def test_a_missing_collection_is_made_and_seen() -> None:
+    """With its fields; the second write finds it."""
+    engine = Engine()
+    catalogue = Catalogue(engine)
+    await catalogue.put("a", SPACE, FIELDS, [])
+    await catalogue.put("a", SPACE, FIELDS, [])
+    assert engine.calls == ["collections", "create", "put", "collections", "put"]
+
+
+async def test_one_that_went_missing_is_made_again() -> None:
+    """The list said it was there; the engine knows better."""
+    engine = Engine([Collection("a", 32)], faults=[RetrievalError("unavailable", rejected=True)])
+    await Catalogue(engine).put("a", SPACE, FIELDS, [])
+    assert engine.calls == ["collections", "put", "create", "put"]
+
+
+async def test_a_write_that_fails_is_unavailable() -> None:
+    """What costs a search its passages costs a write itself; and what was known is doubtful."""
+    engine = Engine([Collection("a", 32)], faults=[RetrievalError("timeout")])
+    catalogue = Catalogue(engine)
+    with pytest.raises(Unavailable) as raised:
+        await catalogue.put("a", SPACE, FIELDS, [])
+    assert raised.value.retry_after
+    await catalogue.all()
+    assert engine.calls == ["collections", "put", "collections"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "fit"),
+    [
+        (Collection("a", 32), True),
+        (Collection("a", 16), False),
+        (Collection("a", 32, cosine=False), False),
+    ],
+    ids=["ours", "another size", "another distance"],
+)
+async def test_only_vectors_of_the_space_fit(shape: Collection, fit: bool) -> None:
+    """Others are not compared, and nothing is written among them."""
+    assert fits(shape, SPACE) is fit
+    writing = Catalogue(Engine([shape])).put("a", SPACE, FIELDS, [])
+    if fit:
+        await writing
+    else:
+        with pytest.raises(Unavailable, match="another space"):
+            await writing

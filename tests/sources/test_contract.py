@@ -1,0 +1,149 @@
+"""The laws of `ports.Source`, one test each, for every source there is."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.document import Part
+from app.domain.errors import RetrievalError
+from app.domain.fusion import fuse
+from app.domain.label import is_label
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.ports import Source
+from app.sources.corpus import CorpusSource
+from app.sources.documents import DocumentSource
+from app.sources.memories import MemorySource
+from tests.fakes.filing import bag, file
+from tests.fakes.recollections import given, keep, shelve
+
+HERE = Scope(tenant="t", user_id="ann", session_id="s1")
+STRANGER = Scope(tenant="u", user_id="ben", session_id="s2")
+TEXTS = [f"the {river} flows to the {sea} sea" for river in ("danube", "rhine", "elbe") for sea in ("a", "b")]
+ASKED = "danube sea"
+
+
+@dataclass(frozen=True)
+class Stocked:
+    """A source, and how texts of a scope get into it."""
+
+    source: Source
+    write: Callable[[Scope, list[str]], Awaitable[object]]
+
+
+@pytest.fixture(params=["documents", "memories", "corpus"])
+def stocked(
+    request: pytest.FixtureRequest,
+    pool: Pool,
+    source: DocumentSource,
+    memories: MemorySource,
+    corpus: CorpusSource,
+) -> Stocked:
+    """Each of them, empty."""
+
+    async def filed(scope: Scope, texts: list[str]) -> None:
+        await file(pool, source, Part(scope.tenant, scope.owner, scope.session_id or ""), texts)
+
+    kinds = {
+        "documents": Stocked(source, filed),
+        "memories": Stocked(memories, lambda scope, texts: keep(memories, scope, *texts)),
+        "corpus": Stocked(corpus, lambda scope, texts: shelve(corpus, scope, "seas", texts)),
+    }
+    return kinds[str(request.param)]
+
+
+async def search(stocked: Stocked, scope: Scope = HERE, *, limit: int = 40, embedded: bool = True) -> Legs:
+    """The same question each time."""
+    reached = await stocked.source.reach(scope)
+    return await reached.search(Query(ASKED, scope, limit=limit), given(bag(ASKED) if embedded else None))
+
+
+async def test_read_your_writes(stocked: Stocked) -> None:
+    """Nothing, then what was written, by another standing."""
+    before = await stocked.source.reach(HERE)
+    assert (await search(stocked)).stored == 0
+    await stocked.write(HERE, TEXTS)
+    legs = await search(stocked)
+    assert (legs.source, legs.stored) == (stocked.source.name, len(TEXTS))
+    assert {passage.text for passage in legs.passages.values()} == {*TEXTS}
+    assert (await stocked.source.reach(HERE)).standing != before.standing
+
+
+async def test_best_first_and_no_more_than_asked(stocked: Stocked) -> None:
+    """Each leg; and every hit has its passage, every passage its source, its id and a label of its own."""
+    await stocked.write(HERE, TEXTS)
+    legs = await search(stocked, limit=3)
+    for leg in (legs.words, legs.meaning):
+        assert len(leg) == 3
+        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
+    assert {hit.key for hit in (*legs.words, *legs.meaning)} == {*legs.passages}
+    labels = [passage.label for passage in legs.passages.values()]
+    assert len({*labels}) == len(labels)
+    for key, passage in legs.passages.items():
+        assert (passage.source, passage.id) == (stocked.source.name, key)
+        assert is_label(passage.label)
+        assert passage.tokens > 0
+
+
+async def test_similarities_not_distances(stocked: Stocked) -> None:
+    """Exact, of every passage of either leg; the meaning leg's scores are those."""
+    await stocked.write(HERE, TEXTS)
+    legs, asked = await search(stocked, limit=3), np.frombuffer(bag(ASKED), "<f4")
+    for passage in legs.passages.values():
+        cosine = float(np.frombuffer(bag(passage.text), "<f4") @ asked)
+        assert passage.similarity == pytest.approx(cosine, abs=1e-6)
+    assert all(hit.score == legs.passages[hit.key].similarity for hit in legs.meaning)
+
+
+async def test_nothing_outside_the_scope(stocked: Stocked) -> None:
+    """Another's are not there, and move nothing of mine: every byte the same."""
+    await stocked.write(HERE, TEXTS)
+    before = await search(stocked)
+    await stocked.write(STRANGER, [f"danube and sea {n}" for n in range(20)])
+    after = await search(stocked)
+    assert repr(after) == repr(before)
+    assert repr(fuse([after])) == repr(fuse([before]))
+    assert {passage.text for passage in (await search(stocked, STRANGER)).passages.values()}.isdisjoint(TEXTS)
+
+
+async def test_equal_reaches_stand_alike_and_no_two_share(stocked: Stocked) -> None:
+    """What a cached result is bound to."""
+    await stocked.write(HERE, TEXTS)
+    mine, again, theirs, tenants = [
+        (await stocked.source.reach(scope)).standing
+        for scope in (HERE, HERE, STRANGER, replace(HERE, tenant="v"))
+    ]
+    assert mine == again
+    assert len({mine, theirs, tenants}) == 3
+
+
+async def test_words_do_without_the_embedding(stocked: Stocked) -> None:
+    """Similarity is unknown then, and the word leg as ever."""
+    await stocked.write(HERE, TEXTS)
+    whole, legs = await search(stocked), await search(stocked, embedded=False)
+    assert legs.words == whole.words
+    assert legs.meaning == ()
+    assert all(passage.similarity is None for passage in legs.passages.values())
+
+
+async def test_cancellation_passes_through(stocked: Stocked) -> None:
+    """While the embedding is waited for, too."""
+    await stocked.write(HERE, TEXTS)
+    never: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    reached = await stocked.source.reach(HERE)
+    asking = asyncio.ensure_future(reached.search(Query(ASKED, HERE), never))
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_only_retrieval_errors(stocked: Stocked, pool: Pool) -> None:
+    """Of whatever is down."""
+    await stocked.write(HERE, TEXTS)
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await search(stocked)
