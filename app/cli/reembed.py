@@ -7,7 +7,7 @@ itself; interrupted, it goes on from where it was at the next run.
 from app.cli.progress import shown
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
 from app.config import Settings
-from app.wiring import open_reembed
+from app.moving import open_reembed
 
 
 def reembed(json: Json = False, data_dir: DataDir = None) -> None:

@@ -109,12 +109,18 @@ def embedded_text(title: str, heading: str, text: str) -> str:
     return "\n".join(part for part in (*front, text) if part)
 
 
+CHUNK = "chunk"
+
+
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A stored chunk that has no vector in a space in the making."""
+    """A stored text that has no vector in a space in the making."""
 
-    document_id: str
+    id: str
+    """The document's; of another kind, the memory's, or the reference text's point."""
     ordinal: int
     title: str
     heading: str
     text: str
+    kind: str = CHUNK
+    """chunk, memory, corpus."""

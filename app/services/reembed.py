@@ -1,4 +1,5 @@
-"""`ibid reembed`: every stored chunk embedded anew in the configured space, beside the old one, then swapped.
+"""`ibid reembed`: every stored text (chunks, memories, the corpus) embedded anew in the configured space,
+beside the old one, then swapped.
 
 Safe to interrupt: vectors already made are kept and the next run goes on from there. Until the swap, which is
 one transaction, the old space is what is searched. Raises `RetrievalError` if the embedder fails.
@@ -12,14 +13,14 @@ from app.domain.ports import Embedder, Vectors
 from app.domain.space import Space
 
 BATCH = 64
-"""Chunks embedded and kept at a time: what an interruption can lose."""
+"""Texts embedded and kept at a time: what an interruption can lose."""
 
 
 class Index(Protocol):
-    """The part of a source that a move needs."""
+    """The part of the sources that a move needs."""
 
     async def rebuild(self) -> int:
-        """Fill the index of the current space from the record."""
+        """Fill the indexes of the current space from the record."""
 
 
 class Reembed:
@@ -37,11 +38,11 @@ class Reembed:
         return self._space.name
 
     async def total(self) -> int:
-        """Chunks still to embed."""
+        """Texts still to embed."""
         return await self._vectors.count(self._space.name)
 
     async def run(self) -> AsyncIterator[int]:
-        """Embed and swap; yields how many chunks each step took."""
+        """Embed and swap; yields how many texts each step took."""
         while True:
             texts = await self._vectors.missing(self._space.name, BATCH)
             if not texts and await self._vectors.swap(self._space):

@@ -14,7 +14,11 @@ NAMED = "SELECT name, model, dim, floor FROM ibid.space WHERE name = $1"
 KEEP = "INSERT INTO ibid.space (name, model, dim, floor) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
 LEAVE = "UPDATE ibid.space SET current = false WHERE current AND name <> $1"
 ENTER = "UPDATE ibid.space SET current = true WHERE name = $1 RETURNING name"
-VECTORS = "SELECT count(*) FROM ibid.chunk WHERE space = $1"
+VECTORS = """
+    SELECT (SELECT count(*) FROM ibid.chunk WHERE space = $1)
+        + (SELECT count(*) FROM ibid.memory WHERE space = $1)
+        + (SELECT count(*) FROM ibid.corpus_text WHERE space = $1)
+"""
 
 
 class SpaceStore:
@@ -48,6 +52,6 @@ class SpaceStore:
                 raise Missing("there is no such embedding space")
 
     async def vectors_in(self, name: str) -> int:
-        """Chunks whose vectors belong to it."""
+        """Texts whose vectors belong to it: chunks, memories, the corpus."""
         with postgres_faults():
             return int(await self._pool.fetchval(VECTORS, name))

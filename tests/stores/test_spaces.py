@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from app.clients.pool import Pool
+from app.domain.corpus import Given
 from app.domain.errors import Missing
+from app.domain.memory import Draft
 from app.domain.space import Space
 from app.stores.spaces import SpaceStore
 from tests.fakes.uploads import ALICE, SPACE, ready, upload
+from tests.stores import test_corpus
+from tests.stores.test_memories import written
 
 OTHER = Space("other@4", "other", 4, 0.5)
 
@@ -53,4 +57,7 @@ async def test_counts_the_vectors_of_a_space(pool: Pool, tmp_path: Path) -> None
     assert await store.vectors_in(SPACE.name) == 0
     await ready(pool, ALICE, upload(tmp_path))
     assert await store.vectors_in(SPACE.name) == 2
+    await written(pool, Draft("a memory"))
+    await test_corpus.written(pool, Given("a text"))
+    assert await store.vectors_in(SPACE.name) == 4
     assert await store.vectors_in(OTHER.name) == 0

@@ -1,0 +1,79 @@
+"""/corpus: reference texts for all users of a tenant, in collections of its own naming (CONTRACT §2).
+
+Written with a tenant key. Searchable by the very next request. Raises what the service raises.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path
+from starlette.responses import Response
+
+from app.api import kept
+from app.api.deps import Asker, Opened, scope_of
+from app.api.drafts import Collection, CorpusBody, TextId
+from app.api.kept import CollectionList, TextsReply
+from app.api.refusals import ASKING, KEEPING, SENDING
+from app.api.replies import shown
+from app.api.wire import Json, JsonRoute
+from app.domain import errors
+from app.problems import responses
+
+router = APIRouter(prefix="/corpus", tags=["corpus"], route_class=JsonRoute)
+
+Where = Annotated[Collection, Path(description="3 to 100 letters, digits, `.`, `_`, `-`; not memory_raw.")]
+
+
+@router.post(
+    "/{collection}",
+    operation_id="keepTexts",
+    summary="Keep reference texts",
+    status_code=201,
+    response_class=Json,
+    responses={
+        200: shown(TextsReply, "All of them replaced earlier ones", kept.KEPT_TEXTS),
+        201: shown(TextsReply, "Searchable", kept.KEPT_TEXTS),
+        **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile),
+    },
+)
+async def keep(
+    who: Asker,
+    opened: Opened,
+    collection: Where,
+    body: Annotated[CorpusBody, Body(openapi_examples=dict(kept.TEXTS))],
+) -> Response:
+    """All are kept, or none; an id again replaces."""
+    outcomes = await opened.corpus.keep(scope_of(who), collection, body.given())
+    items = [kept.text(reference, fresh=fresh) for reference, fresh in outcomes]
+    status = 201 if any(fresh for _, fresh in outcomes) else 200
+    return Json({"collection": collection, "items": items}, status)
+
+
+@router.get(
+    "",
+    operation_id="listCollections",
+    summary="List collections",
+    response_class=Json,
+    responses={
+        200: shown(CollectionList, "By name", kept.COLLECTIONS),
+        **responses(*ASKING),
+    },
+)
+async def collections(who: Asker, opened: Opened) -> Response:
+    """Those that were written here; ones that other tools wrote are searched too."""
+    found = await opened.corpus.collections(scope_of(who))
+    return Json({"items": [kept.collection(each) for each in found], "next": None})
+
+
+@router.delete(
+    "/{collection}/{text_id}",
+    operation_id="deleteText",
+    summary="Remove a reference text",
+    status_code=204,
+    responses={**responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)},
+)
+async def remove(
+    who: Asker, opened: Opened, collection: Where, text_id: Annotated[TextId, Path()]
+) -> Response:
+    """Gone from the next answer on."""
+    await opened.corpus.remove(scope_of(who), collection, text_id)
+    return Response(status_code=204)

@@ -1,0 +1,81 @@
+"""Memories and the corpus: Qdrant with the two sources, their records and services (a part of `wiring.py`).
+
+Qdrant may be away at the start, and come later. Raises `StartError` for an address that is none.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from app.clients.guarded import GuardedPoints, open_points
+from app.clients.identity import identity
+from app.clients.pool import Pool
+from app.config import Settings
+from app.domain.greeting import is_pure_reentry_greeting
+from app.domain.ports import Embedder
+from app.domain.space import Space
+from app.index.catalogue import Catalogue
+from app.models.tokens import O200k
+from app.services.corpus import CorpusService
+from app.services.keepsake import Keepsake
+from app.services.memories import MemoryService
+from app.services.upkeep import Upkeep
+from app.sources.corpus import CorpusSource
+from app.sources.memories import MemorySource
+from app.stores.corpus import CorpusStore
+from app.stores.heard import HeardStore
+from app.stores.memories import MemoryStore
+from app.stores.strays import StrayStore
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Open."""
+
+    points: GuardedPoints
+    memories: MemorySource
+    corpus: CorpusSource
+
+
+@asynccontextmanager
+async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
+    """Qdrant as the settings say, and what is searched in it."""
+    async with open_points(settings) as points:
+        catalogue, store = Catalogue(points), await place(settings, pool)
+        only = [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
+        yield Kept(
+            points,
+            MemorySource(pool, points, catalogue, space, store=store),
+            CorpusSource(pool, points, catalogue, space, store=store, only=only),
+        )
+
+
+async def place(settings: Settings, pool: Pool) -> str:
+    """Which database and which Qdrant: results of others are none of ours, also in a cache that is shared."""
+    engine = str(settings.qdrant.url or "")
+    return hashlib.sha256(f"{await identity(pool)} {engine}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """The services that write them."""
+
+    memories: MemoryService
+    corpus: CorpusService
+    upkeep: Upkeep
+    keepsake: Keepsake
+
+
+def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
+    """On what is open."""
+    record, texts = MemoryStore(pool), CorpusStore(pool)
+    memories = MemoryService(record, kept.memories, HeardStore(pool), embedder, O200k())
+    upkeep = Upkeep(StrayStore(pool), kept.points, (record, kept.memories), (texts, kept.corpus))
+    kept.points.on_renewal(upkeep.hurry)
+    return Writers(
+        memories=memories,
+        corpus=CorpusService(texts, kept.corpus, embedder, O200k()),
+        upkeep=upkeep,
+        keepsake=Keepsake(memories, is_pure_reentry_greeting),
+    )

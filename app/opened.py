@@ -1,0 +1,114 @@
+"""What is open before any service is built: the data folder, the stores, the models (a part of `wiring.py`).
+
+Order: the data folder, Chroma (opened in the background), Postgres (migrated), the embedding space, Qdrant,
+the sources, the models. All closed in reverse. Raises `StartError` with what to do.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from app.clients.chroma import open_chroma
+from app.clients.folder import Held, hold
+from app.clients.memory import Outside, open_outside
+from app.clients.pool import Pool
+from app.clients.postgres import open_postgres
+from app.clients.redis import Redis, open_cache
+from app.config import Settings
+from app.domain.breaker import Breaker
+from app.domain.ports import ChatModel, Embedder
+from app.domain.space import Space
+from app.keeping import Kept, open_kept
+from app.models.chat import chat_server, open_chat, open_token
+from app.models.extractive import Extractive
+from app.models.spaces import open_embedder
+from app.services.cache import Cache
+from app.services.guarded import (
+    GuardedModel,
+)
+from app.sources.documents import DocumentSource, open_documents
+from app.stores.jobs import JobStore
+from app.stores.spaces import SpaceStore
+
+
+def breaker() -> Breaker:
+    """For what an answer asks: not worth a restart or failures that come at once (docs/decisions/0020)."""
+    return Breaker(time.monotonic, lasting=3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is open before any service is built."""
+
+    held: Held
+    pool: Pool
+    embedder: Embedder
+    documents: DocumentSource
+    kept: Kept
+    """Qdrant, with memories and corpus."""
+    model: ChatModel
+    jobs: JobStore
+    token: ChatModel | None = None
+    """FEEDBACK_MODEL, one token of it."""
+    outside: Outside | None = None
+    """The memory services of MEMORY_SERVICE_URL."""
+    postgres: Breaker = field(default_factory=breaker)
+    """Shared by all that an answer can do without Postgres for."""
+    redis: Redis | None = None
+    cache: Cache | None = None
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Opened]:
+    """Folder, stores and models, each as the settings say."""
+    async with (
+        hold(settings.ibid.data_dir) as held,
+        open_chroma(settings) as chroma,  # first: it opens in the background
+        open_postgres(settings) as pool,
+        open_space(settings, pool) as (embedder, space),
+        open_documents(pool, chroma, space) as documents,
+        open_kept(settings, pool, space) as kept,
+        open_model(settings, embedder, space) as model,
+        open_token(settings, chat_server(settings)) as token,
+        open_outside(settings) as outside,
+        JobStore(pool) as jobs,
+        open_cache(settings) as redis,
+        open_results(settings, redis) as cache,
+    ):
+        yield Opened(
+            held, pool, embedder, documents, kept, model, jobs, token, outside, redis=redis, cache=cache
+        )
+
+
+@asynccontextmanager
+async def open_space(settings: Settings, pool: Pool) -> AsyncIterator[tuple[Embedder, Space]]:
+    """The embedder, and the space that all vectors belong to; recorded when it is new."""
+    spaces = SpaceStore(pool)
+    recorded = await spaces.current()
+    stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
+    async with open_embedder(settings, recorded, stored=stored) as (embedder, space):
+        await spaces.keep(space)
+        await spaces.make_current(space.name)
+        yield embedder, space
+
+
+@asynccontextmanager
+async def open_model(settings: Settings, embedder: Embedder, space: Space) -> AsyncIterator[ChatModel]:
+    """The chat model: a server's, else the extractive answerer."""
+    at = chat_server(settings)
+    if at is None:
+        yield Extractive(embedder, space.floor)
+        return
+    async with open_chat(settings, at) as model:
+        yield GuardedModel(model, breaker)
+
+
+@asynccontextmanager
+async def open_results(settings: Settings, redis: Redis | None) -> AsyncIterator[Cache | None]:
+    """Finished retrievals, and those under way; None: RAG_CACHE_TTL_SECONDS is 0."""
+    if not settings.rag.cache_ttl_seconds:
+        yield None
+        return
+    async with Cache(settings.rag.cache_ttl_seconds, redis) as cache:
+        yield cache

@@ -1,0 +1,96 @@
+"""The write side of the corpus: reference texts kept for all users of a tenant, listed, taken back.
+
+The order is `services/memories.py`'s: vectors, the record, the index, searchable, acknowledged. A text is
+kept and cited whole: words find all of it, meaning what the embedding model reads of it (the bundled one: 512
+tokens); long works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from app.domain.corpus import Corpus, CorpusIndex, Given, Reference, Shelf
+from app.domain.document import embedded_text
+from app.domain.errors import Forbidden, Missing, RemovedMeanwhile, Unavailable
+from app.domain.passage import Embedding, Scope
+from app.domain.ports import Embedder, Tokens
+from app.services.memories import AGAIN, SECONDS, embedded
+
+log = structlog.get_logger(__name__)
+
+
+class CorpusService:
+    """Reference texts, as the tenant sees them."""
+
+    def __init__(self, record: Corpus, index: CorpusIndex, embedder: Embedder, tokens: Tokens) -> None:
+        self._record = record
+        self._index = index
+        self._embedder = embedder
+        self._tokens = tokens
+
+    async def keep(
+        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float = SECONDS
+    ) -> list[tuple[Reference, bool]]:
+        """(text, whether it is new), in order; durable and searchable when it returns. Of texts with one id
+        in one request the last stands."""
+        permit(scope)
+        until = asyncio.get_running_loop().time() + seconds
+        inputs = [embedded_text(given.title, "", given.text) for given in texts]
+        embeddings = await embedded(self._embedder, inputs, until)
+        tokens = [self._tokens.count(given.text) for given in texts]
+        space = self._embedder.space
+        kept = await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
+        last = {text.point: (text, vector) for (text, _), vector in zip(kept, embeddings, strict=True)}
+        new = [text.point for text, fresh in kept if fresh]
+        await self._show(scope, collection, list(last.values()), new, until)
+        return kept
+
+    async def collections(self, scope: Scope) -> list[Shelf]:
+        """What was written here, by name."""
+        return await self._record.collections(scope)
+
+    async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
+        """Gone from the next answer on."""
+        permit(scope)
+        point = await self._record.remove(scope, collection, text_id)
+        if point is None:
+            raise Missing("there is no such text")
+        await self._clear(scope, collection, [point])
+
+    async def _show(
+        self,
+        scope: Scope,
+        collection: str,
+        texts: Sequence[tuple[Reference, Embedding]],
+        new: Sequence[str],
+        until: float,
+    ) -> None:
+        """Make them searchable. What is new and cannot be is taken back; what replaced a text is left to
+        the next repair, since the text before it is gone."""
+        try:
+            async with asyncio.timeout_at(until):
+                references, embeddings = [text for text, _ in texts], [vector for _, vector in texts]
+                await self._index.put(scope, collection, references, embeddings)
+                gone = await self._record.indexed(scope, collection, [text.point for text in references])
+        except (Unavailable, TimeoutError) as error:
+            await self._clear(scope, collection, await self._record.withdraw(scope, collection, new))
+            raise Unavailable("the index of the corpus does not answer", retry_after=AGAIN) from error
+        if gone:
+            await self._clear(scope, collection, gone)
+            raise RemovedMeanwhile("a text was deleted while it was written")
+
+    async def _clear(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
+        """The points of texts that are not kept; what does not go now, a repair removes."""
+        try:
+            await self._index.remove(scope, collection, points)
+        except Unavailable:
+            log.warning("points not removed", points=len(points))
+        else:
+            await self._record.forget(points)
+
+
+def permit(scope: Scope) -> None:
+    """The corpus is the tenant's: a user key may read it, not write it (CONTRACT §6)."""
+    if scope.owner:
+        raise Forbidden("the corpus needs a tenant key")

@@ -1,0 +1,160 @@
+"""The record of memories (`domain/memory.Memories`): `ibid.memory`, and the version of each user's.
+
+Writers of one user take turns by an advisory lock, so that `place` counts without gaps or doubles on any
+number of replicas. A row is a memory once `indexed_at` is set and until `removed_at` is; what is neither is a
+repair's (`stores/upkeep.py`). Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.errors import RemovedMeanwhile
+from app.domain.memory import DAEMONS, Draft, Memory, Outcome, Written, memory_id
+from app.domain.passage import Embedding, Scope
+from app.stores.cursor import closed, opened
+from app.stores.reach import is_id
+from app.stores.register import COLUMNS, KNOWN, STANDS, bump, decided, hold, memory, row_of
+from app.stores.transaction import transaction
+
+ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
+# What is there under the id waits to go, or was never searchable, or is a card that this one replaces.
+WRITE = f"""
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+    ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
+        created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
+        origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
+        place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
+        indexed_at = NULL, removed_at = NULL
+"""  # noqa: S608 - a constant of ours
+INDEXED = """
+    UPDATE ibid.memory SET indexed_at = now()
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL RETURNING id
+"""
+WITHDRAW = """
+    UPDATE ibid.memory SET removed_at = now()
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND indexed_at IS NULL AND removed_at IS NULL
+    AND origin <> ALL($4)
+"""
+STAY = """
+    SELECT id FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL
+"""
+REMOVE = """
+    UPDATE ibid.memory SET removed_at = now()
+    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3) AND removed_at IS NULL
+    RETURNING user_id
+"""
+VOTES = "DELETE FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = $3"
+FORGET = "DELETE FROM ibid.memory WHERE id = ANY($1) AND removed_at IS NOT NULL"
+ANEW = "UPDATE ibid.memory SET indexed_at = NULL WHERE id = ANY($1) RETURNING id"
+GET = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3) AND {STANDS}
+"""  # noqa: S608 - constants of ours
+PAGE = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND {STANDS}
+    AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4))
+    ORDER BY created_at DESC, id LIMIT $5
+"""  # noqa: S608 - constants of ours
+
+
+class MemoryStore:
+    """The memories."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def admit(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        space: str,
+        *,
+        asked: datetime | None = None,
+    ) -> list[Written]:
+        """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
+        tenant, user = whose(scope)
+        ids = [memory_id(tenant, user, draft) for draft in drafts]
+        async with transaction(self._pool) as connection:
+            await hold(connection, tenant, user)
+            if asked and await connection.fetchval(ERASED, tenant, user, asked):
+                raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
+            written = await decided(connection, (tenant, user), drafts, ids, tokens)
+            rows = [
+                (tenant, space, *row_of(each.memory), vector)
+                for each, vector in zip(written, embeddings, strict=True)
+                if each.memory and each.outcome is Outcome.CREATED
+            ]
+            await connection.executemany(WRITE, rows)
+            return written
+
+    async def indexed(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """These are searchable now; those that were removed or erased meanwhile."""
+        tenant, user = whose(scope)
+        async with transaction(self._pool) as connection:
+            rows = await connection.fetch(INDEXED, tenant, user, list(ids))
+            await bump(connection, tenant, user)
+        return sorted(set(ids) - {row["id"] for row in rows})
+
+    async def withdraw(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Those of them that are not searchable are removed; those that are not kept now."""
+        tenant, user = whose(scope)
+        async with transaction(self._pool) as connection:
+            await connection.execute(WITHDRAW, tenant, user, list(ids), list(DAEMONS))
+            rows = await connection.fetch(STAY, tenant, user, list(ids))
+            await bump(connection, tenant, user)
+        return sorted(set(ids) - {row["id"] for row in rows})
+
+    async def known(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, Memory]:
+        """Those of `texts` that the user has word for word already, in the scope's namespace."""
+        tenant, user = whose(scope)
+        ids = {text: memory_id(tenant, user, Draft(text, vantage_id=scope.vantage_id)) for text in set(texts)}
+        with postgres_faults():
+            rows = await self._pool.fetch(KNOWN, tenant, user, list(ids.values()))
+        found = {row["id"]: memory(row) for row in rows}
+        return {text: found[name] for text, name in ids.items() if name in found}
+
+    async def get(self, scope: Scope, memory_id: str) -> Memory | None:
+        """A memory of the scope's tenant, and of its user where it has one."""
+        if not is_id(memory_id):
+            return None
+        with postgres_faults():
+            row = await self._pool.fetchrow(GET, memory_id, scope.tenant, scope.user_id)
+        return memory(row) if row else None
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """The user's, newest first, and the cursor of the next page."""
+        at, after = opened(cursor) if cursor else (None, "")
+        with postgres_faults():
+            rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
+        found = [memory(row) for row in rows[:limit]]
+        return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
+
+    async def remove(self, scope: Scope, memory_id: str) -> bool:
+        """Unanswerable from now on, its votes gone. False: not there."""
+        if not is_id(memory_id):
+            return False
+        async with transaction(self._pool) as connection:
+            user = await connection.fetchval(REMOVE, memory_id, scope.tenant, scope.user_id)
+            if user is not None:
+                await connection.execute(VOTES, scope.tenant, user, memory_id)
+                await bump(connection, scope.tenant, user)
+        return user is not None
+
+    async def forget(self, ids: Sequence[str]) -> bool:
+        """The points of these are gone. True: some were written anew meanwhile, and wait for a repair."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(FORGET, list(ids))
+            return bool(await connection.fetch(ANEW, list(ids)))
+
+
+def whose(scope: Scope) -> tuple[str, str]:
+    """Tenant and user. A scope without a user is a caller's fault."""
+    if scope.user_id is None:
+        raise ValueError("memories are a user's")
+    return scope.tenant, scope.user_id

@@ -1,0 +1,64 @@
+"""/corpus as a client sees it."""
+
+import httpx
+import pytest
+
+from app.api.kept import CollectionList, TextsReply
+from app.domain import errors
+from app.domain.corpus import Given
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from tests.fakes.checks import told
+from tests.fakes.services import Fakes
+
+TEXTS = {"texts": ["Light delays sleep.", {"id": "a1", "text": "Keep the hours."}]}
+
+
+async def test_texts_are_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """201 with what became of each; 200 where all of them replaced others."""
+    response = await client.post("/corpus/sleep", json=TEXTS)
+    fakes.corpus.fresh = False
+    again = await client.post("/corpus/sleep", json=TEXTS)
+
+    assert (response.status_code, again.status_code) == (201, 200)
+    TextsReply.model_validate(response.json())
+    assert [item["id"] for item in response.json()["items"]] == ["made", "a1"]
+    assert [item["outcome"] for item in again.json()["items"]] == ["replaced", "replaced"]
+    scope, collection, texts = fakes.corpus.asks[0]
+    assert (scope, collection) == (Scope(), "sleep")
+    assert texts == [Given("Light delays sleep."), Given("Keep the hours.", "a1")]
+
+
+@pytest.mark.parametrize("name", ["ab", "memory_raw", "Memory_Raw", "a%20b", "-abc", "x" * 101])
+async def test_not_every_name_is_a_collection_s(client: httpx.AsyncClient, name: str) -> None:
+    """Safe on any disk, and not the memories'."""
+    problem = told(await client.post(f"/corpus/{name}", json=TEXTS), 422, "validation")
+
+    assert problem["errors"][0]["field"] == "path.collection"
+
+
+async def test_collections_are_listed(client: httpx.AsyncClient) -> None:
+    """In figures."""
+    response = await client.get("/corpus")
+
+    CollectionList.model_validate(response.json())
+    assert response.json()["items"] == [
+        {"collection": "sleep", "texts": 2, "tokens": 18, "updated_at": "2026-11-21T12:00:00Z"}
+    ]
+
+
+async def test_a_text_is_removed(client: httpx.AsyncClient) -> None:
+    """204; one that is not there 404."""
+    assert (await client.delete("/corpus/sleep/a1")).status_code == 204
+    told(await client.delete("/corpus/sleep/b1"), 404, "not-found")
+
+
+async def test_whose_key_it_is_is_the_service_s_to_judge(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """It is told who asks; its refusal is a 403."""
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    fakes.corpus.error = errors.Forbidden("the corpus needs a tenant key")
+    headers = {"Authorization": "Bearer ada-key"}
+
+    told(await client.post("/corpus/sleep", json=TEXTS, headers=headers), 403, "forbidden")
+    told(await client.delete("/corpus/sleep/a1", headers=headers), 403, "forbidden")
+    assert {scope for scope, *_ in fakes.corpus.asks} == {Scope("acme", "ada", "ada")}

@@ -1,0 +1,177 @@
+"""Hand-written services of memories and corpus, and indexes in memory that fail, hang or lose things."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from app.domain.corpus import Given, Reference, Shelf
+from app.domain.errors import IbidError, Missing
+from app.domain.memory import Draft, Memory, Outcome, Written
+from app.domain.passage import Embedding, Scope
+from tests.fakes.uploads import SPACE, vector
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ADA = Scope(tenant="acme", user_id="ada", thread_id="t1")
+
+
+def kept(text: str = "Juno is a rabbit.", **changes: object) -> Memory:
+    """A memory as the record has it."""
+    facts: dict[str, object] = {
+        "id": "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d",
+        "user_id": "ada",
+        "text": text,
+        "tokens": 6,
+        "created_at": NOON,
+        "place": 1,
+    }
+    return Memory(**(facts | changes))  # type: ignore[arg-type] # facts are its fields
+
+
+def reference(text: str = "Light delays sleep.", **changes: object) -> Reference:
+    """A text of the corpus as the record has it."""
+    facts: dict[str, object] = {"point": "p1", "id": "a1", "text": text, "tokens": 4, "created_at": NOON}
+    return Reference(**(facts | changes))  # type: ignore[arg-type] # facts are its fields
+
+
+@dataclass
+class FakeVectors:
+    """An embedder whose vectors are those of `uploads.vector`; may wait, or fail."""
+
+    error: IbidError | None = None
+    delay: float = 0
+    asked: list[str] = field(default_factory=list)
+    space: str = SPACE.name
+
+    async def query(self, text: str) -> Embedding:
+        """One."""
+        return (await self.passages([text]))[0]
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """One a text."""
+        self.asked += texts
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        return [vector(text) for text in texts]
+
+
+@dataclass
+class FakeIndex:
+    """Keeps memory.MemoryIndex in a dictionary: what a search would find."""
+
+    error: IbidError | None = None
+    delay: float = 0
+    found: dict[str, tuple[Scope, Memory, Embedding]] = field(default_factory=dict)
+    puts: int = 0
+
+    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
+        """Found from now on, unless it fails."""
+        self.puts += 1
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        for memory, embedding in zip(memories, embeddings, strict=True):
+            self.found[memory.id] = (scope, memory, embedding)
+
+    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Not found any more."""
+        if self.error:
+            raise self.error
+        for each in ids:
+            self.found.pop(each, None)
+
+    @property
+    def texts(self) -> list[str]:
+        """What is found."""
+        return sorted(memory.text for _, memory, _ in self.found.values())
+
+
+@dataclass
+class FakeShelves:
+    """Keeps corpus.CorpusIndex, likewise."""
+
+    error: IbidError | None = None
+    found: dict[str, tuple[str, Reference]] = field(default_factory=dict)
+
+    async def put(
+        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
+    ) -> None:
+        """Found from now on, unless it fails."""
+        if self.error:
+            raise self.error
+        self.found |= {text.point: (collection, text) for text in texts}
+        assert len(texts) == len(embeddings)
+
+    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
+        """Not found any more."""
+        if self.error:
+            raise self.error
+        for each in points:
+            self.found.pop(each, None)
+
+    @property
+    def texts(self) -> list[str]:
+        """What is found."""
+        return sorted(text.text for _, text in self.found.values())
+
+
+@dataclass
+class FakeMemories:
+    """The service behind the API: holds one memory."""
+
+    outcomes: Sequence[Outcome] = (Outcome.CREATED,)
+    error: IbidError | None = None
+    asks: list[tuple[Scope, Sequence[Draft]]] = field(default_factory=list)
+    pages: list[tuple[Scope, str | None, int]] = field(default_factory=list)
+
+    async def remember(
+        self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0
+    ) -> list[Written]:
+        """The scripted outcomes."""
+        self.asks.append((scope, drafts))
+        if self.error:
+            raise self.error
+        return [
+            Written(outcome, None if outcome is Outcome.ECHO else kept(draft.text))
+            for outcome, draft in zip(self.outcomes, drafts, strict=True)
+        ]
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """A page of one."""
+        self.pages.append((scope, cursor, limit))
+        return [kept()], "cursor-2"
+
+    async def remove(self, scope: Scope, memory_id: str) -> None:
+        """Gone, if it is the one."""
+        self.pages.append((scope, memory_id, 0))
+        if self.error or memory_id != kept().id:
+            raise self.error or Missing
+
+
+@dataclass
+class FakeCorpus:
+    """The service behind the API: holds one text."""
+
+    fresh: bool = True
+    error: IbidError | None = None
+    asks: list[tuple[Scope, str, Sequence[Given]]] = field(default_factory=list)
+
+    async def keep(
+        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float = 0
+    ) -> list[tuple[Reference, bool]]:
+        """All of them."""
+        self.asks.append((scope, collection, texts))
+        if self.error:
+            raise self.error
+        return [(reference(text.text, id=text.id or "made"), self.fresh) for text in texts]
+
+    async def collections(self, scope: Scope) -> list[Shelf]:
+        """One."""
+        return [Shelf("sleep", 2, 18, NOON)]
+
+    async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
+        """Gone, if it is the one."""
+        self.asks.append((scope, collection, []))
+        if self.error or text_id != "a1":
+            raise self.error or Missing

@@ -1,0 +1,87 @@
+"""Memories and the corpus in a whole service: kept, found by the next question, lost and found again."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.process import Service, service
+
+RABBITS = "I keep two rabbits in Odense. They are called Juno and Bramble."
+ASKED = "What are the rabbits of Odense called?"
+
+
+def keep(house: Service, user: str, text: str, **fields: Any) -> dict[str, Any]:
+    """Keep one memory."""
+    response = house.client.post("/memories", json={"user_id": user, "text": text} | fields)
+    assert response.status_code in {200, 201}, response.text
+    return dict(response.json())
+
+
+def texts(house: Service, user: str) -> list[str]:
+    """All that is kept of a user, oldest first."""
+    items = house.client.get("/memories", params={"user_id": user, "limit": 200}).json()["items"]
+    return [item["text"] for item in reversed(items)]
+
+
+def test_a_memory_is_found_by_the_very_next_question(house: Service) -> None:
+    """By chat and by rag; a removed one is not, though the answer was cached."""
+    memory = keep(house, "next", RABBITS)["memory"]
+    ask = {"user_id": "next", "sources": ["memories"], "session_id": "next"}
+
+    found = [citation["id"] for citation in house.chat(ASKED, **ask)["citations"]]
+    rag = house.client.post("/rag/query", json={"user_id": "next", "message": ASKED}).json()
+    assert found == [memory["id"]]
+    assert [used["id"] for used in rag["memory_used"]] == [memory["id"]]
+    assert house.client.delete(f"/memories/{memory['id']}").status_code == 204
+    assert house.chat(ASKED, **ask)["rag"]["reason"] == "empty"
+
+
+def test_nobody_s_memories_are_none(house: Service) -> None:
+    """Without a user, and for another one."""
+    keep(house, "mine", RABBITS)
+    for asker in ({}, {"user_id": "another"}):
+        assert house.chat(ASKED, sources=["memories"], session_id="none", **asker)["rag"]["reason"] == "empty"
+
+
+def test_a_reference_text_is_found_by_the_very_next_question(house: Service) -> None:
+    """By all users of the tenant; a removed one is not."""
+    texts_of = {"texts": [{"id": "t1", "title": "Tides", "text": "Spring tides follow the new moon."}]}
+    assert house.client.post("/corpus/tides", json=texts_of).status_code == 201
+    ask = {"sources": ["corpus"], "session_id": "tides"}
+
+    (citation,) = house.chat("When do spring tides follow?", **ask)["citations"]
+    assert (citation["source"], citation["title"]) == ("corpus", "Tides")
+    assert house.client.delete("/corpus/tides/t1").status_code == 204
+    assert house.chat("When do spring tides follow?", **ask)["citations"] == []
+
+
+def test_answers_fed_back_leave_no_recall_loop(house: Service) -> None:
+    """Turn for turn the service's own answer comes back as a message to remember: memories grow by the
+    person's new words alone."""
+    keep(house, "loop", RABBITS)
+    ask = {"user_id": "loop", "sources": ["memories"], "session_id": "loop", "remember": True}
+    said = house.chat(ASKED, **ask)
+    assert said["remembered"] == "created"
+    for turn in range(12):
+        new = f" On day {turn} Juno escaped through gate number {turn}." if turn % 4 == 3 else ""
+        said = house.chat(said["answer"] + new, **ask)
+        assert said["remembered"] == ("created" if new else "echo")
+
+    kept = texts(house, "loop")
+    assert len(kept) == 2 + 3
+    assert not any("[memory#" in text for text in kept)
+    body = {"user_id": "loop", "message": "hey again!", "remember": True}
+    assert house.client.post("/rag/query", json=body).json()["remembered"] == "skipped"
+
+
+def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> None:
+    """Qdrant's folder deleted between two starts: everything is found, nothing embedded by anybody."""
+    data = tmp_path / "data"
+    with service(data) as first:
+        keep(first, "ada", RABBITS)
+        first.client.post("/corpus/tides", json={"texts": ["Spring tides follow the new moon."]})
+    shutil.rmtree(data / "qdrant")
+    with service(data) as second:
+        for ask, source in ((ASKED, "memories"), ("When do spring tides follow?", "corpus")):
+            found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
+            assert found["citations"][0]["source"] == source

@@ -1,0 +1,239 @@
+"""The write side of memories: a real record, an index in memory that fails where it is told to."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
+from app.domain.memory import DAEMONS, GRAVITY, Draft, Outcome
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.services import memories as writing
+from app.services.memories import MemoryService
+from app.stores.heard import HeardStore
+from app.stores.memories import MemoryStore
+from tests.fakes.answering import Words
+from tests.fakes.keeping import ADA, NOON, FakeIndex, FakeVectors
+from tests.fakes.turns import tell
+
+ROWS = "SELECT count(*) FROM ibid.memory WHERE removed_at IS NULL"
+DAEMON = Draft("a card", kind=GRAVITY, origin=DAEMONS[0])
+
+
+@dataclass
+class House:
+    """A service and what it stands on."""
+
+    pool: Pool
+    index: FakeIndex = field(default_factory=FakeIndex)
+    embedder: FakeVectors = field(default_factory=FakeVectors)
+
+    @property
+    def service(self) -> MemoryService:
+        """As wiring builds it."""
+        pool = self.pool
+        return MemoryService(MemoryStore(pool), self.index, HeardStore(pool), self.embedder, Words())
+
+    async def kept(self, *texts: str, scope: Scope = ADA, asked: datetime | None = None) -> list[Outcome]:
+        """What becomes of words said in the scope's thread."""
+        drafts = [Draft(text, thread_id=scope.thread_id) for text in texts]
+        return [each.outcome for each in await self.service.remember(scope, drafts, asked=asked)]
+
+    async def heard(self, text: str, *, scope: Scope = ADA, at: datetime = NOON) -> None:
+        """The assistant says it in the scope's thread."""
+        await tell(self.pool, scope, [Turn(Role.ASSISTANT, text, at)], answer_id=f"{scope} {at} {text}")
+
+
+@pytest.fixture
+def house(pool: Pool) -> House:
+    """Where everything works."""
+    return House(pool)
+
+
+async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
+    """Durable and searchable, its tokens counted, in the thread it was said in."""
+    (written,) = await house.service.remember(ADA, [Draft("I moved to Lyon", thread_id="t1")])
+
+    assert written.outcome is Outcome.CREATED
+    assert written.memory
+    assert (written.memory.tokens, written.memory.thread_id, written.memory.place) == (4, "t1", 1)
+    assert house.index.found[written.memory.id][1] == written.memory
+    assert await MemoryStore(house.pool).get(ADA, written.memory.id) == written.memory
+
+
+async def test_words_that_are_kept_are_not_kept_twice(house: House) -> None:
+    """Nor embedded again; told in order with what is new beside them."""
+    await house.kept("I moved.")
+    house.embedder.asked.clear()
+
+    assert await house.kept("I slept.", " i MOVED. ", "I ate.") == [
+        Outcome.CREATED,
+        Outcome.REPEATED,
+        Outcome.CREATED,
+    ]
+    assert house.embedder.asked == ["I slept.", "I ate."]
+
+
+async def test_an_echo_of_the_assistant_is_not_kept(house: House) -> None:
+    """Nor what is cited of it; of half an echo the new half is."""
+    await house.heard("You moved to Lyon in May [memory#k3v9q2ax]. It rained.")
+
+    (echo, half) = await house.service.remember(
+        ADA,
+        [
+            Draft("You moved to Lyon in May [memory#k3v9q2ax].", thread_id="t1"),
+            Draft("You moved to Lyon in May. I miss the sea.", thread_id="t1"),
+        ],
+    )
+
+    assert (echo.outcome, echo.memory) == (Outcome.ECHO, None)
+    assert half.memory
+    assert half.memory.text == "I miss the sea."
+    assert house.index.texts == ["I miss the sea."]
+
+
+async def test_what_is_heard_elsewhere_or_later_makes_no_echo(house: House) -> None:
+    """Another thread, another user; the answer to these very words."""
+    await house.heard("You moved to Lyon.", scope=replace(ADA, thread_id="t2"))
+    await house.heard("You moved to Lyon.", scope=replace(ADA, user_id="bob"))
+    await house.heard("You moved to Lyon.", at=NOON + timedelta(seconds=1))
+
+    assert await house.kept("You moved to Lyon.", asked=NOON) == [Outcome.CREATED]
+
+
+async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
+    """A card is kept though the assistant said it, and replaces itself."""
+    await house.heard("a card")
+    for text in ("a card", "another"):
+        (written,) = await house.service.remember(ADA, [replace(DAEMON, text=text)])
+        assert written.outcome is Outcome.CREATED
+
+    assert house.index.texts == ["another"]
+
+
+async def test_a_long_conversation_is_compared_off_the_loop(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same end."""
+    monkeypatch.setattr(writing, "MOMENT", 3)
+    await house.heard("You moved to Lyon.")
+
+    assert await house.kept("You moved to Lyon.") == [Outcome.ECHO]
+
+
+@pytest.mark.parametrize("text", ["...", "  !  "])
+async def test_words_without_a_word_are_kept_where_nothing_was_heard(house: House, text: str) -> None:
+    """Nothing was heard that they could repeat."""
+    assert await house.kept(text) == [Outcome.CREATED]
+
+
+async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
+    """The service's answers, fed back again and again: memories grow by the person's new words alone."""
+    scope, said = ADA, ["I keep two rabbits in Odense.", "They are called Juno and Bramble."]
+    assert await house.kept(*said) == [Outcome.CREATED] * 2
+    for turn in range(40):
+        answer = f"“{said[turn % 2]}” [memory#k3v9q2ax] Sources: [memory#k3v9q2ax]"
+        new = f"Today, day {turn}, one of them ate {turn * 3} carrots." if turn % 10 == 0 else ""
+        await house.heard(answer, at=NOON + timedelta(minutes=turn))
+        asked = NOON + timedelta(minutes=turn, seconds=30)
+        outcomes = await house.kept(f"{answer} {new}", scope=scope, asked=asked)
+        assert outcomes == [Outcome.CREATED if new else Outcome.ECHO]
+
+    assert len(house.index.found) == 2 + 4
+    assert all("[memory#" not in text for text in house.index.texts)
+
+
+async def test_an_index_that_fails_leaves_nothing_half_visible(house: House) -> None:
+    """The writer is told so; written again when it is back, it is new."""
+    house.index.error = Unavailable("down")
+
+    with pytest.raises(Unavailable):
+        await house.kept("I moved.", "I slept.")
+
+    assert await house.pool.fetchval(ROWS) == 0
+    house.index.error = None
+    assert await house.kept("I moved.") == [Outcome.CREATED]
+    assert house.index.texts == ["I moved."]
+
+
+async def test_an_index_that_hangs_is_given_up(house: House) -> None:
+    """In the time that the writer has; likewise as if it had never been."""
+    house.index.delay = 30
+
+    with pytest.raises(Unavailable):
+        await house.service.remember(ADA, [Draft("I moved.")], seconds=0.2)
+
+    assert await house.pool.fetchval(ROWS) == 0
+    assert house.index.found == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "delay"), [(RetrievalError("embedding"), 0), (None, 30)], ids=["failing", "hanging"]
+)
+async def test_without_a_vector_nothing_is_kept(
+    house: House, error: RetrievalError | None, delay: float
+) -> None:
+    """The record is not even asked."""
+    house.embedder.error, house.embedder.delay = error, delay
+
+    with pytest.raises(Unavailable):
+        await house.service.remember(ADA, [Draft("I moved.")], seconds=0.2)
+
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
+
+
+async def test_an_erasure_that_came_between_takes_it_along(house: House) -> None:
+    """The point goes as the row went, and the writer is told."""
+
+    class Erased(FakeIndex):
+        """While the index writes, the user is erased."""
+
+        async def put(self, *args: object) -> None:
+            """With what was there."""
+            await super().put(*args)  # type: ignore[arg-type] # as given
+            await house.pool.execute("DELETE FROM ibid.memory")
+
+    house.index = Erased()
+    with pytest.raises(RemovedMeanwhile):
+        await house.kept("I moved.")
+
+    assert house.index.found == {}
+
+
+async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
+    """One memory, found."""
+    house.index.delay = 0.05
+
+    outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
+
+    assert {outcome for (outcome,) in outcomes} <= {Outcome.CREATED, Outcome.REPEATED}
+    assert await house.pool.fetchval(ROWS) == 1
+    assert house.index.texts == ["I moved."]
+
+
+async def test_a_removed_memory_is_gone(house: House) -> None:
+    """From the record and the index; a second time it is not there."""
+    (written,) = await house.service.remember(ADA, [Draft("I moved.")])
+    assert written.memory
+
+    await house.service.remove(Scope("acme"), written.memory.id)
+
+    assert house.index.found == {}
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
+    with pytest.raises(Missing):
+        await house.service.remove(Scope("acme"), written.memory.id)
+
+
+async def test_a_point_that_does_not_go_now_goes_later(house: House) -> None:
+    """The memory is removed all the same: the record tells searches so, and remembers to clear away."""
+    (written,) = await house.service.remember(ADA, [Draft("I moved.")])
+    assert written.memory
+    house.index.error = Unavailable("down")
+
+    await house.service.remove(ADA, written.memory.id)
+
+    assert await house.service.list(ADA, cursor=None, limit=9) == ([], None)
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory WHERE removed_at IS NOT NULL") == 1
