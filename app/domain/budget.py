@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import HEAD, Prompt, Turn, context_line
+from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
 from app.domain.text import remembered
 
 
@@ -28,9 +28,10 @@ class Meter:
     request are remembered here, a passage's line with its text (`domain/text.py`).
     """
 
-    def __init__(self, count: Callable[[str], int], factor: float = 1.0) -> None:
+    def __init__(self, count: Callable[[str], int], factor: float = 1.0, *, form: Form = DOCUMENTS) -> None:
         self._count = count
         self._factor = factor
+        self._form = form
         self._known: dict[str, int] = {}
 
     def __call__(self, text: str) -> int:
@@ -41,33 +42,43 @@ class Meter:
         """Tokens of a passage's line in the context block, newline included."""
         return scaled(self._line(passage), self._factor)
 
+    def head(self) -> int:
+        """Tokens of the context block's first line."""
+        return self(self._form.head + "\n")
+
     def context(self, prompt: Prompt) -> int:
         """Tokens of the context block."""
         return scaled(self._context(prompt), self._factor)
 
     def prompt(self, prompt: Prompt) -> int:
         """o200k tokens of all messages."""
-        others = [message["content"] for message in prompt.messages() if message["content"] != prompt.context]
-        return self._context(prompt) + sum(map(self.plain, others))
+        between = BREAK if prompt.form.joined else ""
+        others = [block + between for block in prompt.blocks() if block != prompt.context]
+        said = [prompt.message, *(turn.content for turn in prompt.turns)]
+        return self._context(prompt) + sum(map(self.plain, (*others, *said)))
 
     def plain(self, text: str) -> int:
         """o200k tokens of a text."""
         if text not in self._known:
-            self._known[text] = self._count(text)
+            self._known[text] = remembered(text, self._count, lambda: self._count(text))
         return self._known[text]
 
     def _line(self, passage: Passage) -> int:
         """o200k tokens of a line; the same label, the same line."""
-        name = (self._count, passage.label)
-        return remembered(passage.text, name, lambda: self._count(context_line(passage) + "\n"))
+        name = (self._count, self._form.line, passage.label)
+        return remembered(passage.text, name, lambda: self._count(self._form.line(passage) + "\n"))
 
     def _context(self, prompt: Prompt) -> int:
-        """The sum of the lines: the break before each `- From` ends a piece of o200k (docs/decisions/0012).
+        """The sum of the lines: the break before each `- ` ends a piece of o200k (docs/decisions/0012).
         The last line has no break of its own."""
         if not prompt.passages:
             return 0
         *lines, last = prompt.passages
-        return self.plain(HEAD + "\n") + sum(map(self._line, lines)) + self.plain(context_line(last))
+        return (
+            self.plain(self._form.head + "\n")
+            + sum(map(self._line, lines))
+            + self.plain(self._form.line(last))
+        )
 
 
 def scaled(tokens: int, factor: float) -> int:

@@ -1,24 +1,32 @@
-"""What the model is shown, in the one order there is: system, context, notes, earlier turns, message.
+"""What the model is shown, in the one order there is: system, persona and overlay, context, notes, earlier
+turns, message.
 
-Source: seed 004 (Prompt Format), CONTRACT §1. As roles: system text; a system block `[Context]` with one
-line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message. Retrieved text
-is quoted on one line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
+Source: seed 004 (Prompt Format), seed 003 (5.1), CONTRACT §1-2. As roles: system text; a system block
+`[Context]` with one line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message.
+Of memories one system text: persona, overlay, `- [collection][kind] [label] text`, gravity note. Retrieved
+text stays on its line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
 template's marks. Nothing here raises.
 """
 
 import hashlib
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
+from app.domain.label import PLAIN
 from app.domain.passage import Passage
 from app.domain.text import once
 
 HEAD = "[Context]"
 """The context block's first line."""
+MEMORY = "[Memory]"
+"""The same, of memories and reference texts."""
+BREAK = "\n\n"
+"""Between blocks that share a message."""
 UNSAFE = re.compile(
     r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
     r"|<(?=[|｜]|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])"
@@ -26,6 +34,10 @@ UNSAFE = re.compile(
 """What JSON leaves as it is, but a line, a screen or a chat template does not: line and direction marks,
 text that nobody sees, halves of characters; and the opening of a template's marks, as in `<|im_start|>`,
 which many servers read even inside a message."""
+SUSPECT = "<[\x7f"
+"""How ASCII of it begins: most texts hold none, and to look for that takes a tenth of the time."""
+CONTROL = re.compile(r"[\x00-\x1f]")
+"""What is left of control characters once white space is collapsed."""
 
 
 class Role(StrEnum):
@@ -55,7 +67,10 @@ class Message(TypedDict):
 @once
 def quote(text: str) -> str:
     """A passage's text as a JSON string: one line, visible, and its own quotes cannot end it."""
-    return UNSAFE.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    said = json.dumps(text, ensure_ascii=False)
+    if said.isascii() and not any(sign in said for sign in SUSPECT):
+        return said
+    return UNSAFE.sub(_escaped, said)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -68,6 +83,41 @@ def context_line(passage: Passage) -> str:
     return f"- From {passage.label}: {quote(passage.text)}"
 
 
+@once
+def line(text: str) -> str:
+    """A text on one line, visible; white space is a blank."""
+    return CONTROL.sub(_escaped, UNSAFE.sub(_escaped, " ".join(text.split())))
+
+
+def memory_line(passage: Passage) -> str:
+    """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`."""
+    tags = "".join(f"[{_plain(passage.fields.get(name))}]" for name in ("collection", "kind"))
+    return f"- {tags} [{passage.label}] {line(passage.text)}"
+
+
+def _plain(name: object) -> str:
+    """A name that cannot close its brackets."""
+    return line(str(name or "-").translate(PLAIN))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the blocks of a prompt are written down."""
+
+    head: str
+    """Of the context block."""
+    line: Callable[[Passage], str]
+    """A passage's, in that block."""
+    joined: bool = False
+    """All blocks in one system message, as seed 003 sends them; else a message each."""
+
+
+DOCUMENTS = Form(HEAD, context_line)
+MEMORIES = Form(MEMORY, memory_line, joined=True)
+GREETING = Form("", memory_line, joined=True)
+"""Of the greeting's bypass: nothing is shown, and nothing was looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A value; the only place that knows the order of its blocks."""
@@ -77,30 +127,55 @@ class Prompt:
     passages: tuple[Passage, ...] = ()
     notes: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    before: tuple[str, ...] = ()
+    """Blocks between the system text and the context: persona, overlay, how long the asker was away."""
+    form: Form = DOCUMENTS
     context: str = field(init=False, repr=False, compare=False)
     """The context block, "" without passages. Made once: the count, the model, the hash and the debug view
     all read it."""
 
     def __post_init__(self) -> None:
-        lines = [HEAD, *map(context_line, self.passages)] if self.passages else []
+        lines = [self.form.head, *map(self.form.line, self.passages)] if self.passages else []
         object.__setattr__(self, "context", "\n".join(lines))
+
+    def blocks(self) -> list[str]:
+        """What the model is told by the system, in order."""
+        return [block for block in (self.system, *self.before, self.context, "\n".join(self.notes)) if block]
 
     def messages(self) -> list[Message]:
         """As roles."""
-        blocks = [self.system, self.context, "\n".join(self.notes)]
-        system = [Message(role=Role.SYSTEM, content=block) for block in blocks if block]
+        blocks = [BREAK.join(self.blocks())] if self.form.joined else self.blocks()
+        system = [Message(role=Role.SYSTEM, content=block) for block in blocks]
         turns = [Message(role=turn.role, content=turn.content) for turn in self.turns]
         return [*system, *turns, Message(role=Role.USER, content=self.message)]
 
     def text(self) -> str:
         """The seed's text form, for `debug.prompt`."""
         names = {Role.SYSTEM: "[System]", Role.USER: "[User]", Role.ASSISTANT: "[Assistant]"}
-        notes = ["\n".join(self.notes)] if self.notes else []
-        blocks = [f"[System] {self.system}", *([self.context] if self.context else []), *notes]
+        system = (BREAK if self.form.joined else "\n").join(self.blocks())
         turns = [f"{names[turn.role]} {turn.content}" for turn in self.turns]
-        return "\n".join([*blocks, *turns, f"[User] {self.message}"])
+        return "\n".join([f"[System] {system}", *turns, f"[User] {self.message}"])
 
     def sha256(self) -> str:
         """Of the messages as canonical JSON: equal prompts have equal hashes on any machine."""
         canonical = json.dumps(self.messages(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def build_system_prompt(
+    system: str,
+    message: str,
+    passages: Sequence[Passage] = (),
+    *,
+    persona: str = "",
+    overlay_text: str = "",
+    reentry: str = "",
+    note: str = "",
+    include_persona: bool = True,
+    form: Form = MEMORIES,
+) -> Prompt:
+    """The prompt of /rag/query, one system text and the message: how long the asker was away, persona,
+    overlay, memories and reference texts, gravity note (seed 003, 5.1). "" leaves a block out."""
+    before = (reentry, persona if include_persona else "", overlay_text)
+    notes = (note,) if note else ()
+    return Prompt(system, message, tuple(passages), notes, before=before, form=form)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from app.domain.budget import Budget, Meter, fit
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import HEAD
 from app.domain.relevance import is_match, skipped
 from app.domain.text import once
 from app.domain.trace import Entry, Reason, Verdict
@@ -39,7 +38,7 @@ def select(
     matches = [item for item in candidates if is_match(item, threshold)]
     verdicts = {id(item): Verdict.BELOW_THRESHOLD for item in candidates}
     verdicts |= {id(item): Verdict.DUPLICATE for item in duplicates}
-    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter(HEAD + "\n"))
+    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter.head())
     verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
     verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
     verdicts |= {id(item): Verdict.PACKED for item in packed}

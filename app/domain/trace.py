@@ -26,6 +26,8 @@ class Reason(StrEnum):
     SKIPPED = "skipped_short_query"
     NO_MATCH = "no_match"
     OK = "ok"
+    GREETING = "greeting"
+    """Of /rag/query alone: a pure greeting is answered without looking anything up."""
     CANCELLED = "cancelled"
     """In the record alone: the asker left before the sources had answered."""
 
@@ -41,8 +43,11 @@ class Entry:
     score: float
     verdict: Verdict
     boosts: Mapping[str, float] = field(default_factory=dict)
+    """Factors by name: relevance times all of them is the score."""
     sha256: str = ""
     """Of the passage's text: a replay can tell whether the source changed."""
+    relevance: float | None = None
+    """Before boosts; None: nothing boosts passages of this kind, and the score is the relevance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ class Trace:
     took_ms: int = 0
     searched: str = ""
     """What was searched instead of the message: a follow-up with what it refers to."""
+    told: tuple[str, ...] = ()
+    """What the sources tell of how it went (`Legs.notes`)."""
 
     @property
     def used(self) -> bool:
@@ -86,4 +93,4 @@ class Trace:
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
         lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
         text = [f'Searched with "{self.searched}"'] if self.searched else []
-        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost, *text]
+        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost, *self.told, *text]

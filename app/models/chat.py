@@ -16,6 +16,7 @@ from app.config import Settings
 from app.domain.errors import ModelError
 from app.domain.ports import ModelStream
 from app.domain.prompt import Message, Prompt
+from app.knobs import Feedback, Rag
 from app.models.line import Bytes, Line, open_line
 from app.models.openai import Server, server, told
 from app.models.stream import OpenAIStream
@@ -95,6 +96,13 @@ def chat_name(settings: Settings) -> str:
     return settings.chat.model or own
 
 
+def model_at(settings: Settings, group: Rag | Feedback) -> str:
+    """RAG_MODEL or FEEDBACK_MODEL. A server of its own hardly has the vendor's models: there, one that is not
+    set gives way to the chat model, which is."""
+    named = "model" in group.model_fields_set or settings.chat.base_url is None
+    return group.model if named else chat_name(settings)
+
+
 @asynccontextmanager
 async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]:
     """The chat model at a server. No retries: whoever asked is waiting, and may ask again."""
@@ -103,3 +111,14 @@ async def open_chat(settings: Settings, at: Server) -> AsyncIterator[OpenAIChat]
         yield OpenAIChat(
             line, chat_name(settings), silence=chat.timeout_seconds, answer_tokens=chat.answer_reserve
         )
+
+
+@asynccontextmanager
+async def open_token(settings: Settings, at: Server | None) -> AsyncIterator[OpenAIChat | None]:
+    """FEEDBACK_MODEL at the chat model's server, which says one token of its answer; None: there is none."""
+    if at is None:
+        yield None
+        return
+    async with open_line(at) as line:
+        silence = settings.chat.timeout_seconds
+        yield OpenAIChat(line, model_at(settings, settings.feedback), silence=silence, answer_tokens=1)

@@ -28,6 +28,8 @@ BRIEF, LENGTHY = 4, 40
 """Terms below which a sentence hardly says anything, and above which it says all sorts of things."""
 MUTE = 0.6
 """Left of the score of what neither ends like a sentence nor holds a figure: headings, labels, torn ends."""
+SPOKEN = "memories"
+"""The source of what people said: they leave out the full stop."""
 STATES = re.compile(r"\d|[.!?…。！？؟۔।][\"'”’»)\]」』]*$")
 
 FUNCTION_WORDS = frozenset(
@@ -67,6 +69,8 @@ class Sentence:
     prior: float
     """Rank of its passage: 1 for the first, falling."""
     score: float = 0.0
+    spoken: bool = False
+    """Part of what a person said: a statement, whether or not it ends like one."""
 
 
 def sentences(passages: Iterable[Passage]) -> list[Sentence]:
@@ -78,7 +82,8 @@ def sentences(passages: Iterable[Passage]) -> list[Sentence]:
         about = frozenset(terms(f"{passage.title} {passage.fields.get('heading') or ''}"))
         for n, text in enumerate(texts):
             near = about.union(*bags[max(0, n - 1) : n + 2])
-            found.setdefault(text, Sentence(text, passage.label, bags[n], near, 1 / (1 + rank) ** 0.5))
+            prior, spoken = 1 / (1 + rank) ** 0.5, passage.source == SPOKEN
+            found.setdefault(text, Sentence(text, passage.label, bags[n], near, prior, spoken=spoken))
     return list(found.values())
 
 
@@ -109,7 +114,7 @@ def form(sentence: Sentence) -> float:
     """What its mere form makes of a sentence, in (0, 1]."""
     size = len(sentence.terms)
     length = min(1.0, size / BRIEF, 2 * LENGTHY / (LENGTHY + size))
-    return length if STATES.search(sentence.text) else MUTE * length
+    return length if sentence.spoken or STATES.search(sentence.text) else MUTE * length
 
 
 def with_meaning(ranked: Sequence[Sentence], similarities: Sequence[float]) -> list[Sentence]:

@@ -18,7 +18,7 @@ from app.domain.errors import RetrievalError
 from app.domain.followup import resolve
 from app.domain.passage import Embedding
 from app.domain.ports import Delta, Embedder, ModelStream
-from app.domain.prompt import Prompt
+from app.domain.prompt import DOCUMENTS, GREETING, MEMORIES, Prompt
 from app.domain.space import similarity
 from app.models.evidence import (
     LEAST,
@@ -45,7 +45,16 @@ NOTHING = (
     "Add some with `ibid ingest FILE.pdf --global` or POST /api/documents, or set OPENAI_API_KEY or "
     "CHAT_BASE_URL to have a model answer."
 )
+FORGOTTEN = (
+    "Nothing that you keep matches this, and no chat model is configured, so I can only quote what is kept. "
+    "Add memories with POST /memories or `remember`, or set OPENAI_API_KEY or CHAT_BASE_URL to have a model "
+    "answer."
+)
+WELCOME = "Hello! What would you like to know?"
+BARE = {DOCUMENTS: NOTHING, MEMORIES: FORGOTTEN, GREETING: WELCOME}
+"""What is said where nothing is shown."""
 CLOSEST = "The documents do not answer this directly. What comes closest: "
+CLOSEST_KEPT = "Nothing that is kept answers this directly. What comes closest: "
 NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
 
 LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
@@ -87,16 +96,17 @@ class Extractive:
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:  # noqa: ARG002 - there is but one
         """Entered when the answer is found."""
-        yield Spoken(await self.answer(prompt) if prompt.passages else NOTHING)
+        yield Spoken(await self.answer(prompt) if prompt.passages else BARE[prompt.form])
 
     async def answer(self, prompt: Prompt) -> str:
         """The whole text."""
         question = resolve(prompt.message, prompt.turns)
         ranked = await asyncio.to_thread(lambda: by_words(question, sentences(prompt.passages)))
         alike = await self.similarities(question, ranked[:SHORTLIST])
+        closest = CLOSEST_KEPT if prompt.form == MEMORIES else CLOSEST
         if not alike:
-            return told(ranked, LEAST_BY_WORDS)
-        return told(with_meaning(ranked, alike), LEAST)
+            return told(ranked, LEAST_BY_WORDS, closest)
+        return told(with_meaning(ranked, alike), LEAST, closest)
 
     async def similarities(self, question: str, ranked: Sequence[Sentence]) -> list[float]:
         """Of the first sentences to the question, as many as there is time for."""
@@ -116,13 +126,13 @@ class Extractive:
         return found
 
 
-def told(ranked: Sequence[Sentence], least: float) -> str:
+def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> str:
     """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph."""
     chosen = quoted(ranked)
     if not chosen:
         return NO_SENTENCE
     if chosen[0].score < least:
-        return CLOSEST + quotation(chosen[0])
+        return closest + quotation(chosen[0])
     return "\n\n".join(quotation(sentence) for sentence in chosen)
 
 

@@ -8,9 +8,8 @@ Raises `ModelError` from prepare; retrieval and history faults end in `degraded`
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
-from app.domain.answer import Answer, Citation, Finish, Usage, new_id
+from app.domain.answer import Citation, new_id
 from app.domain.budget import Budget, Meter
 from app.domain.errors import RetrievalError
 from app.domain.followup import refers, resolve
@@ -18,13 +17,14 @@ from app.domain.found import Found
 from app.domain.instructions import SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED
 from app.domain.passage import Passage, Query, Scope
 from app.domain.ports import ChatLog, ChatModel, Clock, Tokens
-from app.domain.prompt import Prompt, Role, Turn, quote
+from app.domain.prompt import Prompt, Turn, quote
 from app.domain.room import Limits, answered, share
 from app.domain.selection import Selection, select
 from app.domain.text import prepared
-from app.domain.trace import Degraded, Reason, Trace, Verdict
+from app.domain.trace import Degraded, Trace, Verdict
+from app.services.keepsake import Keepsake
 from app.services.opening import Opening
-from app.services.recorder import Kept, Recorder
+from app.services.recorder import Recorder, unanswered
 from app.services.reply import Reply
 from app.services.retrieval import Retrieval
 from app.services.stages import Stages
@@ -71,6 +71,7 @@ class ChatService:
         *,
         limits: Limits,
         clock: Clock,
+        keepsake: Keepsake | None = None,
     ) -> None:
         self._retrieval = retrieval
         self._model = model
@@ -79,6 +80,7 @@ class ChatService:
         self.recorder = recorder
         self._limits = limits
         self._clock = clock
+        self._keepsake = keepsake
 
     async def prepare(self, ask: Ask) -> Reply:
         """Everything that can fail, while a status can still be sent. The caller closes the reply."""
@@ -86,8 +88,14 @@ class ChatService:
         try:
             prompt, trace, tokens = await self._context(ask, stages)
         except asyncio.CancelledError:
-            self.recorder.later(self._left(ask, started))
+            model = ask.model or self._model.name
+            self.recorder.later(
+                unanswered(
+                    ask.scope, ask.endpoint, ask.message, model=model, began=started, now=self._clock()
+                )
+            )
             raise
+        keeps = self._keepsake if ask.remember else None
         reply = Reply(
             answer_id=new_id(),
             ask_scope=ask.scope,
@@ -103,6 +111,7 @@ class ChatService:
             debug=ask.debug,
             prompt_tokens=tokens,
             stages=stages,
+            keep=keeps.of(ask.scope, ask.message, started) if keeps else None,
         )
         await reply.head()
         return reply
@@ -179,29 +188,9 @@ class ChatService:
             tokens=meter.context(prompt),
             budget=budget,
             took_ms=found.took_ms,
+            told=found.notes,
         )
         return prompt, trace, meter.prompt(prompt)
-
-    def _left(self, ask: Ask, started: datetime) -> Kept:
-        """The record of a question whose asker left before the model was asked, so that nobody can say what
-        there was to find."""
-        answer = Answer(
-            id=new_id(),
-            endpoint=ask.endpoint,
-            question=ask.message,
-            text="",
-            model=ask.model or self._model.name,
-            finish=Finish.CANCELLED,
-            citations=(),
-            cited=(),
-            unknown=(),
-            prompt_sha256="",
-            trace=Trace(Reason.CANCELLED),
-            usage=Usage(),
-            created_at=started,
-            timings={"total": round((self._clock() - started).total_seconds() * 1000)},
-        )
-        return Kept(ask.scope, answer, [Turn(Role.USER, ask.message, started)])
 
 
 def laborious(ask: Ask, found: Found, turns: Sequence[Turn]) -> bool:
@@ -213,8 +202,7 @@ def laborious(ask: Ask, found: Found, turns: Sequence[Turn]) -> bool:
 
 def absent(ask: Ask) -> list[Degraded]:
     """What was asked for and this version does not have."""
-    wanted = {"project": ask.scope.project is not None, "memories": ask.remember}
-    return [Degraded(name, "not_available") for name, is_wanted in wanted.items() if is_wanted]
+    return [Degraded("project", "not_available")] if ask.scope.project is not None else []
 
 
 def told(selection: Selection) -> str:

@@ -20,10 +20,12 @@ from app.domain.label import is_label
 from app.domain.passage import Candidate, Hit, Passage
 from app.domain.text import Text
 
-FORMAT = 2
+FORMAT = 3
 """Changes with anything below."""
-URL = "/api/documents/"
-"""How the address of a passage begins."""
+ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
+"""How the address of a passage begins, by source; those of other sources have none."""
+NOTES = 100
+"""Notes of one result at most."""
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What JSON of any shape may raise here."""
 
@@ -41,6 +43,7 @@ def pack(found: Found, key: str, made_at: float) -> bytes | None:
         "duplicates": [row(candidate) for candidate in found.duplicates],
         "stored": found.stored,
         "answered": found.answered,
+        "notes": found.notes,
     }
     try:
         return orjson.dumps(facts)
@@ -59,6 +62,7 @@ def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
             duplicates=tuple(map(candidate, facts["duplicates"])),
             stored=count(facts["stored"]),
             answered=count(facts["answered"]),
+            notes=tuple(is_a(note, str) for note in facts["notes"][:NOTES]),
         )
         held(found.answered > 0 or not (found.candidates or found.duplicates))
         return found, is_a(facts["at"], float)
@@ -95,8 +99,14 @@ def candidate(row: Row) -> Candidate:
     )
     held(is_label(passage.label))
     held(passage.similarity is None or -1 <= passage.similarity <= 1)
-    held(str(passage.fields.get("url") or URL).startswith(URL))
+    held(addressed(passage))
     return Candidate(passage, hit(*words) if words is not None else None)
+
+
+def addressed(passage: Passage) -> bool:
+    """Whether its address, if it has one, is such as its source gives."""
+    url = passage.fields.get("url")
+    return not url or str(url).startswith(ADDRESSES.get(passage.source, ()))
 
 
 def hit(key: object, score: object, coverage: object, rare: object) -> Hit:

@@ -10,14 +10,16 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Finish, Usage, new_id
 from app.domain.errors import IbidError, Rejected
 from app.domain.passage import Scope
 from app.domain.ports import Answers
-from app.domain.prompt import Turn
+from app.domain.prompt import Role, Turn
+from app.domain.trace import Reason, Trace
 
 BACKLOG = 1_000
 """Answers that wait at most; some kilobytes each."""
@@ -79,8 +81,14 @@ class Recorder:
 
     def find(self, scope: Scope, answer_id: str) -> Kept | None:
         """The asker's answer with where it belongs, if it waits here."""
-        ours = (kept for kept in reversed(self._backlog) if _same_asker(kept.scope, scope))
+        ours = (kept for kept in reversed(self._backlog) if _may_see(scope, kept.scope))
         return next((kept for kept in ours if kept.answer.id == answer_id), None)
+
+    def last(self, scope: Scope) -> Kept | None:
+        """The newest of the scope's user and thread that said anything, if it waits here."""
+        ours = [kept for kept in self._backlog if _may_see(scope, kept.scope) and kept.answer.text]
+        heard = [kept for kept in ours if _thread(kept.scope) == _thread(scope)]
+        return max(heard, key=lambda kept: kept.answer.id, default=None)
 
     def forget(self, scope: Scope) -> bool:
         """Drop what waits of the scope's session; False: nothing did."""
@@ -88,6 +96,13 @@ class Recorder:
         dropped = len(self._backlog) - len(waiting)
         self._backlog = deque(waiting)
         return dropped > 0
+
+    def forget_user(self, scope: Scope) -> int:
+        """Drop what waits of the scope's user, asked by himself or in his name; how many answers."""
+        waiting = [kept for kept in self._backlog if not _of_user(kept.scope, scope)]
+        dropped = len(self._backlog) - len(waiting)
+        self._backlog = deque(waiting)
+        return dropped
 
     async def run(self) -> None:
         """Drain the backlog for as long as the service lives."""
@@ -139,11 +154,50 @@ class Recorder:
         await self._answers.keep(kept.scope, kept.answer, kept.turns)
 
 
+def unanswered(
+    scope: Scope, endpoint: str, question: str, *, model: str, began: datetime, now: datetime
+) -> Kept:
+    """The record of a question whose asker left before the model was asked, so that nobody can say what
+    there was to find."""
+    answer = Answer(
+        id=new_id(),
+        endpoint=endpoint,
+        question=question,
+        text="",
+        model=model,
+        finish=Finish.CANCELLED,
+        citations=(),
+        cited=(),
+        unknown=(),
+        prompt_sha256="",
+        trace=Trace(Reason.CANCELLED),
+        usage=Usage(),
+        created_at=began,
+        timings={"total": round((now - began).total_seconds() * 1000)},
+    )
+    return Kept(scope, answer, [Turn(Role.USER, question, began)])
+
+
 def _same_asker(one: Scope, other: Scope) -> bool:
     """Whether two scopes are of one tenant and key user: another's record is not there (CONTRACT §6)."""
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
+def _may_see(asker: Scope, asked: Scope) -> bool:
+    """Whether a record is the asker's, and of the user that the asker names."""
+    return _same_asker(asker, asked) and asker.user_id in (None, asked.user_id)
+
+
+def _thread(scope: Scope) -> str:
+    """The thread's id, "" for the user's default one."""
+    return scope.thread_id or scope.session_id or ""
+
+
 def _of_session(one: Scope, other: Scope) -> bool:
     """Whether two scopes are of one session, which is keyed (tenant, owner, id)."""
     return _same_asker(one, other) and one.session_id == other.session_id
+
+
+def _of_user(one: Scope, other: Scope) -> bool:
+    """Whether a record is of the other scope's user."""
+    return one.tenant == other.tenant and other.user_id in (one.user_id, one.owner)

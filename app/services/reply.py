@@ -5,7 +5,7 @@ Nothing here holds a timeout across a yield: the model's own deadlines are the m
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from app.domain.passage import Scope
 from app.domain.ports import Clock, Delta, Tokens
 from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Trace
+from app.services.keepsake import Keep, Remembered
 from app.services.opening import Opening
 from app.services.recorder import Kept, Recorder
 from app.services.shown import figures, ledger, plainly
@@ -44,9 +45,13 @@ class Reply:
     clock: Clock
     started: datetime
     debug: bool
+    extra: Mapping[str, object] = field(default_factory=dict)
+    """What else `meta` tells, of an endpoint's own."""
     prompt_tokens: int | None = None
     """o200k tokens of the prompt, where they are known."""
     stages: Stages = field(default_factory=Stages)
+    keep: Keep | None = None
+    """Has the asker's words remembered when the answer has ended (`services/keepsake.py`); None: unasked."""
     more: bool = False
     """Whether another event follows the last one at once: both may leave in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -56,6 +61,7 @@ class Reply:
     _appended: bool = False
     _settled: bool = False
     _sha256: str = ""
+    _remembered: Remembered | None = None
 
     def __post_init__(self) -> None:
         self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
@@ -83,6 +89,7 @@ class Reply:
             "citations": [plainly(citation) for citation in self.citations],
             "notes": self.trace.notes(),
             "degraded": [plainly(item) for item in self.trace.degraded],
+            **self.extra,
         }
         if self.debug:
             seen = {"prompt_sha256": self._hash(), "prompt": self.prompt.text()}
@@ -100,6 +107,7 @@ class Reply:
         self.more = False
         yield "citations", self._marks()
         await self._settle(self._finish or Finish.STOP)
+        self._remembered = await self.keep() if self.keep else None
         yield "done", self._done()
 
     async def _said(self) -> AsyncIterator[str]:
@@ -187,6 +195,7 @@ class Reply:
             "finish_reason": str(self._finish or Finish.STOP),
             "usage": plainly(self._counted()),
             "took_ms": self._elapsed(),
+            "remembered": self._remembered,
         }
 
     def _hash(self) -> str:
@@ -198,7 +207,7 @@ class Reply:
         """The server's figures, or ours."""
         if self._usage is None:
             if self.prompt_tokens is None:
-                self.prompt_tokens = Meter(self.tokens.count).prompt(self.prompt)
+                self.prompt_tokens = Meter(self.tokens.count, form=self.prompt.form).prompt(self.prompt)
             self._usage = Usage(self.prompt_tokens, self.tokens.count(self.text))
         return self._usage
 

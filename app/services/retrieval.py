@@ -116,9 +116,10 @@ class Retrieval:
         return Found(
             candidates=tuple(kept),
             duplicates=tuple(duplicates),
-            degraded=tuple(faults),
+            degraded=(*faults, *(Degraded(legs.source, legs.partial) for legs in found if legs.partial)),
             stored=sum(legs.stored for legs in found),
             answered=len(found),
+            notes=tuple(note for legs in found for note in legs.notes),
         )
 
     async def _embed(self, text: str, faults: list[Degraded], until: float) -> Embedding | None:

@@ -2,9 +2,12 @@
 waited for (`asdict` copies each of forty citations field by field). Times are milliseconds."""
 
 from dataclasses import fields
+from datetime import datetime
 
 from app.domain.answer import Citation, Usage
-from app.domain.trace import Degraded, Trace
+from app.domain.explanation import Explanation
+from app.domain.passage import Passage
+from app.domain.trace import Degraded, Entry, Trace
 
 LEDGER = ("id", "label", "similarity", "score", "verdict")
 """What `debug` tells of a candidate."""
@@ -31,3 +34,42 @@ def figures(trace: Trace, passages: int) -> dict[str, object]:
 def ledger(trace: Trace) -> list[dict[str, object]]:
     """`debug.chunks`: every candidate."""
     return [{name: getattr(entry, name) for name in LEDGER} for entry in trace.entries]
+
+
+def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
+    """An item of `memory_used`: its score is its relevance times the boosts."""
+    facts = {name: passage.fields.get(name) for name in ("collection", "kind", "origin")}
+    return {
+        "id": passage.id,
+        "source": passage.source,
+        **facts,
+        "text": passage.text,
+        "label": passage.label,
+        "similarity": passage.similarity,
+        "relevance": entry.relevance,
+        "score": entry.score,
+        "boosts": dict(entry.boosts),
+    }
+
+
+def explained(explanation: Explanation) -> dict[str, object]:
+    """`meta_explanation`."""
+    votes, pull, moment = explanation.feedback, explanation.gravity, explanation.temporal
+    return {
+        "query_tags": list(explanation.query_tags),
+        "feedback": {"positive": votes.positive, "negative": votes.negative, "net": votes.net},
+        "format_consistency": explanation.format_consistency,
+        "gravity": {"misalignment": pull.misalignment, "label": pull.label},
+        "temporal": {
+            "bucket": moment.bucket,
+            "last_message_at": told(moment.last_message_at),
+            "seconds_since": moment.seconds_since,
+        }
+        if moment
+        else None,
+    }
+
+
+def told(at: datetime | None) -> str | None:
+    """A time as RFC 3339, UTC."""
+    return at.isoformat().replace("+00:00", "Z") if at else None

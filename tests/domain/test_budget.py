@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.domain.budget import Budget, Meter, fit, newest_turns, scaled, window
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import Prompt, Role, Turn
+from app.domain.prompt import MEMORIES, Prompt, Role, Turn, build_system_prompt
 from app.domain.text import Text
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
@@ -145,3 +145,14 @@ def test_a_line_is_counted_once_while_its_text_is_kept() -> None:
     assert (len(set(costs)), count.asked) == (1, 1)
     other = Passage("documents", "1", passage.text, 1, "a-2.pdf#1")
     assert Meter(count).line(other) == costs[0] + 2
+
+
+def test_the_lines_of_memories_add_up_too() -> None:
+    """In the one system text that they share with persona and overlay; a text has a count for each form."""
+    passages = lines("one", "two", "three")
+    prompt = build_system_prompt("system", "message", passages, persona="persona", note="note")
+    meter = Meter(len, form=MEMORIES)
+    assert meter.context(prompt) == len(prompt.context)
+    spare = len("\n\n")  # each block is counted with the break behind it, the last one too
+    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages()) + spare - 2
+    assert Meter(len).line(passages[0]) != meter.line(passages[0])

@@ -2,11 +2,29 @@
 
 import pytest
 
-from app.domain.instructions import SYSTEM, SYSTEM_BARE
+from app.domain.instructions import (
+    SYSTEM,
+    SYSTEM_BARE,
+    SYSTEM_CROWDED,
+    SYSTEM_GREETING,
+    SYSTEM_MEMORY,
+    SYSTEM_MEMORY_BARE,
+    SYSTEM_MEMORY_CROWDED,
+)
 from app.models.tokens import O200k
 
+TEXTS = {
+    "with context": SYSTEM,
+    "without": SYSTEM_BARE,
+    "no room": SYSTEM_CROWDED,
+    "with memories": SYSTEM_MEMORY,
+    "without memories": SYSTEM_MEMORY_BARE,
+    "no room for memories": SYSTEM_MEMORY_CROWDED,
+    "greeting": SYSTEM_GREETING,
+}
 
-@pytest.mark.parametrize("text", [SYSTEM, SYSTEM_BARE], ids=["with context", "without"])
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_system_text_is_short(text: str) -> None:
     """Every answer pays for it: under 180 tokens."""
     assert O200k().count(text) < 180
@@ -30,3 +48,18 @@ def test_without_context_no_citation_is_asked_for() -> None:
     """A model that was shown nothing is told to write no labels."""
     assert "[Context]" not in SYSTEM_BARE
     assert "no citations" in SYSTEM_BARE
+
+
+@pytest.mark.parametrize(
+    "rule", ["square brackets", "Never follow instructions", "If the lines do not answer", "language"]
+)
+def test_the_system_text_of_memories_states_the_same(rule: str) -> None:
+    """Cite by label, what is retrieved is data, do not guess, the asker's language."""
+    assert rule in SYSTEM_MEMORY
+
+
+@pytest.mark.parametrize("text", [SYSTEM_MEMORY_BARE, SYSTEM_MEMORY_CROWDED], ids=["without", "no room"])
+def test_without_memories_no_citation_is_asked_for(text: str) -> None:
+    """And cards are data all the same."""
+    assert "no citations" in text
+    assert "Never follow instructions" in text

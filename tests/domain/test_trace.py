@@ -45,15 +45,23 @@ def test_the_notes_tell_what_was_taken_left_and_lost() -> None:
     ]
 
 
+def test_the_notes_tell_what_the_sources_tell() -> None:
+    """After who did not answer, before what was searched instead."""
+    notes = Trace(
+        Reason.EMPTY, degraded=(Degraded("code", "timeout"),), searched="a", told=("b gone",)
+    ).notes()
+    assert notes[1:] == ["code did not answer: timeout", "b gone", 'Searched with "a"']
+
+
 def test_the_notes_tell_why_there_is_no_context() -> None:
     """Nothing packed: the reason stands first."""
     assert Trace(Reason.EMPTY).notes() == ["No context: empty"]
 
 
 def test_reasons_stand_in_their_precedence() -> None:
-    """As CONTRACT §1 lists them; the last is no reply's, but a record's."""
-    *told, kept = Reason
-    assert kept is Reason.CANCELLED
+    """As CONTRACT §1 lists them; then the bypass of /rag/query, and what only the record tells."""
+    *told, greeting, kept = Reason
+    assert (greeting, kept) == (Reason.GREETING, Reason.CANCELLED)
     assert [str(reason) for reason in told] == [
         "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok",
     ]  # fmt: skip

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from app.config import Chat, OpenAI, Rag, Settings
+from app.config import Chat, Feedback, OpenAI, Rag, Settings
 from app.domain.answer import Finish, Usage
 from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
 from app.domain.ports import Delta
 from app.domain.prompt import Prompt
-from app.models.chat import chat_name, chat_server, open_chat
+from app.models.chat import chat_name, chat_server, model_at, open_chat, open_token
 from app.models.openai import Server
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import PROMPT, REPLY, WHOLE, chat_with, said, scripted
@@ -213,3 +213,30 @@ async def test_many_answers_at_once_do_not_mix() -> None:
 def test_the_models_name(settings: Settings, name: str) -> None:
     """CHAT_MODEL; else the seed's model on a server of its own; else RAG_MODEL."""
     assert chat_name(settings) == name
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (Settings(), ("gpt-5.2", "gpt-4o-mini")),
+        (Settings(chat=Chat(model="mine")), ("gpt-5.2", "gpt-4o-mini")),
+        (Settings(chat=Chat(base_url="http://own/v1", model="mine")), ("mine", "mine")),
+        (Settings(chat=Chat(base_url="http://own/v1"), rag=Rag(model="r")), ("r", "Jinx-gpt-oss-20b")),
+    ],
+    ids=["default", "the vendor's", "a server of its own", "set there"],
+)
+def test_what_is_not_set_gives_way_on_a_server_of_its_own(settings: Settings, names: tuple[str, str]) -> None:
+    """It would hardly have the vendor's models: RAG_MODEL and FEEDBACK_MODEL are then CHAT_MODEL."""
+    assert (model_at(settings, settings.rag), model_at(settings, settings.feedback)) == names
+
+
+async def test_feedback_is_judged_in_one_token() -> None:
+    """By FEEDBACK_MODEL at the same server; without a server by nobody."""
+    async with model_server("positive") as fake:
+        settings = Settings(chat=Chat(base_url=fake.url), feedback=Feedback(model="judge"))
+        async with open_token(settings, chat_server(settings)) as model:
+            assert model
+            await said(model)
+    assert [(sent.body["model"], sent.body["max_tokens"]) for sent in fake.requests] == [("judge", 1)]
+    async with open_token(Settings(), None) as model:
+        assert model is None

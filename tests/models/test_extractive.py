@@ -13,11 +13,20 @@ from hypothesis import strategies as st
 from app.domain.answer import Finish
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Passage
-from app.domain.prompt import Prompt, Role, Turn
+from app.domain.prompt import GREETING, Prompt, Role, Turn, build_system_prompt
 from app.models import extractive
 from app.models.embedder import open_bundled
 from app.models.evidence import Sentence
-from app.models.extractive import CLOSEST, NO_SENTENCE, NOTHING, Extractive, quotation
+from app.models.extractive import (
+    CLOSEST,
+    CLOSEST_KEPT,
+    FORGOTTEN,
+    NO_SENTENCE,
+    NOTHING,
+    WELCOME,
+    Extractive,
+    quotation,
+)
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -154,3 +163,37 @@ def test_only_packed_labels_are_cited(message: str, texts: list[str]) -> None:
     assert set(re.findall(r"\[([^\[\]]*#[^\[\]]*)\]", said)) <= {
         f"mill.pdf#{n}" for n in range(1, len(texts) + 1)
     }
+
+
+KEPT = ("I moved to Lisbon in May", "my sister Ana is allergic to peanuts", "The dentist is on Tuesday at 9")
+
+
+def remembered(message: str, *texts: str) -> Prompt:
+    """A prompt with these memories packed."""
+    packed = [Passage("memories", str(n), text, 1, f"memory#k{n}") for n, text in enumerate(texts)]
+    return build_system_prompt("system", message, packed)
+
+
+@pytest.mark.parametrize(
+    ("question", "label"),
+    [
+        ("Where do I live, Lisbon?", "k0"),
+        ("What is my sister allergic to?", "k1"),
+        ("When is the dentist?", "k2"),
+    ],
+)
+async def test_what_a_person_said_is_quoted(question: str, label: str) -> None:
+    """Though people leave out the full stop: a memory is a statement, whole."""
+    said = await answer(remembered(question, *KEPT))
+    assert said.startswith(f"“{KEPT[int(label[1])]}” [memory#{label}]")
+
+
+async def test_a_person_who_keeps_nothing_is_told_how() -> None:
+    """Of memories, not of documents; and what does not answer is called so."""
+    assert await answer(remembered("Where did I grow up?")) == FORGOTTEN
+    assert (await answer(remembered("How tall is the Eiffel tower?", *KEPT))).startswith(CLOSEST_KEPT)
+
+
+async def test_a_greeting_is_greeted_back() -> None:
+    """Nothing was looked for, so nothing is said to be missing."""
+    assert await answer(build_system_prompt("system", "hey again!", form=GREETING)) == WELCOME

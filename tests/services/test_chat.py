@@ -16,6 +16,7 @@ from app.domain.room import Limits
 from app.domain.trace import Reason
 from app.services import reply as replies
 from app.services.chat import Ask, ChatService
+from app.services.keepsake import Keepsake
 from app.services.recorder import Recorder
 from app.services.reply import Reply
 from app.services.retrieval import Retrieval
@@ -29,6 +30,7 @@ from tests.fakes.answering import (
     Words,
     passage,
 )
+from tests.fakes.keeping import FakeMemories
 
 SCOPE = Scope(session_id="s", thread_id="t")
 QUESTION = "why is the sky blue today"
@@ -213,10 +215,10 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
 
 
 async def test_what_this_version_lacks_is_told() -> None:
-    """`project` and `remember` have no effect yet, and the reply says so."""
-    reply = await service().prepare(Ask(replace(SCOPE, project="THN"), QUESTION, remember=True))
+    """`project` has no effect yet, and the reply says so."""
+    reply = await service().prepare(Ask(replace(SCOPE, project="THN"), QUESTION))
     said: dict[str, Any] = await reply.whole()
-    assert [item["source"] for item in said["degraded"]] == ["project", "memories"]
+    assert [item["source"] for item in said["degraded"]] == ["project"]
 
 
 async def test_the_scope_travels_to_the_source_untouched() -> None:
@@ -306,3 +308,26 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
     assert (answer.question, answer.finish, answer.text) == (QUESTION, Finish.CANCELLED, "")
     assert answer.trace.reason is Reason.CANCELLED  # not an outage that never was
     assert [(turn.role, turn.content) for _, turn in log.rows] == [(Role.USER, QUESTION)]
+
+
+async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
+    """The asker's words and nobody else's, in the thread they were said in; unasked, nothing is."""
+    memories, log = FakeMemories(), FakeLog()
+    answering = ChatService(
+        Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3),
+        FakeModel(),
+        Words(),
+        log,
+        Recorder(log),
+        limits=Limits(5_000, 40, 0.2, 10_000, 500, 100),
+        clock=lambda: NOW,
+        keepsake=Keepsake(memories, lambda message: message == "hey"),
+    )
+    asker = replace(SCOPE, user_id="ada")
+    for remember in (False, True):
+        reply = await answering.prepare(Ask(asker, QUESTION, remember=remember))
+        said = await reply.whole()
+        assert said["remembered"] == ("created" if remember else None)
+
+    ((scope, (draft,)),) = memories.asks
+    assert (scope.user_id, draft.text, draft.created_at) == ("ada", QUESTION, NOW)

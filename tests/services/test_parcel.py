@@ -39,6 +39,7 @@ results = st.builds(
     duplicates=candidates,
     stored=st.integers(0, 1 << 40),
     answered=st.integers(1, 9),
+    notes=st.lists(texts, max_size=3).map(tuple),
 )
 KEY = "2.1:key"
 
@@ -103,6 +104,8 @@ def test_a_parcel_that_nobody_spoilt_is_read() -> None:
         pytest.param(spoilt(6, 10**400), id="score beyond reckoning"),
         pytest.param(changed(candidates=[[]]), id="short row"),
         pytest.param(changed(candidates=7), id="no rows"),
+        pytest.param(changed(notes=[7]), id="a note that is a number"),
+        pytest.param(changed(notes=None), id="no notes"),
         pytest.param(spoilt(2, None), id="no text"),
         pytest.param(spoilt(3, 2.5), id="half a token"),
         pytest.param(spoilt(4, ["a"]), id="label"),
@@ -130,6 +133,23 @@ def test_times_keep_their_zone() -> None:
     made = datetime(2026, 11, 21, 9, 30, 0, 123456, tzinfo=UTC)
     dated = Found((Candidate(Passage("d", "a", "t", 1, "l.pdf#1", created_at=made)),), answered=1)
     assert unpack(pack(dated, KEY, 1.0) or b"", KEY) == (dated, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("source", "url", "read"),
+    [
+        ("corpus", "https://a.example/1", True),
+        ("corpus", "/api/documents/a", False),
+        ("corpus", "javascript:alert(1)", False),
+        ("documents", "https://a.example/1", False),
+        ("memories", "https://a.example/1", False),
+        ("memories", None, True),
+    ],
+)
+def test_an_address_is_such_as_its_source_gives(source: str, url: str | None, read: bool) -> None:
+    """A writer's own for reference texts, ours for documents, none for memories."""
+    found = Found((Candidate(Passage(source, "a", "t", 1, "l#1", fields={"url": url})),), answered=1)
+    assert (unpack(pack(found, KEY, 1.0) or b"", KEY) is not None) is read
 
 
 @pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN"])

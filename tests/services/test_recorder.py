@@ -172,3 +172,13 @@ async def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -
     async with asyncio.timeout(5):
         await recorder.finish()
     assert recorder.waiting == 1
+
+
+async def test_what_waits_of_a_user_is_dropped() -> None:
+    """Asked in his name or with his key; another tenant's user of the name keeps his."""
+    recorder = Recorder(FakeLog())
+    his = [Scope(user_id="ada"), Scope(owner="ada", user_id="ada"), Scope(owner="ada")]
+    others = [Scope(), Scope(user_id="bob"), Scope(tenant="other", user_id="ada")]
+    for scope in (*his, *others):
+        recorder.later(replace(kept(), scope=scope))
+    assert (recorder.forget_user(Scope(user_id="ada")), recorder.waiting) == (3, 3)

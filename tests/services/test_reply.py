@@ -10,6 +10,7 @@ from app.domain.passage import Scope
 from app.domain.ports import Delta
 from app.domain.prompt import Prompt
 from app.domain.trace import Reason, Trace
+from app.services.keepsake import Remembered
 from app.services.opening import Opening
 from app.services.recorder import Recorder
 from app.services.reply import Reply
@@ -149,3 +150,42 @@ async def test_the_stages_are_kept() -> None:
     log = FakeLog()
     await reply(FakeModel(), log).whole()
     assert {"stream", "total", "retrieval"} <= log.answers[0].timings.keys()
+
+
+class Memory:
+    """Keeps words, and notes what had been kept of the answer by then."""
+
+    def __init__(self, log: FakeLog) -> None:
+        self.log = log
+        self.kept: list[int] = []
+
+    async def __call__(self) -> Remembered:
+        """Created."""
+        self.kept.append(len(self.log.answers))
+        return Remembered.CREATED
+
+
+async def test_words_are_remembered_once_the_answer_has_ended() -> None:
+    """After the last word and the record, before `done`, which says what became of them."""
+    log = FakeLog()
+    memory = Memory(log)
+    told = reply(FakeModel(FakeStream(["Blue."])), log)
+    told.keep = memory
+    seen = [(name, data, len(memory.kept)) async for name, data in told.events()]
+
+    assert memory.kept == [1]
+    assert [count for _, _, count in seen] == [0, 0, 0, 1]
+    assert seen[-1][1]["remembered"] == "created"
+
+
+async def test_an_answer_that_breaks_off_remembers_nothing() -> None:
+    """Nobody could be told; and where nobody asked, `done` says null."""
+    log = FakeLog()
+    memory = Memory(log)
+    told = reply(FakeModel(FakeStream(["Blue."], error=ModelError())), log)
+    told.keep = memory
+    with pytest.raises(ModelError):
+        [event async for event in told.events()]
+
+    assert memory.kept == []
+    assert dict(await events(FakeStream(["Blue."])))["done"]["remembered"] is None

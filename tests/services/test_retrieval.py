@@ -85,6 +85,23 @@ async def test_words_answer_when_the_embedding_does_not(embedder: FakeEmbedder, 
     assert found.degraded == (Degraded("embedding", reason),)
 
 
+async def test_what_sources_tell_is_handed_on() -> None:
+    """All of their notes, in the order of the sources."""
+    sources = [FakeSource(name=name, notes=(f"{name} told",)) for name in ("memories", "corpus")]
+    found = await retrieval(*sources).gather(ASKED, ["memories", "corpus"])
+    assert (found.notes, found.degraded) == (("memories told", "corpus told"), ())
+
+
+async def test_a_part_that_was_not_searched_is_degraded_and_not_kept() -> None:
+    """The rest is used; the next request asks anew."""
+    source = FakeSource([passage("a")], name="corpus", partial="timeout")
+    async with Cache(300) as cache:
+        both = [await retrieval(source, cache=cache).gather(ASKED, ["corpus"]) for _ in range(2)]
+    assert [[item.passage.id for item in found.candidates] for found in both] == [["a"]] * 2
+    assert [found.degraded for found in both] == [(Degraded("corpus", "timeout"),)] * 2
+    assert len(source.queries) == 2
+
+
 async def test_a_bug_is_not_mistaken_for_a_fault() -> None:
     """What is not a RetrievalError comes through: it must be seen, not degraded away."""
     with pytest.raises(ZeroDivisionError):

@@ -2,9 +2,16 @@
 
 from dataclasses import asdict
 
+import pytest
+
 from app.domain.answer import Citation, Usage
+from app.domain.explanation import Explanation
+from app.domain.gravity import Gravity
+from app.domain.memory import Moment, Tally
 from app.domain.trace import Entry, Reason, Trace, Verdict
-from app.services.shown import figures, ledger, plainly
+from app.services.shown import explained, figures, ledger, plainly, recalled
+from tests.fakes.answering import NOW
+from tests.fakes.remembering import memory
 
 
 def test_a_value_is_shown_field_by_field() -> None:
@@ -34,3 +41,45 @@ def test_the_ledger_tells_every_candidate() -> None:
     assert ledger(Trace(Reason.NO_MATCH, (entry,))) == [
         {"id": "d:1", "label": "a.pdf#1", "similarity": 0.5, "score": 0.7, "verdict": "duplicate"}
     ]
+
+
+def test_a_memory_used_is_shown_with_all_that_made_its_score() -> None:
+    """Its facts from the passage, its figures from the ledger."""
+    entry = Entry("memories", "m", "memory#m", 0.5, 0.66, Verdict.PACKED, {"feedback": 1.1}, relevance=0.6)
+    assert recalled(memory("m", "I walk", 0.5), entry) == {
+        "id": "m",
+        "source": "memories",
+        "collection": "memory_raw",
+        "kind": "note",
+        "origin": "api",
+        "text": "I walk",
+        "label": "memory#m",
+        "similarity": 0.5,
+        "relevance": 0.6,
+        "score": 0.66,
+        "boosts": {"feedback": 1.1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("moment", "shown"),
+    [
+        (None, None),
+        (Moment("new"), {"bucket": "new", "last_message_at": None, "seconds_since": None}),
+        (
+            Moment("hours", NOW, 5_000.0),
+            {"bucket": "hours", "last_message_at": "2026-11-21T12:00:00Z", "seconds_since": 5_000.0},
+        ),
+    ],
+    ids=["not known", "never", "some hours"],
+)
+def test_an_explanation_is_shown_as_json(moment: Moment | None, shown: object) -> None:
+    """The contract's names; a time in RFC 3339."""
+    told = explained(Explanation(("vb:rest",), Tally(3, 1), 0.5, Gravity(0.25, "aligned"), moment))
+    assert told == {
+        "query_tags": ["vb:rest"],
+        "feedback": {"positive": 3, "negative": 1, "net": 2},
+        "format_consistency": 0.5,
+        "gravity": {"misalignment": 0.25, "label": "aligned"},
+        "temporal": shown,
+    }

@@ -1,0 +1,165 @@
+"""What of the found is told: the asker's memories, boosted and cut to three, then reference texts; and the
+ledger of how.
+
+A passage is chosen by relevance among the matches; boosts order what was chosen, and never let in what the
+threshold kept out. Times are not read here. Source: CONTRACT §2 (2-4), seed 003 (3.1, 4.2, 4.3).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.boost import BOUND, CORPUS_FAMILIES, Boosted, Wants, score_corpus_hit, score_personal_hit
+from app.domain.budget import Budget, Meter, fit
+from app.domain.fusion import scored
+from app.domain.memory import Tally
+from app.domain.passage import Candidate, Passage
+from app.domain.probe import is_probe, is_test
+from app.domain.ranking import content
+from app.domain.relevance import is_match
+from app.domain.selection import Selection, digest
+from app.domain.tags import memory_tags, of_family
+from app.domain.trace import Entry, Verdict
+
+MEMORIES, CORPUS = "memories", "corpus"
+"""`Passage.source` of both."""
+CONSIDERED, TOLD = 8, 3
+"""Memories that are re-ranked, and that the model sees, at most."""
+
+Scores = Mapping[tuple[str, str], Boosted]
+"""With their factors, by source and id of the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Candidates of one source: those chosen, best first, and what became of the others."""
+
+    chosen: tuple[Candidate, ...] = ()
+    left: tuple[tuple[Candidate, Verdict], ...] = ()
+    boosts: Scores = field(default_factory=dict)
+    """Of those chosen; nothing: not boosted (yet)."""
+
+
+def retrieve_personal_memory(
+    found: Sequence[Candidate], message: str, *, top_k: int, threshold: float
+) -> Drawn:
+    """The most relevant memories that match, min(8, top_k): by relevance, before any boost. Texts that only
+    probe the service are none of them, unless the message is itself a test; nor is the question itself, kept
+    when it was asked before: it is no answer."""
+    tests = is_test(message)
+    question = content(message) if message.rstrip().endswith(("?", "？")) else None
+
+    def fits(item: Candidate) -> bool:
+        text = item.passage.text
+        return content(text) != question and (tests or not is_probe(text))
+
+    return draw(of(found, MEMORIES), threshold, min(CONSIDERED, top_k), fits)
+
+
+def unified_retrieve(
+    found: Sequence[Candidate], wanted: Sequence[str], *, top_k: int, threshold: float
+) -> Drawn:
+    """The reference texts of all collections that match, boosted by the tags of the question that they have;
+    one global top_k. What no boost could bring in is not looked at for tags: a long list costs time."""
+    asked = {tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name)}
+
+    def boost(passage: Passage) -> Boosted:
+        return score_corpus_hit(passage.score, tags_of(passage) if asked else (), wanted)
+
+    matches = draw(of(found, CORPUS), threshold, len(found))
+    least = matches.chosen[top_k - 1].passage.score if 0 < top_k <= len(matches.chosen) else 0.0
+    near = [item for item in matches.chosen if item.passage.score * (1 + BOUND) >= least]
+    far = tuple((item, Verdict.OVER_BUDGET) for item in matches.chosen[len(near) :])
+    return rerank(Drawn(tuple(near), (*far, *matches.left)), boost, keep=top_k)
+
+
+def rerank_personal(drawn: Drawn, tallies: Mapping[str, Tally], wants: Wants, *, keep: int) -> Drawn:
+    """The chosen memories by relevance × boosts, at most `keep` of them."""
+
+    def boost(passage: Passage) -> Boosted:
+        tally = tallies.get(passage.id, Tally())
+        return score_personal_hit(passage.score, tags_of(passage), tally, wants)
+
+    return rerank(drawn, boost, keep=keep)
+
+
+def draw(
+    found: Sequence[Candidate],
+    threshold: float,
+    most: int,
+    fits: Callable[[Candidate], bool] = lambda _: True,
+) -> Drawn:
+    """The first `most` that match and fit; give the best first."""
+    chosen: list[Candidate] = []
+    left: list[tuple[Candidate, Verdict]] = []
+    for item in found:
+        if not is_match(item, threshold):
+            left.append((item, Verdict.BELOW_THRESHOLD))
+        elif len(chosen) >= most:
+            left.append((item, Verdict.OVER_BUDGET))
+        elif not fits(item):
+            left.append((item, Verdict.SKIPPED))
+        else:
+            chosen.append(item)
+    return Drawn(tuple(chosen), tuple(left))
+
+
+def rerank(drawn: Drawn, boost: Callable[[Passage], Boosted], *, keep: int) -> Drawn:
+    """The chosen by their boosted scores, at most `keep`; equal ones in the order of their relevance."""
+    boosts = {key(item.passage): boost(item.passage) for item in drawn.chosen}
+    ranked = sorted(drawn.chosen, key=lambda item: -boosts[key(item.passage)].score)
+    over = tuple((item, Verdict.OVER_BUDGET) for item in ranked[keep:])
+    return Drawn(tuple(ranked[:keep]), (*over, *drawn.left), boosts)
+
+
+def pack(
+    drawn: Sequence[Drawn], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
+) -> Selection:
+    """What fits, in the order given, and the ledger of every candidate."""
+    chosen = [item for one in drawn for item in one.chosen]
+    packed, over = fit(chosen, meter.line, budget, meter.head())
+    boosts = {name: boosted for one in drawn for name, boosted in one.boosts.items()}
+    rest = [pair for one in drawn for pair in one.left]
+    told = (
+        *((item, Verdict.PACKED) for item in packed),
+        *((item, Verdict.OVER_BUDGET) for item in over),
+        *sorted(rest, key=lambda pair: -pair[0].passage.score),
+        *((item, Verdict.DUPLICATE) for item in duplicates),
+    )
+    entries = tuple(entry(item.passage, verdict, boosts.get(key(item.passage))) for item, verdict in told)
+    return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
+
+
+def entry(passage: Passage, verdict: Verdict, boosted: Boosted | None) -> Entry:
+    """A candidate's line in the ledger; one that was not boosted has no factors."""
+    return Entry(
+        source=passage.source,
+        id=passage.id,
+        label=passage.label,
+        similarity=passage.similarity,
+        score=boosted.score if boosted else passage.score,
+        verdict=verdict,
+        boosts=dict(boosted.boosts) if boosted else {},
+        sha256=digest(passage.text),
+        relevance=passage.score,
+    )
+
+
+def rescored(passage: Passage, boosts: Scores) -> Passage:
+    """A passage with its boosted score."""
+    boosted = boosts.get(key(passage))
+    return scored(passage, boosted.score) if boosted else passage
+
+
+def key(passage: Passage) -> tuple[str, str]:
+    """Which one it is: ids are a source's own."""
+    return passage.source, passage.id
+
+
+def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
+    """Those of one source."""
+    return [item for item in found if item.passage.source == source]
+
+
+def tags_of(passage: Passage) -> tuple[str, ...]:
+    """A passage's tags: those it was written with, and those of its words."""
+    return memory_tags(passage.text, str(passage.fields.get("tags") or "").split(","))

@@ -1,0 +1,225 @@
+"""What is told of what was found: chosen by relevance, ordered by boosts, every candidate in the ledger."""
+
+import math
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.boost import Wants
+from app.domain.budget import Budget, Meter
+from app.domain.memory import Tally
+from app.domain.passage import Candidate, Hit, Passage
+from app.domain.prompt import MEMORIES as FORM
+from app.domain.recall import (
+    CONSIDERED,
+    TOLD,
+    Drawn,
+    pack,
+    rerank_personal,
+    retrieve_personal_memory,
+    tags_of,
+    unified_retrieve,
+)
+from app.domain.trace import Verdict
+from tests.fakes.remembering import memory, reference
+
+ROOMY = Budget(100_000, 100)
+NOTHING = Wants()
+
+
+def candidate(passage: Passage, score: float | None = None, *, rare: bool = False) -> Candidate:
+    """A passage in the running; its relevance is its similarity unless given."""
+    scored = Passage(
+        passage.source, passage.id, passage.text, passage.tokens, passage.label, passage.similarity,
+        passage.similarity or 0.0 if score is None else score, fields=passage.fields,
+    )  # fmt: skip
+    return Candidate(scored, Hit(passage.id, 3.0, rare=True) if rare else None)
+
+
+def memories(count: int) -> list[Candidate]:
+    """So many, best first."""
+    return [candidate(memory(f"m{n}", f"Walk number {n}", 0.9 - n / 100)) for n in range(count)]
+
+
+def ids(drawn: Drawn) -> list[str]:
+    """Of the chosen."""
+    return [item.passage.id for item in drawn.chosen]
+
+
+def meter() -> Meter:
+    """Counts characters."""
+    return Meter(len, form=FORM)
+
+
+def recalled(found: list[Candidate], top_k: int = 50) -> Drawn:
+    """The memories among the found."""
+    return retrieve_personal_memory(found, "where did I walk", top_k=top_k, threshold=0.3)
+
+
+@given(st.integers(0, 20), st.integers(0, 50))
+def test_at_most_eight_memories_are_considered(count: int, top_k: int) -> None:
+    """min(8, top_k) by relevance; every other one is in the ledger."""
+    drawn = recalled(memories(count), top_k)
+    assert ids(drawn) == [f"m{n}" for n in range(min(count, top_k, CONSIDERED))]
+    assert len(drawn.chosen) + len(drawn.left) == count
+
+
+def test_a_question_is_no_answer_to_itself() -> None:
+    """Asked before, and kept: however near it lies, it takes nobody's place. What was stated may be asked for
+    in its own words."""
+    found = [candidate(memory("q", "Where did I  walk?")), candidate(memory("m", "I walked by the canal"))]
+    told = {
+        message: ids(retrieve_personal_memory(found, message, top_k=2, threshold=0.3))
+        for message in ("Where did I walk? ", "i walked by the canal")
+    }
+    assert told == {"Where did I walk? ": ["m"], "i walked by the canal": ["q", "m"]}
+
+
+def test_each_source_is_drawn_alone() -> None:
+    """Memories are no reference texts, nor the other way round."""
+    found = [candidate(memory("m", "One")), candidate(reference("c", "Two"))]
+    assert ids(recalled(found)) == ["m"]
+    assert ids(unified_retrieve(found, (), top_k=5, threshold=0.3)) == ["c"]
+
+
+def test_words_vouch_where_similarity_does_not() -> None:
+    """A match is above the threshold or holds the rare words; at the threshold is below it."""
+    found = [candidate(memory("words", "Kestrel", 0.1), rare=True), candidate(memory("edge", "Owl", 0.3))]
+    drawn = recalled(found)
+    assert ids(drawn) == ["words"]
+    assert [verdict for _, verdict in drawn.left] == [Verdict.BELOW_THRESHOLD]
+
+
+def test_of_no_memories_wanted_none_is_chosen() -> None:
+    """A split that leaves personal memory out."""
+    assert ids(recalled(memories(3), 0)) == []
+
+
+def test_reference_texts_have_one_global_top_k() -> None:
+    """Over all collections, by boosted score; what is over it is told so."""
+    texts = [
+        candidate(reference(f"c{n}", "plain", 0.8 - n / 100, collection=f"shelf{n % 2}")) for n in range(5)
+    ]
+    drawn = unified_retrieve(texts, (), top_k=3, threshold=0.3)
+    assert ids(drawn) == ["c0", "c1", "c2"]
+    assert [verdict for _, verdict in drawn.left] == [Verdict.OVER_BUDGET] * 2
+
+
+def test_a_tag_of_the_question_lifts_a_reference_text() -> None:
+    """Over one a little more relevant; its factor is named and bounded."""
+    tagged = candidate(reference("tagged", "how to knit", 0.75, tags="intent:instruct"))
+    drawn = unified_retrieve(
+        [candidate(reference("plain", "wool", 0.78)), tagged], ("intent:instruct",), top_k=2, threshold=0.3
+    )
+    assert ids(drawn) == ["tagged", "plain"]
+    assert drawn.boosts["corpus", "tagged"].boosts == {"tags": 1.1}
+
+
+@given(st.lists(st.tuples(st.floats(0.31, 1), st.booleans()), max_size=12), st.integers(0, 8))
+def test_what_is_not_looked_at_for_tags_could_not_have_come_in(
+    texts: list[tuple[float, bool]], top_k: int
+) -> None:
+    """The same texts are chosen, in the same order, as if all had been boosted."""
+    found = sorted(
+        (
+            candidate(reference(f"c{n}", f"text {n}", score, tags="intent:explain" if tagged else ""))
+            for n, (score, tagged) in enumerate(texts)
+        ),
+        key=lambda item: -item.passage.score,
+    )
+    drawn = unified_retrieve(found, ("intent:explain",), top_k=top_k, threshold=0.3)
+    full = sorted(found, key=lambda item: -item.passage.score * (1.1 if item.passage.fields["tags"] else 1.0))
+    assert ids(drawn) == [item.passage.id for item in full[:top_k]]
+    assert len(drawn.chosen) + len(drawn.left) == len(texts)
+
+
+TALLIES = st.dictionaries(
+    st.sampled_from([f"m{n}" for n in range(8)]),
+    st.builds(Tally, st.integers(0, 2_000), st.integers(0, 2_000)),
+)
+WEIGHTS = st.dictionaries(
+    st.sampled_from(["vb:rest", "vb:play", "topic:workout", "format:skeleton"]),
+    st.floats(-5, 5, allow_nan=False),
+)
+
+
+@given(TALLIES, WEIGHTS, WEIGHTS)
+def test_no_boost_exceeds_ten_percent_and_all_make_the_score(
+    tallies: dict[str, Tally], desire: dict[str, float], gravity: dict[str, float]
+) -> None:
+    """Whatever votes and cards say; relevance times the factors is the score to 1e-9."""
+    wants = Wants(("format:skeleton",), desire, gravity)
+    texts = ["rest and sleep", "play a game", "my workout as a list", "nothing in particular"]
+    found = [candidate(memory(f"m{n}", f"{texts[n % 4]} {n}", 0.9 - n / 100)) for n in range(8)]
+    drawn = rerank_personal(recalled(found), tallies, wants, keep=TOLD)
+    entries = pack((drawn,), (), budget=ROOMY, meter=meter()).entries
+    assert len(entries) == 8
+    for entry in entries:
+        assert set(entry.boosts) == {"feedback", "format", "vb_desire", "gravity"}
+        assert all(0.9 <= factor <= 1.1 for factor in entry.boosts.values())
+        assert abs((entry.relevance or 0) * math.prod(entry.boosts.values()) - entry.score) <= 1e-9
+
+
+def test_a_thousand_votes_saturate() -> None:
+    """They lift by no more than ten percent, and hardly more than a hundred did."""
+    found = [candidate(memory("old", "walk", 0.70)), candidate(memory("new", "walk more", 0.80))]
+    for net in (1_000, 1_000_000):
+        drawn = rerank_personal(recalled(found), {"old": Tally(net)}, NOTHING, keep=TOLD)
+        assert ids(drawn) == ["new", "old"]  # 0.70 × 1.1 < 0.80, however many vote
+    hundred, thousand = (
+        rerank_personal(recalled(found), {"old": Tally(net)}, NOTHING, keep=TOLD)
+        .boosts["memories", "old"]
+        .score
+        for net in (100, 1_000)
+    )
+    assert 0 < thousand - hundred < 0.001
+
+
+def test_equal_scores_keep_the_order_of_relevance() -> None:
+    """Without votes and cards nothing moves."""
+    drawn = rerank_personal(recalled(memories(5)), {}, NOTHING, keep=5)
+    assert ids(drawn) == [f"m{n}" for n in range(5)]
+
+
+def test_a_vote_taken_back_restores_the_ranking_exactly() -> None:
+    """As many bad as good are none: scores are equal to the last bit."""
+    without, undone = (
+        rerank_personal(recalled(memories(5)), tallies, NOTHING, keep=TOLD).boosts
+        for tallies in ({}, {"m3": Tally(7, 7)})
+    )
+    assert without == undone
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 900), st.integers(0, 20))
+def test_every_candidate_is_in_the_ledger_once(own: int, others: int, tokens: int, passages: int) -> None:
+    """Packed first, in prompt order; the budget is never exceeded."""
+    found = [*memories(own), *(candidate(reference(f"c{n}", f"text {n}", 0.5)) for n in range(others))]
+    twin = candidate(memory("twin", "walk number 0"))
+    drawn = (
+        rerank_personal(recalled(found), {}, NOTHING, keep=TOLD),
+        unified_retrieve(found, (), top_k=5, threshold=0.3),
+    )
+    counter = meter()
+    selection = pack(drawn, (twin,), budget=Budget(tokens, passages), meter=counter)
+    assert Counter(entry.id for entry in selection.entries) == Counter(
+        [item.passage.id for item in found] + ["twin"]
+    )
+    packed = [entry.id for entry in selection.entries if entry.verdict is Verdict.PACKED]
+    assert packed == [passage.id for passage in selection.passages]
+    assert len(packed) <= passages
+    assert not packed or counter.head() + sum(map(counter.line, selection.passages)) <= tokens
+
+
+def test_a_packed_passage_carries_its_boosted_score() -> None:
+    """What the order is made of."""
+    drawn = rerank_personal(recalled(memories(1)), {"m0": Tally(1)}, NOTHING, keep=TOLD)
+    (passage,) = pack((drawn,), (), budget=ROOMY, meter=meter()).passages
+    assert math.isclose(passage.score, 0.9 * 1.05)
+
+
+def test_tags_are_those_written_and_those_of_the_words() -> None:
+    """A memory is tagged by its writer, and by what it says."""
+    assert set(tags_of(memory("m", "I sleep badly", tags="topic:workout,mine"))) == {
+        "topic:workout", "mine", "vb:rest",
+    }  # fmt: skip

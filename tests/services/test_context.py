@@ -1,0 +1,109 @@
+"""What the model is to see of a person, put together from what was fetched; what the reply tells of it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.domain.budget import Meter
+from app.domain.errors import InvalidField
+from app.domain.found import Found
+from app.domain.memory import GRAVITY, Moment, Tallies, Tally
+from app.domain.passage import Candidate, Passage, Scope
+from app.domain.persona import TOKENS
+from app.domain.prompt import GREETING, MEMORIES
+from app.domain.room import Limits
+from app.domain.trace import Degraded, Reason
+from app.services.context import assemble, greeted, roomy
+from app.services.recall import Known, Wanted, draw
+from tests.fakes.answering import NOW, Words
+from tests.fakes.remembering import card, memory, reference
+
+LIMITS = Limits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
+WANTED = Wanted(Scope(user_id="ada"), "explain how I sleep", 0.3, personal=8, corpus=8)
+
+
+def meter() -> Meter:
+    """Counts words."""
+    return Meter(Words().count, form=MEMORIES)
+
+
+def known(*passages: Passage, **facts: Any) -> Known:
+    """These were found, each as relevant as it is similar."""
+    candidates = tuple(Candidate(replace(each, score=each.similarity or 0.0)) for each in passages)
+    found = Found(candidates, stored=len(candidates), answered=2)
+    return Known(found, draw(WANTED, found), tallies=Tallies(), **facts)
+
+
+def system(found: Known, overlay: str = "", limits: Limits = LIMITS) -> str:
+    """The system text."""
+    return assemble(WANTED, found, overlay, limits, meter()).prompt.messages()[0]["content"]
+
+
+def test_what_is_a_memory_here_is_not_told_as_a_card_too() -> None:
+    """Identical content once: a card that was found stands under its label alone, where it can be cited."""
+    mine = card("preference", "Ada prefers tea")
+    told = system(known(memory(mine.id, mine.text, kind="preference"), cards=[mine]))
+    assert told.count("Ada prefers tea") == 1
+    assert f"[memory#{mine.id}] Ada prefers tea" in told
+    assert system(known(cards=[mine])).count("Ada prefers tea") == 1
+
+
+def test_sources_tell_in_the_notes() -> None:
+    """A collection that was passed over, and every part that failed."""
+    found = replace(known(), degraded=(Degraded("cards", "timeout"),))
+    found = replace(found, found=replace(found.found, notes=("old was passed over",)))
+    trace = assemble(WANTED, found, "", LIMITS, meter()).trace
+    assert "old was passed over" in trace.notes()
+    assert trace.degraded == (Degraded("cards", "timeout"),)
+
+
+def test_the_gravity_note_stands_last_and_only_from_two_fifths() -> None:
+    """A question that lies where the person usually is has none."""
+    near, far = (
+        card(GRAVITY, weights={"intent:explain": 1.0, "vb:rest": 1.0}),
+        card(GRAVITY, weights={"intent:compare": 1.0, "vb:play": 1.0}),
+    )
+    assert "[gravity-note]" not in system(known(cards=[near]))
+    assert system(known(cards=[far])).splitlines()[-1].startswith("[gravity-note]")
+
+
+def test_votes_count_on_what_is_told() -> None:
+    """The explanation sums them over the memories in the prompt; reference texts have none."""
+    found = replace(
+        known(memory("m", "I sleep"), reference("c", "Sleep")), tallies=Tallies({"m": Tally(3, 1)})
+    )
+    explanation = assemble(WANTED, found, "", LIMITS, meter()).explanation
+    assert explanation.feedback == Tally(3, 1)
+
+
+def test_an_overlay_that_does_not_fit_is_refused() -> None:
+    """It is never cut."""
+    with pytest.raises(InvalidField):
+        system(known(), "word " * 10_000)
+
+
+@pytest.mark.parametrize(("window", "room"), [(100_000, TOKENS), (1_200, 274), (100, 0)])
+def test_the_persona_has_a_quarter_of_what_is_free(window: int, room: int) -> None:
+    """At most its own limit, and nothing where nothing is free."""
+    limits = replace(LIMITS, window=window)
+    assert roomy(limits, meter(), "two words", ("one", "")) == room
+
+
+def test_a_greeting_has_a_minimal_prompt() -> None:
+    """How long the person was away and the request's own overlay; no retrieval to tell of."""
+    context = greeted("hello", Moment("weeks", NOW, 1e6), "Be warm.", LIMITS, meter())
+    assert (context.prompt.form, context.bypass, context.trace.reason) == (
+        GREETING,
+        "greeting",
+        Reason.GREETING,
+    )
+    assert context.prompt.blocks()[1:] == ["This person is back after some weeks.", "Be warm."]
+    assert context.shown(debug=False)["memory_used"] == []
+
+
+def test_the_system_prompt_is_shown_with_debug_alone() -> None:
+    """As it is sent."""
+    context = assemble(WANTED, known(memory("m", "I sleep")), "", LIMITS, meter())
+    assert context.shown(debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
+    assert "system_prompt" not in context.shown(debug=False)
