@@ -27,6 +27,15 @@ class AnswerService:
             raise Missing("there is no such answer")
         return found
 
+    async def last(self, scope: Scope) -> Answer:
+        """The newest of the scope's user and thread that said anything, also while it waits to be written."""
+        kept, waiting = await self._answers.last(scope), self._recorder.last(scope)
+        if waiting and (kept is None or kept.id < waiting.answer.id) and not await self._removed(waiting):
+            return waiting.answer
+        if kept is None:
+            raise Missing("there is no answer yet")
+        return kept
+
     async def _removed(self, kept: Kept) -> bool:
         """Whether its session was removed since, through whatever replica; no, as long as nobody can say."""
         try:

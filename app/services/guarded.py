@@ -16,6 +16,7 @@ from app.domain.answer import Answer
 from app.domain.breaker import Breaker
 from app.domain.errors import ModelError, ModelTimeout, NoRoom, RetrievalError, Unavailable
 from app.domain.found import Reach
+from app.domain.memory import Ballots, Cards, Memory, Moment, Tallies, Temporal, Told
 from app.domain.passage import Scope
 from app.domain.ports import Answers, ChatLog, ChatModel, ModelStream, Source
 from app.domain.prompt import Prompt, Turn
@@ -131,6 +132,12 @@ class GuardedAnswers:
         with self._breaker.attempt(lost, patience=PATIENCE):
             return await self._answers.get(scope, answer_id)
 
+    async def last(self, scope: Scope) -> Answer | None:
+        """The newest of the user and thread; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        with self._breaker.attempt(lost, patience=PATIENCE):
+            return await self._answers.last(scope)
+
     async def removed(self, scope: Scope, since: datetime) -> bool:
         """Whether the session was removed since; `Unavailable` at once while Postgres is down."""
         present(self._breaker)
@@ -167,3 +174,64 @@ class GuardedSource:
             raise RetrievalError("unavailable")
         with self._breaker.attempt(lost, patience=self._patience):
             return await self._source.reach(scope)
+
+
+class GuardedVotes:
+    """Keeps `memory.Ballots`. A vote does not open the breaker: an outside service may be what is slow."""
+
+    def __init__(self, votes: Ballots, breaker: Breaker, patience: float = PATIENCE) -> None:
+        self._votes = votes
+        self._breaker = breaker
+        self._patience = patience
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """A vote; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id, told=told)
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """Votes; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        return await self._votes.judge(scope, ids, signal, answer_id=answer_id, told=told)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes; `RetrievalError` at once while Postgres is down."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        with self._breaker.attempt(lost, patience=self._patience):
+            return await self._votes.tallies(scope, ids)
+
+
+class GuardedTemporal:
+    """Keeps `memory.Temporal`."""
+
+    def __init__(self, temporal: Temporal, breaker: Breaker, patience: float = PATIENCE) -> None:
+        self._temporal = temporal
+        self._breaker = breaker
+        self._patience = patience
+
+    async def last(self, scope: Scope) -> Moment:
+        """Of the scope's user; `RetrievalError` at once while Postgres is down."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        with self._breaker.attempt(lost, patience=self._patience):
+            return await self._temporal.last(scope)
+
+
+class GuardedCards:
+    """Keeps `memory.Cards`, which ask Postgres and then Qdrant: refused while Postgres is down, and counted
+    for neither. The search beside them asks both, and its faults count."""
+
+    def __init__(self, cards: Cards, breaker: Breaker) -> None:
+        self._cards = cards
+        self._breaker = breaker
+
+    async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
+        """Of these kinds; `RetrievalError` at once while Postgres is down."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        return await self._cards.cards(scope, kinds)

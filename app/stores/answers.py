@@ -26,13 +26,14 @@ from app.stores.text import storable
 # The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;
 # its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
 # there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart. Of a
-# session that was removed since the question came nothing is written.
+# session that was removed, or a user who was erased, since the question came nothing is written.
 KEEP = """
     WITH kept AS (
         INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
             question, text, model, finish, body, created_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
         WHERE ibid.session_stands($2, $3, $5, $13)
+        AND ibid.user_stands($2, $4, $13) AND ibid.user_stands($2, $3, $13)
         ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
             body = excluded.body
         WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
@@ -51,11 +52,16 @@ KEEP = """
 """
 GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
-    WHERE tenant = $1 AND owner = $2 AND id = $3
+    WHERE tenant = $1 AND owner = $2
 """
+ONE = f"{GET} AND id = $3 AND ($4::text IS NULL OR user_id = $4)"
+HEARD = f"{GET} AND user_id = $3 AND text <> '' AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
+LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
 REMOVED = """
     SELECT true FROM ibid.part
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at > $4
+    UNION ALL
+    SELECT true FROM ibid.memory_user WHERE tenant = $1 AND user_id = ANY($5) AND erased_at > $4
 """
 BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings")
 
@@ -90,14 +96,23 @@ class AnswerStore:
         if not is_id(answer_id):
             return None
         with record_faults():
-            row = await self._pool.fetchrow(GET, scope.tenant, scope.owner, answer_id)
+            row = await self._pool.fetchrow(ONE, scope.tenant, scope.owner, answer_id, scope.user_id)
+        return restored(row) if row else None
+
+    async def last(self, scope: Scope) -> Answer | None:
+        """The newest of the scope's user and thread that said anything; ids sort by time."""
+        thread = scope.thread_id or scope.session_id
+        asked = (scope.tenant, scope.owner, scope.user_id, *([thread] if thread else []))
+        with record_faults():
+            row = await self._pool.fetchrow(LAST if thread else LAST_UNTHREADED, *asked)
         return restored(row) if row else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Whether the scope's session was removed after `since`."""
+        """Whether the scope's session was removed after `since`, or its user erased."""
         place = (scope.tenant, scope.owner, scope.session_id or "")
+        users = [user for user in (scope.user_id, scope.owner) if user]
         with record_faults():
-            return bool(await self._pool.fetchval(REMOVED, *place, since))
+            return bool(await self._pool.fetchval(REMOVED, *place, since, users))
 
 
 def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
@@ -173,4 +188,5 @@ def trace(data: Mapping[str, Any]) -> Trace:
     """The ledger as it was."""
     entries = tuple(picked(Entry, item, verdict=Verdict(item["verdict"])) for item in data["entries"])
     degraded = tuple(picked(Degraded, item) for item in data["degraded"])
-    return picked(Trace, data, reason=Reason(data["reason"]), entries=entries, degraded=degraded)
+    known = {"entries": entries, "degraded": degraded, "told": tuple(data.get("told", ()))}
+    return picked(Trace, data, reason=Reason(data["reason"]), **known)

@@ -10,7 +10,7 @@ from app.domain.errors import Missing, Unavailable
 from app.domain.passage import Scope
 from app.services import answers
 from app.services.answers import AnswerService
-from app.services.recorder import Recorder
+from app.services.recorder import Kept, Recorder
 from tests.fakes.answering import FakeLog
 from tests.services.test_recorder import kept
 
@@ -75,3 +75,48 @@ async def test_none_is_told() -> None:
     """As another's is."""
     with pytest.raises(Missing):
         await AnswerService(FakeLog(), Recorder(FakeLog())).get(HERE, "b")
+
+
+def said(key: str, scope: Scope, text: str = "Yes.") -> Kept:
+    """An answer that waits."""
+    found = kept(key)
+    return replace(found, scope=scope, answer=replace(found.answer, text=text))
+
+
+async def test_the_last_may_wait() -> None:
+    """Whichever is the newer, of that user and thread, the stored one or the one that waits."""
+    log, ada = FakeLog(), replace(HERE, user_id="ada", thread_id="t")
+    recorder = Recorder(log)
+    service = AnswerService(log, recorder)
+    with pytest.raises(Missing):
+        await service.last(ada)
+    await log.keep(ada, kept("b").answer)
+    recorder.later(said("a", ada))
+    assert (await service.last(ada)).id == "b"
+    recorder.later(said("c", ada))
+    assert (await service.last(ada)).id == "c"
+    recorder.later(said("d", ada, text=""))
+    for stranger in (replace(ada, user_id="bob"), replace(ada, thread_id="u"), replace(ada, owner="")):
+        recorder.later(said("e", stranger))
+    assert (await service.last(ada)).id == "c"
+
+
+async def test_the_last_of_a_removed_session_is_gone() -> None:
+    """Also if it still waits."""
+    log = FakeLog(gone={"s"})
+    recorder = Recorder(log)
+    scope = replace(HERE, user_id="ada", session_id="s")
+    recorder.later(said("a", scope))
+    with pytest.raises(Missing):
+        await AnswerService(log, recorder).last(scope)
+
+
+async def test_one_that_waits_is_of_its_user() -> None:
+    """Where the asker names one; a key that acts for all sees it too."""
+    log = FakeLog()
+    recorder = Recorder(log)
+    recorder.later(said("a", Scope(user_id="ada")))
+    service = AnswerService(log, recorder)
+    assert (await service.get(Scope(), "a")).id == (await service.get(Scope(user_id="ada"), "a")).id == "a"
+    with pytest.raises(Missing):
+        await service.get(Scope(user_id="bob"), "a")

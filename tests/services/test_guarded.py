@@ -1,7 +1,7 @@
 """The ports behind breakers: what opens them, what the refused are told, and that nobody else is refused."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from app.domain.errors import (
     Unavailable,
 )
 from app.domain.found import Reach
+from app.domain.memory import Moment, Tallies, Told
 from app.domain.passage import Scope
 from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Reason, Trace
@@ -30,12 +31,16 @@ from app.services.guarded import (
     MODELS,
     PATIENCE,
     GuardedAnswers,
+    GuardedCards,
     GuardedLog,
     GuardedModel,
     GuardedSource,
+    GuardedTemporal,
+    GuardedVotes,
     patience,
 )
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream
+from tests.fakes.remembering import FakeCards, card
 
 PROMPT = Prompt("system", "question")
 SCOPE = Scope(session_id="s", thread_id="s")
@@ -281,3 +286,84 @@ async def given_up(hands: Hands, call: Coroutine[Any, Any, object], seconds: flo
     hands.now += seconds
     reading.cancel()
     await asyncio.wait({reading})
+
+
+@dataclass
+class FakeSignals:
+    """Votes and activity that fail as told."""
+
+    error: IbidError | None = None
+    asked: int = 0
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """Taken."""
+        await self._fault()
+        return True
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """Taken."""
+        await self._fault()
+        return list(ids)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """None."""
+        await self._fault()
+        return Tallies()
+
+    async def last(self, scope: Scope) -> Moment:
+        """Never."""
+        await self._fault()
+        return Moment("new")
+
+    async def _fault(self) -> None:
+        self.asked += 1
+        if self.error:
+            raise self.error
+
+
+async def test_votes_and_activity_are_postgres_too(hands: Hands) -> None:
+    """Three reads find it down; then nobody asks, reads and votes alike, until it may be back."""
+    breaker, store = hands.breaker(), FakeSignals(RetrievalError("timeout"))
+    votes, temporal = GuardedVotes(store, breaker), GuardedTemporal(store, breaker)
+    await down(2, lambda: votes.tallies(SCOPE, ["m1"]), RetrievalError)
+    await down(1, lambda: temporal.last(SCOPE), RetrievalError)
+    store.error = None
+    await down(1, lambda: votes.tallies(SCOPE, ["m1"]), RetrievalError)
+    await down(1, lambda: temporal.last(SCOPE), RetrievalError)
+    await down(1, lambda: votes.cast(SCOPE, "m1", 1, answer_id=None), Unavailable)
+    await down(1, lambda: votes.judge(SCOPE, ["m1"], 1, answer_id="a"), Unavailable)
+    assert store.asked == 3
+
+    hands.now += 5.0
+    assert await temporal.last(SCOPE) == Moment("new")
+    assert await votes.tallies(SCOPE, ["m1"]) == {}
+    assert await votes.cast(SCOPE, "m1", 1, answer_id=None)
+    assert await votes.judge(SCOPE, ["m1"], 1, answer_id="a") == ["m1"]
+
+
+async def test_votes_close_nothing(hands: Hands) -> None:
+    """What is slow or refuses then may be the outside service."""
+    breaker, store = hands.breaker(), FakeSignals(Unavailable())
+    votes = GuardedVotes(store, breaker)
+    await down(5, lambda: votes.cast(SCOPE, "m1", 1, answer_id=None), Unavailable)
+    await down(5, lambda: votes.judge(SCOPE, ["m1"], 1, answer_id="a"), Unavailable)
+    assert (store.asked, breaker.closed) == (10, True)
+
+
+async def test_cards_wait_for_nobody_and_count_for_nobody(hands: Hands) -> None:
+    """They ask Qdrant too, so their faults say nothing of Postgres; while it is down they are refused."""
+    breaker, held = hands.breaker(), FakeCards([card("persona")], error=RetrievalError("timeout"))
+    cards = GuardedCards(held, breaker)
+    await down(5, lambda: cards.cards(SCOPE, ["persona"]), RetrievalError)
+    assert (len(held.asked), breaker.closed) == (5, True)
+    held.error = None
+    assert await cards.cards(SCOPE, ["persona"]) == held.held
+
+    store = FakeSignals(RetrievalError("timeout"))
+    await down(3, lambda: GuardedTemporal(store, breaker).last(SCOPE), RetrievalError)
+    await down(1, lambda: cards.cards(SCOPE, ["persona"]), RetrievalError)
+    assert len(held.asked) == 6

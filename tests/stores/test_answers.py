@@ -46,6 +46,7 @@ ANSWER = Answer(
         tokens=42,
         budget=50_000,
         took_ms=12,
+        told=("b was passed over",),
     ),
     usage=Usage(10, 20),
     created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
@@ -257,3 +258,41 @@ async def test_what_is_written_waits_for_a_removal(pool: Pool) -> None:
             assert not keeping.done()
         await keeping
     assert await AnswerStore(pool).get(HERE, answer.id) is None
+
+
+async def test_another_user_s_answer_is_not_there(pool: Pool) -> None:
+    """Also under a key that acts for both; a scope without a user sees all that the key asked."""
+    store, anyone = AnswerStore(pool), replace(HERE, owner="", user_id=None)
+    await store.keep(replace(anyone, user_id="alice"), ANSWER)
+    assert await store.get(replace(anyone, user_id="bob"), ANSWER.id) is None
+    assert await store.get(anyone, ANSWER.id) == await store.get(replace(anyone, user_id="alice"), ANSWER.id)
+    assert await store.get(anyone, ANSWER.id) == ANSWER
+
+
+USER = Scope(tenant="acme", user_id="alice")
+THREADS = {
+    "default": USER,
+    "thread": replace(USER, thread_id="t1"),
+    "session": replace(USER, session_id="s1", thread_id="s1"),
+}
+
+
+@pytest.mark.parametrize("scope", THREADS.values(), ids=THREADS)
+async def test_the_last_of_a_user_and_thread(pool: Pool, scope: Scope) -> None:
+    """The newest that said anything: not one that failed before a word, not another's, of no other thread."""
+    store = AnswerStore(pool)
+    assert await store.last(scope) is None
+    older, newer, silent, *others = [replace(ANSWER, id=new_id()) for _ in range(3 + len(THREADS) + 2)]
+    await store.keep(scope, newer)
+    await store.keep(scope, older)
+    await store.keep(scope, replace(silent, text="", finish=None))
+    strangers = [other for other in THREADS.values() if other != scope]
+    strangers += [
+        replace(scope, user_id="bob"),
+        replace(scope, tenant="other"),
+        replace(scope, owner="alice"),
+    ]
+    for stranger, other in zip(strangers, others, strict=True):
+        await store.keep(stranger, other)
+    assert await store.last(scope) == newer
+    assert [await store.last(stranger) for stranger in strangers] == others

@@ -1,0 +1,238 @@
+"""MEMORY_SERVICE_URL: an outside service under the seeds' paths, /memory_feedback and /temporal/{user_id}.
+
+It knows no tenants, so the tenant `default` alone is asked about there; others have the built-in stores. Its
+answers are checked: what is not of the right shape, or too long, counts as no answer. Reads then fall back to
+the built-in stores and say so (`lost`). A vote is kept in both or refused: `Unavailable`, and nothing kept
+here (docs/decisions/0031). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from app.clients.heard import moment, tallies
+from app.config import Settings
+from app.domain.breaker import Attempt, Breaker
+from app.domain.errors import RetrievalError, StartError, Unavailable
+from app.domain.memory import OUTSIDE, Ballots, Moment, Tallies, Temporal, Told
+from app.domain.passage import DEFAULT_TENANT, Scope
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+    from yarl import URL
+
+SECONDS = 1.0
+"""A call's deadline, all of it: every question waits for one."""
+ANSWER_BYTES = 256 << 10
+"""Longer answers are none of what was asked."""
+IDLE_SECONDS = 4.0
+"""A connection is kept for the next call; uvicorn closes it after 5."""
+CONNECTIONS = 16
+TELLING = 4
+"""Votes told at once: each holds a connection to Postgres meanwhile."""
+UNKEYED = frozenset({".", ".."})
+"""Users that no path can name: clients and servers resolve them away."""
+
+
+class Outside:
+    """The service, open."""
+
+    def __init__(
+        self, session: "ClientSession", address: Callable[[str], "URL"], faults: tuple[type[Exception], ...]
+    ) -> None:
+        self._session = session
+        self._address = address
+        """Of a path that is encoded already."""
+        self._faults = faults
+
+    async def get(self, path: str) -> object:
+        """The JSON under an encoded path. Raises `RetrievalError`."""
+        return await self._asked("GET", path)
+
+    async def post(self, path: str, body: Mapping[str, object]) -> None:
+        """Send; any 2xx is a yes. Raises `RetrievalError`."""
+        await self._asked("POST", path, orjson.dumps(body), wanted=False)
+
+    async def check(self) -> None:
+        """Whether anybody answers there, if only to refuse. Raises `RetrievalError`."""
+        try:
+            await self._asked("GET", "/", wanted=False)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+
+    async def _asked(
+        self, method: str, path: str, body: bytes | None = None, *, wanted: bool = True
+    ) -> object:
+        """One call, whole."""
+        address = self._address(path)
+        try:
+            async with (
+                asyncio.timeout(SECONDS),
+                self._session.request(method, address, data=body, allow_redirects=False) as response,
+            ):
+                return await self._answer(response, wanted=wanted)
+        except TimeoutError as error:
+            raise RetrievalError("timeout") from error
+        except self._faults as error:
+            raise RetrievalError("unavailable") from error
+
+    async def _answer(self, response: "ClientResponse", *, wanted: bool) -> object:
+        """What it said. A refusal (4xx) means that it is there."""
+        if not 200 <= response.status < 300:
+            raise RetrievalError("unavailable", rejected=400 <= response.status < 500)
+        if not wanted:
+            return None
+        said = bytearray()
+        async for piece in response.content.iter_any():
+            said += piece
+            if len(said) > ANSWER_BYTES:
+                raise ValueError("too long")
+        return orjson.loads(said)
+
+
+class Line:
+    """The service behind its breaker. For one event loop."""
+
+    def __init__(self, outside: Outside, breaker: Breaker) -> None:
+        self._outside = outside
+        self._breaker = breaker
+        self._telling = asyncio.Semaphore(TELLING)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes as it counts them. Raises `RetrievalError`."""
+        query = urlencode({"user_id": scope.user_id or "", "ids": ",".join(ids)})
+        with self._attempt():
+            return tallies(await self._outside.get(f"/memory_feedback?{query}"), ids)
+
+    async def last(self, scope: Scope) -> Moment:
+        """When the user last said something, as it knows. Raises `RetrievalError`."""
+        with self._attempt():
+            return moment(await self._outside.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
+
+    async def tell(self, votes: Sequence[Mapping[str, object]]) -> None:
+        """One after the other, within the deadline of one. Raises `Unavailable`."""
+        try:
+            async with asyncio.timeout(SECONDS), self._telling:
+                for vote in votes:
+                    with self._attempt():
+                        await self._outside.post("/memory_feedback", vote)
+        except (RetrievalError, TimeoutError) as error:
+            raise Unavailable("the memory service does not take votes", retry_after=2) from error
+
+    def _attempt(self) -> Attempt:
+        """Around one call; `RetrievalError` at once while it is down."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        return self._breaker.attempt(failed, patience=SECONDS / 2)
+
+
+def failed(error: Exception) -> bool:
+    """Whether an error means that the service is down, and not that it refuses."""
+    return isinstance(error, RetrievalError) and not error.rejected
+
+
+class OutsideVotes:
+    """Keeps `memory.Votes`: what the service counts, and our votes beside it in the built-in store."""
+
+    def __init__(self, line: Line, built_in: Ballots) -> None:
+        self._line = line
+        self._built_in = built_in
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        """Kept in both, or refused. False: it was so already, and the service is not told again."""
+        told = self._telling(scope, signal, answer_id)
+        return await self._built_in.cast(scope, memory_id, signal, answer_id=answer_id, told=told)
+
+    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+        """As `cast`, for all that an answer used."""
+        told = self._telling(scope, signal, answer_id)
+        return await self._built_in.judge(scope, ids, signal, answer_id=answer_id, told=told)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The service's; while it does not answer, the built-in store's, with the reason in `lost`."""
+        if not ids or not served(scope):
+            return await self._built_in.tallies(scope, ids)
+        try:
+            return await self._line.tallies(scope, ids)
+        except RetrievalError as error:
+            found = await self._built_in.tallies(scope, ids)
+            found.lost = error.reason
+            return found
+
+    def _telling(self, scope: Scope, signal: int, answer_id: str | None) -> Told | None:
+        """Tells the service of the votes that change."""
+        if not served(scope):
+            return None
+        vote = {"user_id": scope.user_id, "signal": signal}
+        named = vote if answer_id is None else vote | {"answer_id": answer_id}
+
+        async def tell(changed: Sequence[str]) -> None:
+            await self._line.tell([{**named, "memory_id": key} for key in changed])
+
+        return tell
+
+
+class OutsideTemporal:
+    """Keeps `memory.Temporal`: what the service knows, or what the built-in store does where it is away."""
+
+    def __init__(self, line: Line, built_in: Temporal) -> None:
+        self._line = line
+        self._built_in = built_in
+
+    async def last(self, scope: Scope) -> Moment:
+        """Of the scope's user."""
+        if not served(scope) or scope.user_id in UNKEYED:
+            return await self._built_in.last(scope)
+        try:
+            return await self._line.last(scope)
+        except RetrievalError as error:
+            return replace(await self._built_in.last(scope), lost=error.reason)
+
+
+def served(scope: Scope) -> bool:
+    """Whether the service knows whom it would be asked about."""
+    return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
+
+
+class OutsideProbe:
+    """Whether it answers, for /readyz (`ports.Probe`)."""
+
+    name = OUTSIDE
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """No facts; `RetrievalError` if nobody is there."""
+        await self._outside.check()
+        return {}
+
+
+@asynccontextmanager
+async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
+    """The service of MEMORY_SERVICE_URL, which need not be there yet; None: there is none."""
+    if settings.memory.service_url is None:
+        yield None
+        return
+    import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
+    from yarl import URL  # noqa: PLC0415 - heavy vendor, opened late
+
+    base = settings.memory.service_url.rstrip("/")
+    if URL(base).scheme not in {"http", "https"}:
+        raise StartError("MEMORY_SERVICE_URL must begin with http:// or https://")
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=IDLE_SECONDS),
+        timeout=aiohttp.ClientTimeout(total=None),
+        headers={"Content-Type": "application/json", "Accept-Encoding": "identity"},
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+    ) as session:
+        yield Outside(
+            session, lambda path: URL(base + path, encoded=True), (aiohttp.ClientError, OSError, ValueError)
+        )

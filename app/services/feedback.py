@@ -1,0 +1,109 @@
+"""/rag/feedback: what a person said of an answer becomes votes on the memories it used.
+
+answer -> sentiment -> tag -> one vote for each memory and answer -> the style card. The message is no turn:
+the next question brings it again, and marks the person active (docs/decisions/0031-feedback.md). Source:
+CONTRACT §2, seed 003 (3.2).
+Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.answer import Answer
+from app.domain.memory import Votes
+from app.domain.passage import Scope
+from app.domain.sentiment import Sentiment
+from app.domain.tags import extract_tag_from_message
+from app.services.verdict import DecidedBy, Judge
+
+PERSONAL = "memories"
+"""The source whose passages are the person's own."""
+SIGNALS = {Sentiment.POSITIVE: 1, Sentiment.NEGATIVE: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What somebody said of an answer. The scope has a user_id."""
+
+    scope: Scope
+    message: str
+    answer_id: str | None = None
+    """None: the last of the user and thread."""
+    rating: str | None = None
+    """up or down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What came of it."""
+
+    answer_id: str
+    sentiment: Sentiment
+    decided_by: DecidedBy
+    tag: str | None
+    memory_ids: tuple[str, ...]
+    """The person's memories that the answer used."""
+    applied: int
+    """Votes that are others now: none of a repeat."""
+    persona_refreshed: bool
+
+
+class Heard(Protocol):
+    """Where answers are looked up (`services/answers.py`). Raises `Missing`, `Unavailable`."""
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer:
+        """The asker's, by its id."""
+
+    async def last(self, scope: Scope) -> Answer:
+        """The newest of the scope's user and thread."""
+
+
+class Persona(Protocol):
+    """Who keeps the style card (`services/personas.py`). Never raises: the votes stand without it."""
+
+    async def quick_persona_refresh(self, scope: Scope) -> bool:
+        """Of the scope's user, from what they said lately. Whether it says what they are like now."""
+
+
+class FeedbackService:
+    """Takes feedback, for whichever endpoint gave the answer."""
+
+    def __init__(self, answers: Heard, judge: Judge, votes: Votes, persona: Persona) -> None:
+        self._answers = answers
+        self._judge = judge
+        self._votes = votes
+        self._persona = persona
+
+    async def take(self, remark: Remark) -> Effect:
+        """Again with the same changes nothing. Neutral votes for nothing and takes no vote back."""
+        answer = await self._answer(remark)
+        sentiment, by = await self._judge.sentiment(remark.message, remark.rating)
+        ids = memories(answer)
+        changed = await self._voted(remark.scope, answer, ids, sentiment)
+        return Effect(
+            answer_id=answer.id,
+            sentiment=sentiment,
+            decided_by=by,
+            tag=extract_tag_from_message(remark.message),
+            memory_ids=ids,
+            applied=changed,
+            persona_refreshed=await self._persona.quick_persona_refresh(remark.scope),
+        )
+
+    async def _answer(self, remark: Remark) -> Answer:
+        """The one that is meant."""
+        if remark.answer_id is not None:
+            return await self._answers.get(remark.scope, remark.answer_id)
+        return await self._answers.last(remark.scope)
+
+    async def _voted(self, scope: Scope, answer: Answer, ids: tuple[str, ...], sentiment: Sentiment) -> int:
+        """Votes changed."""
+        signal = SIGNALS.get(sentiment)
+        if signal is None or not ids:
+            return 0
+        return len(await self._votes.judge(scope, ids, signal, answer_id=answer.id))
+
+
+def memories(answer: Answer) -> tuple[str, ...]:
+    """The person's own among the passages that an answer was given, each once."""
+    return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == PERSONAL))

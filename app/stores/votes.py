@@ -1,0 +1,109 @@
+"""`/memory_feedback`: one person's votes on their own memories (`domain/memory.Votes`, `ibid.memory_vote`).
+
+A vote belongs to (tenant, user, memory, answer); one without an answer gets a name of its own. Whose a memory
+is, `ibid.memory` says; for points that older tools wrote the index is asked. Raises `Missing`, `Unavailable`,
+and `RetrievalError` from `tallies`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from app.clients.faults import postgres_faults, retrieval_faults
+from app.clients.pool import Pool
+from app.domain.answer import new_id
+from app.domain.errors import Missing, RetrievalError, Unavailable
+from app.domain.memory import Tallies, Tally, Told
+from app.domain.passage import Scope
+from app.stores.transaction import transaction
+
+Foreign = Callable[[Scope, str], Awaitable[bool]]
+"""Whether a point that is not in the record is the user's; raises `RetrievalError`."""
+Mine = tuple[list[str], list[str]]
+"""Ids of the user's: those in the record, and those that older tools wrote."""
+
+# What is in the record, whoever's, is not asked for elsewhere: a removed memory's point goes a moment later.
+KNOWN = """
+    SELECT id, tenant = $1 AND user_id = $2 AND removed_at IS NULL AS mine FROM ibid.memory WHERE id = ANY($3)
+"""
+# In the order of the ids: two who vote on the same ones at once wait for each other, and never in a ring. The
+# lock makes a removal wait for the vote, and the vote for a removal.
+CAST = """
+    WITH mine AS (
+        SELECT id FROM ibid.memory
+        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL FOR SHARE)
+    INSERT INTO ibid.memory_vote AS vote (tenant, user_id, memory_id, answer_id, signal)
+    SELECT $1, $2, id, $5, $6 FROM (SELECT id FROM mine UNION SELECT unnest($4::text[])) AS voted (id)
+    ORDER BY id
+    ON CONFLICT (tenant, user_id, memory_id, answer_id) DO UPDATE
+    SET signal = excluded.signal, created_at = now() WHERE vote.signal <> excluded.signal
+    RETURNING memory_id
+"""
+# First, so that everybody takes this lock before those of rows: an erasure under way is waited for.
+STANDS = "SELECT ibid.user_stands($1, $2, now())"
+COUNT = """
+    SELECT memory_id, count(*) FILTER (WHERE signal > 0) AS positive,
+        count(*) FILTER (WHERE signal < 0) AS negative
+    FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = ANY($3) GROUP BY memory_id
+"""
+
+
+async def nobody(_scope: Scope, _memory_id: str) -> bool:
+    """Where there are no points but ours."""
+    return False
+
+
+class VoteStore:
+    """The votes. What changes with one is the next ranking of whoever cast it, on every replica: boosts are
+    reckoned after the cache, so that no version need grow."""
+
+    def __init__(self, pool: Pool, foreign: Foreign = nobody) -> None:
+        self._pool = pool
+        self._foreign = foreign
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """One vote. False: it was so already. `Missing`: the memory is not the user's."""
+        mine = await self._mine(scope, [memory_id])
+        if not any(mine):
+            raise Missing("there is no such memory")
+        return bool(await self._cast(scope, mine, (answer_id or new_id(), signal), told))
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """The same vote on each, all or none; those it changed, in their order."""
+        mine = await self._mine(scope, ids)
+        changed = await self._cast(scope, mine, (answer_id, signal), told) if any(mine) else set()
+        return [key for key in dict.fromkeys(ids) if key in changed]
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes; memories without any are left out."""
+        if not ids or not scope.user_id:
+            return Tallies()
+        with retrieval_faults():
+            rows = await self._pool.fetch(COUNT, scope.tenant, scope.user_id, list(ids))
+        return Tallies({row["memory_id"]: Tally(row["positive"], row["negative"]) for row in rows})
+
+    async def _mine(self, scope: Scope, ids: Sequence[str]) -> Mine:
+        """Those of the record, and those of older tools, that are the user's."""
+        if not scope.user_id:
+            return [], []
+        with postgres_faults():
+            rows = await self._pool.fetch(KNOWN, scope.tenant, scope.user_id, list(ids))
+        mine = {row["id"]: bool(row["mine"]) for row in rows}
+        try:
+            foreign = [key for key in ids if key not in mine and await self._foreign(scope, key)]
+        except RetrievalError as error:
+            raise Unavailable("the index of memories does not answer") from error
+        return [key for key, is_mine in mine.items() if is_mine], foreign
+
+    async def _cast(self, scope: Scope, mine: Mine, vote: tuple[str, int], told: Told | None) -> set[str]:
+        """Write a vote (its answer, its signal); the memories whose vote is another now."""
+        async with transaction(self._pool) as connection:
+            if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
+                raise Missing("its owner was erased")
+            rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
+            changed = sorted(row["memory_id"] for row in rows)
+            if told and changed:
+                await told(changed)
+        return set(changed)

@@ -1,0 +1,240 @@
+"""The outside memory service, and what stands in for it."""
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from app.clients import memory
+from app.clients.memory import Line, Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
+from app.config import Memory, Settings
+from app.domain.breaker import Breaker
+from app.domain.errors import RetrievalError, StartError, Unavailable
+from app.domain.memory import Moment, Tallies, Tally, Told
+from app.domain.passage import Scope
+from tests.fakes.outside import Ill, OutsideServer, outside_server
+
+ADA = Scope(user_id="ada")
+DEADLINE = 0.2
+
+
+@dataclass
+class BuiltIn:
+    """Votes and activity in memory, as the built-in stores keep them."""
+
+    kept: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """One vote."""
+        return bool(await self.judge(scope, [memory_id], signal, answer_id=answer_id or "", told=told))
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """Votes, kept if whoever is told takes them."""
+        changed = [key for key in ids if self.kept.get((key, answer_id)) != signal]
+        if changed and told:
+            await told(changed)
+        self.kept |= {(key, answer_id): signal for key in changed}
+        return changed
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """Nine votes on everything."""
+        return Tallies({key: Tally(9, 0) for key in ids})
+
+    async def last(self, scope: Scope) -> Moment:
+        """Months ago."""
+        return Moment("months")
+
+
+@dataclass
+class World:
+    """The service, what speaks to it, and what stands in."""
+
+    server: OutsideServer
+    outside: Outside
+    built_in: BuiltIn
+    votes: OutsideVotes
+    temporal: OutsideTemporal
+
+
+@asynccontextmanager
+async def world(server: OutsideServer) -> AsyncIterator[World]:
+    """As wired, with a breaker that opens after three failures."""
+    settings = Settings(_env_file=None, memory=Memory(service_url=server.url + "/"))
+    async with open_outside(settings) as outside:
+        assert outside
+        built_in, line = BuiltIn(), Line(outside, Breaker(time.monotonic))
+        yield World(server, outside, built_in, OutsideVotes(line, built_in), OutsideTemporal(line, built_in))
+
+
+@pytest.fixture
+async def opened(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    """A service that is well."""
+    monkeypatch.setattr(memory, "SECONDS", DEADLINE)
+    async with outside_server() as server, world(server) as found:
+        yield found
+
+
+async def test_without_an_address_there_is_none() -> None:
+    """The built-in stores are all there is."""
+    async with open_outside(Settings(_env_file=None)) as outside:
+        assert outside is None
+
+
+async def test_an_address_that_cannot_be_spoken_to_stops_the_start() -> None:
+    """By its setting's name."""
+    with pytest.raises(StartError, match="MEMORY_SERVICE_URL"):
+        async with open_outside(Settings(_env_file=None, memory=Memory(service_url="ftp://127.0.0.1"))):
+            pass
+
+
+async def test_its_answers_are_used(opened: World) -> None:
+    """Its counts and its times, not the built-in ones."""
+    opened.server.counts["ada", "m1"] = {"positive": 2, "negative": 5}
+    found = await opened.votes.tallies(ADA, ["m1", "m,2&x"[:2]])
+    assert (found, found.lost) == ({"m1": Tally(2, 5)}, "")
+    last = await opened.temporal.last(ADA)
+    assert (last.bucket, last.seconds_since, last.lost) == ("weeks", 864_000.0, "")
+
+
+async def test_a_vote_is_kept_in_both(opened: World) -> None:
+    """In the seeds' form, with the answer where there is one; what changes nothing is not told again."""
+    assert await opened.votes.cast(ADA, "m1", 1, answer_id=None)
+    assert await opened.votes.judge(ADA, ["m1", "m2"], -1, answer_id="a") == ["m1", "m2"]
+    assert await opened.votes.judge(ADA, ["m1", "m2"], -1, answer_id="a") == []
+    assert opened.server.told == [
+        {"user_id": "ada", "memory_id": "m1", "signal": 1},
+        {"user_id": "ada", "memory_id": "m1", "signal": -1, "answer_id": "a"},
+        {"user_id": "ada", "memory_id": "m2", "signal": -1, "answer_id": "a"},
+    ]
+    assert opened.built_in.kept == {("m1", ""): 1, ("m1", "a"): -1, ("m2", "a"): -1}
+
+
+@pytest.mark.parametrize("user", ["a/b c", "日本", "?x=1", "%2e", "a&ids=z"])
+async def test_any_user_can_be_asked_about(opened: World, user: str) -> None:
+    """Whatever characters are in the name."""
+    scope = replace(ADA, user_id=user)
+    opened.server.counts[user, "m1"] = {"positive": 1, "negative": 0}
+    assert await opened.votes.tallies(scope, ["m1"]) == {"m1": Tally(1, 0)}
+    assert (await opened.temporal.last(scope)).bucket == "weeks"
+    assert opened.server.users() == [user]
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [Scope("acme", user_id="ada"), Scope(user_id=None)],
+    ids=["another tenant", "nobody"],
+)
+async def test_whom_it_cannot_know_it_is_not_asked_about(opened: World, scope: Scope) -> None:
+    """It has no tenants: users of another with the same name would be mixed up."""
+    assert await opened.votes.tallies(scope, ["m1"]) == {"m1": Tally(9, 0)}
+    assert await opened.temporal.last(scope) == Moment("months")
+    assert await opened.votes.cast(scope, "m1", 1, answer_id="a")
+    assert opened.server.requests == []
+
+
+async def test_a_user_that_no_path_can_name(opened: World) -> None:
+    """Is the built-in store's."""
+    assert await opened.temporal.last(replace(ADA, user_id="..")) == Moment("months")
+    assert opened.server.requests == []
+
+
+ILLS = {
+    "500": (Ill(500), "unavailable"),
+    "404": (Ill(404), "unavailable"),
+    "redirect": (Ill(302, location="http://127.0.0.1:1/"), "unavailable"),
+    "hung": (Ill(delay=30), "timeout"),
+    "hung body": (Ill(body=b"{", length=99), "timeout"),
+    "garbage": (Ill(body=b"\xff<html>"), "unavailable"),
+    "nested": (Ill(body=b"[" * 100_000), "unavailable"),
+    "another shape": (Ill(body=b'{"m1": [], "bucket": "soon"}'), "unavailable"),
+    "packed": (Ill(body=gzip.compress(b"{}")), "unavailable"),
+    "huge": (Ill(body=b'{"x": "' + b"y" * 300_000 + b'"}'), "unavailable"),
+    "endless": (Ill(endless=True), "unavailable"),
+}
+
+
+@pytest.mark.parametrize(("ill", "reason"), ILLS.values(), ids=ILLS)
+async def test_an_ill_one_is_stood_in_for(opened: World, ill: Ill, reason: str) -> None:
+    """Reads come from the built-in stores, within the deadline, and say so."""
+    opened.server.ill = ill
+    began = time.monotonic()
+    found = await opened.votes.tallies(ADA, ["m1"])
+    assert (found, found.lost) == ({"m1": Tally(9, 0)}, reason)
+    assert await opened.temporal.last(ADA) == Moment("months", lost=reason)
+    assert time.monotonic() - began < 2 * DEADLINE + 1
+
+
+@pytest.mark.parametrize("ill", ["500", "404", "redirect", "hung"])
+async def test_a_vote_it_does_not_take_is_not_kept(opened: World, ill: str) -> None:
+    """Neither here, nor half of an answer's."""
+    opened.server.ill = ILLS[ill][0]
+    with pytest.raises(Unavailable):
+        await opened.votes.judge(ADA, ["m1", "m2"], 1, answer_id="a")
+    with pytest.raises(Unavailable):
+        await opened.votes.cast(ADA, "m1", 1, answer_id="a")
+    assert opened.built_in.kept == {}
+
+
+async def test_a_slow_one_is_waited_for(opened: World) -> None:
+    """Up to the deadline."""
+    opened.server.ill = Ill(delay=DEADLINE / 4)
+    assert (await opened.votes.tallies(ADA, ["m1"])).lost == ""
+
+
+async def test_one_that_is_down_is_stood_in_for(opened: World) -> None:
+    """Nobody listens there any more."""
+    async with outside_server() as gone:
+        pass
+    async with world(gone) as found:
+        assert (await found.votes.tallies(ADA, ["m1"])).lost == "unavailable"
+        with pytest.raises(Unavailable):
+            await found.votes.judge(ADA, ["m1"], 1, answer_id="a")
+        with pytest.raises(RetrievalError):
+            await OutsideProbe(found.outside).check()
+
+
+async def test_a_dead_one_is_not_waited_for(opened: World) -> None:
+    """After three in a row nobody is, until it is tried again; a refusal is no such row."""
+    opened.server.ill = Ill(404)
+    for _ in range(5):
+        await opened.votes.tallies(ADA, ["m1"])
+    assert len(opened.server.requests) == 5
+    opened.server.ill = Ill(delay=30)
+    for _ in range(3):
+        await opened.temporal.last(ADA)
+    began = time.monotonic()
+    for _ in range(20):
+        assert (await opened.votes.tallies(ADA, ["m1"])).lost == "unavailable"
+        with pytest.raises(Unavailable):
+            await opened.votes.cast(ADA, "m1", 1, answer_id=None)
+    assert time.monotonic() - began < DEADLINE
+    assert len(opened.server.requests) == 8
+
+
+async def test_a_caller_that_leaves_is_let_go(opened: World) -> None:
+    """At once, and without an answer in its place."""
+    opened.server.ill = Ill(delay=30)
+    asking = asyncio.create_task(opened.votes.tallies(ADA, ["m1"]))
+    await asyncio.sleep(DEADLINE / 4)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_the_probe(opened: World) -> None:
+    """Any answer is one, if only to refuse; its own fault is not."""
+    probe = OutsideProbe(opened.outside)
+    assert probe.name == "memory_service"
+    opened.server.ill = Ill(404)
+    assert await probe.check() == {}
+    opened.server.ill = Ill(500)
+    with pytest.raises(RetrievalError):
+        await probe.check()
