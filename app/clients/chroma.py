@@ -147,6 +147,13 @@ class Chroma:
         with writing():
             await self._run(WRITE_SECONDS, lambda: self._vendor.forget(collection))
 
+    async def renew(self) -> None:
+        """The embedded one's folder made anew, without what was deleted. A server's is its own affair."""
+        if isinstance(self._vendor, Keeper):
+            with writing():
+                async with self._writing:
+                    await self._run(WRITE_SECONDS, self._vendor.renew)
+
     async def _read(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Ask a collection."""
         with reading():

@@ -6,6 +6,7 @@ that cannot use its folder, or twice within SUSPECT_SECONDS fails of itself, is 
 the folder aside and begins an empty one. Raises `Lost`. Seconds.
 """
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -90,6 +91,20 @@ class Keeper:
             link.kill()
         link.wait(START_SECONDS)
         return link
+
+    def renew(self) -> None:
+        """An empty folder, so that what was deleted is in no file: the record gives back all the rest. Calls
+        under way are lost."""
+        if not self._starting.acquire(timeout=PATIENCE_SECONDS):
+            raise Lost("it is being started", down=None)
+        try:
+            if self._link is not None:
+                self._link.close()
+            for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
+                shutil.rmtree(folder, ignore_errors=True)
+            self._started()
+        finally:
+            self._starting.release()
 
     def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None

@@ -63,6 +63,11 @@ class Kept:
         while self.nbytes > self._most:
             self._drop(next(iter(self._found)))
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._found.clear()
+        self.nbytes = 0
+
     def _drop(self, key: str) -> None:
         """Forget one, if it is there."""
         _, _, size = self._found.pop(key, (None, 0.0, 0))
@@ -92,6 +97,10 @@ class Cache:
         if kept is not None:
             return kept
         return await self._flights.join(key, lambda: self._found(key, search), seconds=seconds)
+
+    def clear(self) -> None:
+        """Forget what this process holds. What is shared ends by itself; its keys are asked for no more."""
+        self._kept.clear()
 
     async def _found(self, key: str, search: Search) -> Found:
         """Another replica's result, or our own."""

@@ -366,3 +366,15 @@ def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     assert subprocess.run(command, check=False, cwd="/").returncode == 0
+
+
+async def test_only_a_folder_of_ours_is_made_anew(vendor: Vendor) -> None:
+    """Empty, and whoever keeps the record is told; what a server holds is left alone."""
+    threads, told = Threads("chroma", threads=2), list[bool]()
+    chroma = Chroma(vendor, threads, embedded=isinstance(vendor, Keeper))
+    chroma.renewed = lambda: told.append(True)
+    await chroma.upsert("ibid-renewed", IDS, ROWS, MINE)
+    await chroma.renew()
+    left = await chroma.count("ibid-renewed")
+    await threads.aclose()
+    assert (left, told) == ((0, [True]) if isinstance(vendor, Keeper) else (len(IDS), []))

@@ -214,3 +214,26 @@ def test_closed_it_stays_closed_and_starts_nothing(keeper: Keeper) -> None:
     assert time.monotonic() - began < 5
     assert keeper._link
     assert keeper._link.ended
+
+
+def test_a_renewed_folder_holds_nothing_of_before(folder: Path, keeper: Keeper) -> None:
+    """Not what was deleted, nor what was moved aside earlier; whoever keeps the record is told."""
+    old = folder.with_name("chroma.broken-20260101T000000")
+    shutil.copytree(folder, old)
+    assert counted(keeper) == MANY
+    before = {path.name for path in folder.iterdir() if path.is_dir()}
+
+    keeper.renew()
+
+    assert (counted(keeper), keeper.renewals, aside(folder)) == (0, 1, [])
+    assert not before & {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_that_another_call_starts_is_not_renewed(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not waited for at length; to be tried again says nothing against Chroma."""
+    monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.01)
+    with keeper._starting, pytest.raises(Lost) as raised:
+        keeper.renew()
+    assert raised.value.down is None

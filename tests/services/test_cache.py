@@ -249,3 +249,22 @@ def test_texts_weigh_what_they_take() -> None:
     """Letters beyond Latin take two bytes and more."""
     latin, other = (weight(Found((Candidate(Passage("d", "a", text * 9_000, 1, "l")),))) for text in "xж")
     assert other - latin == pytest.approx(18_000, abs=200)
+
+
+async def test_what_this_process_holds_can_be_forgotten() -> None:
+    """All of it, with its size; what is shared stays until its time."""
+    shared, kept = FakeShared(), Kept()
+    kept.put("k", WHOLE, 60)
+    kept.clear()
+    assert (len(kept), kept.nbytes, kept.get("k")) == (0, 0, None)
+
+    async def search() -> Found:
+        return WHOLE
+
+    async with Cache(60, shared) as cache:
+        await cache.get("k", search, seconds=1)
+        cache.clear()
+        found = await cache.get("k", search, seconds=1)
+    assert shared.asked == 2
+    assert found
+    assert found.cached

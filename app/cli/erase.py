@@ -1,0 +1,82 @@
+"""`ibid erase`: all that is kept of a user of the tenant `default`, gone, and the receipt.
+
+Waits until files are rewritten too, so that what it leaves behind can be copied or handed on. Through the
+running service, else on the stores themselves. Exit 1 where the user is not erased.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.cli.progress import shown
+from app.cli.session import connect, taken
+from app.cli.terminal import DataDir, Json, as_json, configured, remark, run
+from app.config import Settings
+
+PATIENCE_SECONDS = 600.0
+"""For the files: a large table takes minutes."""
+LOOK_SECONDS = 0.5
+
+
+def erase(
+    user: Annotated[str, typer.Argument(help="The user_id, as requests name it.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Erase a user for good: memories, turns, answers, documents of their own sessions."""
+    config = configured(data_dir)
+    if not yes:
+        typer.confirm(f"Erase everything of {user!r} for good?", abort=True, err=True)
+    receipt = run(erased(config, user))
+    if json:
+        as_json(receipt)
+    else:
+        Console(markup=False).print(table(receipt))
+        for line in remarks(receipt):
+            remark(line)
+
+
+async def erased(config: Settings, user: str) -> dict[str, Any]:
+    """The receipt, with how the files stand in the end."""
+    async with connect(config) as client:
+        address = f"/users/{quote(user, safe='')}"
+        receipt = taken(await client.delete(address))
+        until = time.monotonic() + PATIENCE_SECONDS
+        with shown("Rewriting files", 1) as progress:
+            # Asked again, it tells how the files stand, and finds nothing more to erase.
+            while not receipt["files"]["compacted"] and time.monotonic() < until:
+                await asyncio.sleep(LOOK_SECONDS)
+                receipt["files"] = taken(await client.delete(address))["files"]
+            progress.add(1)
+    return receipt
+
+
+def table(receipt: Mapping[str, Any]) -> Table:
+    """A line a holding."""
+    rows = Table(
+        "Erased", title=f"{receipt['user_id']}, {receipt['erased_at']}", box=None, title_justify="left"
+    )
+    rows.add_column("Count", justify="right")
+    for name, count in receipt["counts"].items():
+        rows.add_row(name, f"{count:,}")
+    return rows
+
+
+def remarks(receipt: Mapping[str, Any]) -> list[str]:
+    """What is not yet, or not ours to do."""
+    files, told = receipt["files"], []
+    if not files["compacted"]:
+        told.append(f"Files are rewritten by {files['by']}: ask again.")
+    if files["external"]:
+        told.append(f"Files of {', '.join(files['external'])} are those servers' own to rewrite.")
+    if receipt["cached_until"]:
+        told.append(f"The shared cache holds results until {receipt['cached_until']}.")
+    return told

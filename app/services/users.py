@@ -1,0 +1,143 @@
+"""All that is kept of a person: handed out, or erased, and afterwards gone from files too.
+
+Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that what was
+asked for before it leaves nothing behind, on any replica; then each holding drops what it has, also where
+another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/decisions/0032.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from app.domain.errors import IbidError, Unavailable
+from app.domain.holding import Erasures, Files, Holding, Mark, Receipt
+from app.domain.passage import Scope
+from app.services.cache import Cache
+from app.services.recorder import Recorder
+
+WITHIN = timedelta(minutes=10)
+"""What a receipt promises for the files; it takes seconds, but a table in use is waited for."""
+SOON, IDLE = 1.0, 60.0
+"""Between two looks for what is to be compacted: after an erasure, whose purges are under way; else."""
+EAGER = 60
+"""Looks after an erasure that come soon."""
+
+AGAIN = 5
+"""Seconds after which an erasure that could not be done whole is asked for again."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """What is kept of finished retrievals."""
+
+    cache: Cache | None = None
+    """Of this process."""
+    shared_seconds: float = 0
+    """How long others may still hold a result; 0: there are no others."""
+
+
+class UserService:
+    """Users, as themselves or their tenant asks about them."""
+
+    def __init__(
+        self,
+        holdings: Sequence[Holding],
+        files: Sequence[Files],
+        erasures: Erasures,
+        recorder: Recorder,
+        caching: Caching,
+    ) -> None:
+        self._holdings = holdings
+        self._files = files
+        self._erasures = erasures
+        self._recorder = recorder
+        self._caching = caching
+        self._more = asyncio.Event()
+        self._eager = 0
+
+    @property
+    def holdings(self) -> tuple[str, ...]:
+        """Their names, in the order of an export."""
+        return tuple(holding.name for holding in self._holdings)
+
+    async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+        """Everything of the scope's user, holding by holding, each with its name."""
+        for holding in self._holdings:
+            async for item in holding.export(scope):
+                yield holding.name, item
+
+    async def erase(self, scope: Scope) -> Receipt:
+        """All of it, unanswerable when this returns. Again: zeros, and how the files stand."""
+        mark = await self._erasures.begin(scope, self.holdings)
+        waiting = self._recorder.forget_user(scope)
+        counts = await self._dropped(scope)
+        if self._caching.cache:
+            self._caching.cache.clear()
+        mark = await self._erasures.end(scope, mark, [name for name, count in counts.items() if count])
+        if mark.dirty:
+            self._eager = EAGER
+            self._more.set()
+        counts |= {"answers": counts["answers"] + waiting} if waiting else {}
+        return self._receipt(scope, mark, counts)
+
+    async def _dropped(self, scope: Scope) -> dict[str, int]:
+        """What each holding had. One that fails keeps no other from it; until all have done their part the
+        user's files count as dirty."""
+        counts, faults = {}, []
+        for holding in self._holdings:
+            try:
+                counts[holding.name] = await holding.erase(scope)
+            except IbidError as error:
+                log.warning("not erased", holding=holding.name, slug=error.slug)
+                faults.append(holding.name)
+        if faults:
+            names = ", ".join(faults)
+            raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
+        return counts
+
+    def _receipt(self, scope: Scope, mark: Mark, counts: Mapping[str, int]) -> Receipt:
+        """As it stands now."""
+        shared = timedelta(seconds=self._caching.shared_seconds)
+        return Receipt(
+            user_id=scope.user_id or "",
+            erased_at=mark.erased_at,
+            counts=counts,
+            compacted=not mark.dirty,
+            at=None if mark.dirty else mark.compacted_at,
+            by=mark.dirty_at + WITHIN if mark.dirty and mark.dirty_at else None,
+            external=tuple(files.name for files in self._files if files.external),
+            cached_until=mark.erased_at + shared if shared else None,
+        )
+
+    async def run(self) -> None:
+        """Rewrite files for as long as the service lives, those too that an earlier one left to do."""
+        while True:
+            try:
+                if await self.compact():
+                    self._eager = 0
+            except IbidError as error:
+                log.warning("files not compacted", slug=error.slug, detail=error.detail)
+            self._more.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SOON if self._eager else IDLE):
+                    await self._more.wait()
+            self._eager = max(0, self._eager - 1)
+
+    async def compact(self) -> bool:
+        """Rewrite what erased users' holdings kept in files of ours. False: nothing to do yet."""
+        due = await self._erasures.due()
+        if not due:
+            return False
+        holdings = {name for each in due for name in each.dirty}
+        for files in self._files:
+            if not files.external:
+                await files.compact(holdings)
+        await self._erasures.compacted(due)
+        log.info("files compacted", erasures=len(due), holdings=sorted(holdings))
+        return True

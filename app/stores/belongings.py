@@ -1,0 +1,203 @@
+"""What the record keeps of a person (`domain/holding.Holding`), one holding a table, and his documents.
+
+A row is a person's by its `user_id`, or by its `owner`: the user of the key that wrote it. Every table with
+such a column is named here (a test walks the schema). Raises `Unavailable`.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.document import Part
+from app.domain.errors import Unavailable
+from app.domain.passage import Scope
+from app.stores.part import CHANNEL, bump, hold, place
+from app.stores.register import hold as take
+from app.stores.transaction import transaction
+
+PAGE = 200
+"""Rows a statement: nothing is held between two, however slowly they are read."""
+ERASE_SECONDS = 120.0
+"""A hundred thousand turns take seconds."""
+SELF_OR_OWNER = "tenant = $1 AND (user_id = $2 OR owner = $2)"
+USER = "tenant = $1 AND user_id = $2"
+OWNER = "tenant = $1 AND owner = $2"
+TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
+READ = """
+    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,embedding}}'::text[] AS told
+    FROM {table} AS kept
+    WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
+    ORDER BY ({key}) COLLATE "C" LIMIT $4
+"""
+ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT count(*) FROM gone"
+PARTS = """
+    SELECT DISTINCT session_id FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND removed_at IS NULL ORDER BY session_id
+"""
+GONE = """
+    WITH gone AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        RETURNING id, tenant, owner, session_id),
+    purges AS (
+        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+        SELECT 'purge', id, tenant, owner, session_id FROM gone)
+    SELECT count(*) FROM gone
+"""
+WITHDRAW = """
+    WITH gone AS (
+        UPDATE ibid.memory SET removed_at = now()
+        WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL RETURNING 1)
+    SELECT count(*) FROM gone
+"""
+FORGET = """
+    DELETE FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND removed_at IS NOT NULL AND indexed_at IS NOT NULL
+"""
+NEXT = """
+    DELETE FROM ibid.text_next AS next USING ibid.memory AS memory
+    WHERE memory.tenant = $1 AND memory.user_id = $2 AND memory.removed_at IS NOT NULL
+    AND next.kind = 'memory' AND next.id = memory.id
+"""
+ANEW = """
+    UPDATE ibid.memory SET indexed_at = NULL WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a holding's rows are."""
+
+    name: str
+    """The holding's."""
+    table: str
+    where: str = USER
+    """Of the scope's tenant ($1) and user ($2)."""
+    key: str = f"{TIMED} || ' ' || id"
+    """What a row is known and ordered by: text."""
+
+
+VOTES = Table("votes", "ibid.memory_vote", key=f"{TIMED} || ' ' || memory_id || ' ' || answer_id")
+CHAT_LOG = Table(
+    "chat_log", "public.chat_log", SELF_OR_OWNER, f"coalesce({TIMED}, '') || ' ' || lpad(id::text, 40, '0')"
+)
+ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
+ACTIVITY = Table("activity", "ibid.activity", key="user_id")
+MEMORIES = Table("memories", "ibid.memory")
+DOCUMENTS = Table("documents", "ibid.document", OWNER)
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "memories": ("ibid.text_next", "ibid.memory"),
+    "votes": ("ibid.memory_vote",),
+    "chat_log": ("public.chat_log",),
+    "answers": ("ibid.answer",),
+    "activity": ("ibid.activity",),
+    "documents": (
+        *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
+        "ibid.job",
+    ),
+}
+"""Whose files hold a holding's rows: those that are compacted after an erasure."""
+NAMES_ONLY = {
+    "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
+    "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
+    "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
+}
+"""Tables that name a person and are kept, with the reason."""
+
+
+class Rows:
+    """One table. Keeps `domain/holding.Holding`."""
+
+    def __init__(self, pool: Pool, table: Table) -> None:
+        self._pool = pool
+        self._table = table
+        self.name = table.name
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Row by row, oldest first, as the columns are named; vectors are left out."""
+        where = {"table": self._table.table, "where": self._table.where, "key": self._table.key}
+        read, after = READ.format(**where), None
+        while True:
+            with postgres_faults():
+                rows = await self._pool.fetch(read, scope.tenant, scope.user_id, after, PAGE)
+            for row in rows:
+                yield orjson.loads(row["told"])
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["key"]
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete them."""
+        statement = ERASE.format(table=self._table.table, where=self._table.where)
+        with postgres_faults():
+            count: int = await self._pool.fetchval(
+                statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS
+            )
+        return count
+
+
+class Belongings(Rows):
+    """The documents of a user's own sessions, told without their files, which have an address each."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool, DOCUMENTS)
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Those that stand, with the address of the file."""
+        async for row in super().export(scope):
+            if row["removed_at"] is None:
+                yield {**row, "file": f"/api/documents/{row['id']}/file"}
+
+    async def erase(self, scope: Scope) -> int:
+        """Unseen from now on, in every session; a job clears each away."""
+        if not scope.user_id:
+            raise Unavailable("an erasure names its user")
+        count = 0
+        async with transaction(self._pool) as connection:
+            # In their order, as every writer of several parts would: nobody waits in a ring.
+            for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
+                part = Part(scope.tenant, scope.user_id, row["session_id"])
+                await hold(connection, part)
+                count += await connection.fetchval(GONE, *place(part), timeout=ERASE_SECONDS)
+                await bump(connection, part)
+            await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+        return count
+
+
+class Memories(Rows):
+    """The rows of memories, which go with their points (`services/twofold.py`)."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool, MEMORIES)
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Those that stand."""
+        async for row in super().export(scope):
+            if row["removed_at"] is None:
+                yield row
+
+    async def withdraw(self, scope: Scope) -> int:
+        """All of the user's are removed, under the lock of those who write them; how many were there."""
+        who = (scope.tenant, scope.user_id or "")
+        async with transaction(self._pool) as connection:
+            await take(connection, *who)
+            count: int = await connection.fetchval(WITHDRAW, *who, timeout=ERASE_SECONDS)
+        return count
+
+    async def forget(self, scope: Scope) -> None:
+        """The rows whose points are gone. One that was being indexed may yet get a point: a repair takes
+        both. One written meanwhile may have lost its own: a repair gives it back."""
+        who = (scope.tenant, scope.user_id or "")
+        async with transaction(self._pool) as connection:
+            await connection.execute(NEXT, *who)
+            await connection.execute(FORGET, *who, timeout=ERASE_SECONDS)
+            await connection.execute(ANEW, *who)
+
+
+def belongings(pool: Pool) -> tuple[Rows, ...]:
+    """All holdings of the record that are tables alone."""
+    return (*(Rows(pool, table) for table in (VOTES, CHAT_LOG, ANSWERS, ACTIVITY)), Belongings(pool))

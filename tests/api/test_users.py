@@ -1,0 +1,119 @@
+"""/users as a client sees it."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.api.users import EXPORT, RECEIPT, ExportReply, ReceiptReply
+from app.domain.errors import Unavailable
+from app.domain.passage import Scope
+from app.domain.ports import Caller
+from tests.fakes.checks import told
+from tests.fakes.services import Fakes
+
+HERS = {"Authorization": "Bearer hers"}
+
+
+@pytest.fixture
+def keyed(fakes: Fakes) -> Fakes:
+    """The service with a key of Ada's."""
+    fakes.keys.known = {"hers": Caller("acme", "ada")}
+    return fakes
+
+
+async def test_an_export_is_a_file_of_its_own(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """One JSON document, kept by no cache on the way, closed when it is out."""
+    response = await client.get("/users/ada/export")
+
+    body = response.json()
+    ExportReply.model_validate(body)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["content-disposition"] == 'attachment; filename="ibid-export.json"'
+    assert response.headers["cache-control"] == "no-store"
+    assert body["holdings"] == {
+        "memories": [{"id": "m1"}],
+        "votes": [],
+        "answers": [{"id": "a1"}],
+        "activity": [],
+    }
+    assert (body["user_id"], body["complete"], fakes.users.closed) == ("ada", True, 1)
+
+
+async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Counts by holding, how the files stand, and whose are not ours."""
+    response = await client.delete("/users/ada")
+
+    ReceiptReply.model_validate(response.json())
+    assert response.status_code == 200
+    assert response.json() == {
+        "user_id": "ada",
+        "erased_at": "2026-11-21T09:30:00Z",
+        "counts": {"memories": 0, "votes": 0, "answers": 0, "activity": 0},
+        "files": {"compacted": True, "at": "2026-11-21T09:30:00Z", "by": None, "external": ["postgres"]},
+        "cached_until": None,
+    }
+    assert fakes.users.scopes == [Scope(user_id="ada")]
+
+
+@pytest.mark.parametrize("name", ["ada%20of%20London", "team%2Fada", "%C3%A5da", "a/export"])
+async def test_any_name_that_a_request_may_use_is_a_users(
+    client: httpx.AsyncClient, fakes: Fakes, name: str
+) -> None:
+    """Slashes too."""
+    responses = [await client.get(f"/users/{name}/export"), await client.delete(f"/users/{name}")]
+
+    assert [response.status_code for response in responses] == [200, 200]
+    assert len({scope.user_id for scope in fakes.users.scopes}) == 1
+    assert responses[1].json()["user_id"] == httpx.URL(f"http://h/{name}").path[1:]
+
+
+async def test_a_user_key_asks_for_its_own_user(
+    app: FastAPI, client: httpx.AsyncClient, keyed: Fakes
+) -> None:
+    """Another is refused, and nothing of it touched."""
+    own = await client.delete("/users/ada", headers=HERS)
+    others = [
+        await client.delete("/users/bob", headers=HERS),
+        await client.get("/users/bob/export", headers=HERS),
+    ]
+
+    assert own.status_code == 200
+    for response in others:
+        told(response, 403, "forbidden")
+    assert keyed.users.scopes == [Scope(tenant="acme", owner="ada", user_id="ada")]
+
+
+@pytest.mark.parametrize("name", ["%00", "x" * 201, "a%1Fb", "a%0Ab"])
+async def test_what_is_no_name_is_refused(client: httpx.AsyncClient, fakes: Fakes, name: str) -> None:
+    """As in a body."""
+    response = await client.delete(f"/users/{name}")
+
+    assert response.status_code == 422
+    assert fakes.users.scopes == []
+
+
+async def test_a_store_that_is_down_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Before the export begins, and for an erasure that is not whole."""
+    fakes.users.error = Unavailable("down", retry_after=5)
+
+    responses = [await client.get("/users/ada/export"), await client.delete("/users/ada")]
+
+    assert [response.status_code for response in responses] == [503, 503]
+    assert [response.headers["retry-after"] for response in responses] == ["5", "5"]
+
+
+async def test_a_store_that_fails_in_the_middle_cuts_the_export(address: str, fakes: Fakes) -> None:
+    """Half of it must not look whole."""
+    fakes.users.rows = [("memories", {"text": "x" * 70_000})]
+    fakes.users.broken = Unavailable("down")
+
+    async with httpx.AsyncClient(base_url=address, trust_env=False) as other:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await other.get("/users/ada/export")
+
+
+def test_the_examples_are_what_is_sent() -> None:
+    """As the schemas say."""
+    ExportReply.model_validate(EXPORT)
+    ReceiptReply.model_validate(RECEIPT)

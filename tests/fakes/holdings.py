@@ -1,0 +1,90 @@
+"""Hand-written holdings, files and marks, for the tests of erasure: in memory, failing where told."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from app.domain.errors import IbidError
+from app.domain.holding import Due, Mark
+from app.domain.passage import Scope
+
+AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class FakeHolding:
+    """Rows by (tenant, user)."""
+
+    name: str
+    rows: dict[tuple[str, str | None], list[Mapping[str, object]]] = field(default_factory=dict)
+    error: IbidError | None = None
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """The user's."""
+        if self.error:
+            raise self.error
+        for row in self.rows.get((scope.tenant, scope.user_id), []):
+            yield row
+
+    async def erase(self, scope: Scope) -> int:
+        """Gone."""
+        if self.error:
+            raise self.error
+        return len(self.rows.pop((scope.tenant, scope.user_id), []))
+
+
+@dataclass
+class FakeFiles:
+    """Remembers what it was to rewrite."""
+
+    name: str = "postgres"
+    external: bool = False
+    error: IbidError | None = None
+    rewritten: list[set[str]] = field(default_factory=list)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def compact(self, holdings: Collection[str]) -> None:
+        """Once more."""
+        if self.error:
+            raise self.error
+        self.rewritten.append(set(holdings))
+        self.done.set()
+
+
+@dataclass
+class FakeErasures:
+    """The marks of one user; `log` tells the order of what happened."""
+
+    mark: Mark | None = None
+    log: list[str] = field(default_factory=list)
+    waiting: bool = False
+    """Something is yet to be cleared away: nothing is due."""
+
+    async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
+        """As of a minute after the last."""
+        self.log.append("begin")
+        before = self.mark or Mark(AT)
+        at = before.erased_at + timedelta(minutes=1)
+        self.mark = Mark(at, tuple(holdings), at, before.compacted_at)
+        return replace(before, erased_at=at)
+
+    async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
+        """With what was dirty before."""
+        self.log.append("end")
+        names = tuple(sorted({*dirty, *mark.dirty}))
+        at = mark.erased_at if dirty else mark.dirty_at
+        self.mark = Mark(mark.erased_at, names, at if names else None, mark.compacted_at)
+        return self.mark
+
+    async def due(self) -> list[Due]:
+        """That user, if dirty."""
+        if self.waiting or self.mark is None or not self.mark.dirty_at:
+            return []
+        return [Due("default", "ada", self.mark.dirty, self.mark.dirty_at)]
+
+    async def compacted(self, done: Collection[Due]) -> None:
+        """Clean."""
+        assert self.mark
+        self.log.append("compacted")
+        self.mark = Mark(self.mark.erased_at, compacted_at=AT)

@@ -1,0 +1,208 @@
+"""A person's data handed out and erased, holding by holding, and the files after it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from app.domain.errors import Unavailable
+from app.domain.found import Found
+from app.domain.passage import Scope
+from app.services import users
+from app.services.cache import Cache
+from app.services.recorder import Recorder
+from app.services.users import WITHIN, Caching, UserService
+from tests.fakes.answering import FakeLog
+from tests.fakes.holdings import AT, FakeErasures, FakeFiles, FakeHolding
+from tests.services.test_recorder import kept
+
+ADA = Scope(user_id="ada")
+WHO = ("default", "ada")
+
+
+def some() -> list[FakeHolding]:
+    """Memories and answers of Ada, and Bob's."""
+    bob = ("default", "bob")
+    return [
+        FakeHolding("memories", {WHO: [{"id": 1}, {"id": 2}], bob: [{"id": 3}]}),
+        FakeHolding("answers", {WHO: [{"id": 4}], bob: [{"id": 5}]}),
+    ]
+
+
+def service(
+    holdings: Sequence[FakeHolding],
+    *,
+    files: Sequence[FakeFiles] = (),
+    erasures: FakeErasures | None = None,
+    recorder: Recorder | None = None,
+    caching: Caching | None = None,
+) -> UserService:
+    """On these."""
+    backlog = recorder or Recorder(FakeLog())
+    return UserService(holdings, files, erasures or FakeErasures(), backlog, caching or Caching())
+
+
+async def test_an_export_walks_every_holding() -> None:
+    """In their order, each row with its holding's name; another's rows are not there."""
+    told = [item async for item in service(some()).export(ADA)]
+
+    assert told == [("memories", {"id": 1}), ("memories", {"id": 2}), ("answers", {"id": 4})]
+
+
+async def test_an_erasure_counts_what_went() -> None:
+    """By holding; again there is nothing. Others' stays."""
+    holdings = some()
+    subject = service(holdings)
+
+    counts = [(await subject.erase(ADA)).counts for _ in range(2)]
+
+    assert counts == [{"memories": 2, "answers": 1}, {"memories": 0, "answers": 0}]
+    assert [item async for item in subject.export(replace(ADA, user_id="bob"))] != []
+
+
+async def test_an_erasure_is_marked_before_anything_goes() -> None:
+    """Or an answer under way could be written after its holding was emptied."""
+    erasures = FakeErasures()
+
+    class Watching(FakeHolding):
+        async def erase(self, scope: Scope) -> int:
+            erasures.log.append("erase")
+            return await super().erase(scope)
+
+    await service([Watching("answers")], erasures=erasures).erase(ADA)
+
+    assert erasures.log == ["begin", "erase", "end"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "gone"),
+    [
+        pytest.param(Scope(user_id="ada"), True, id="in his name"),
+        pytest.param(Scope(owner="ada"), True, id="with his key"),
+        pytest.param(Scope(user_id="bob"), False, id="another user's"),
+        pytest.param(Scope(tenant="other", user_id="ada"), False, id="another tenant's"),
+        pytest.param(Scope(), False, id="nobody's"),
+    ],
+)
+async def test_what_waits_to_be_written_goes_too(asked: Scope, gone: bool) -> None:
+    """And counts as an answer."""
+    recorder = Recorder(FakeLog())
+    recorder.later(replace(kept(), scope=asked))
+
+    receipt = await service(some(), recorder=recorder).erase(ADA)
+
+    assert recorder.waiting == (0 if gone else 1)
+    assert receipt.counts["answers"] == (2 if gone else 1)
+
+
+async def test_a_holding_that_fails_keeps_no_other_from_going() -> None:
+    """It is told which one; until all is gone the files count as dirty, and asking again goes on."""
+    holdings, erasures = some(), FakeErasures()
+    holdings[0].error = Unavailable("down")
+    subject = service(holdings, erasures=erasures)
+
+    with pytest.raises(Unavailable, match="memories") as raised:
+        await subject.erase(ADA)
+    holdings[0].error = None
+    receipt = await subject.erase(ADA)
+
+    assert raised.value.retry_after
+    assert receipt.counts == {"memories": 2, "answers": 0}
+    assert receipt.by is not None
+
+
+async def test_results_in_this_process_are_forgotten() -> None:
+    """They hold texts."""
+    found = Found(stored=1)
+
+    async def search() -> Found:
+        return found
+
+    async with Cache(60) as cache:
+        await cache.get("key", search, seconds=1)
+        subject = service(some(), caching=Caching(cache, 300))
+
+        receipt = await subject.erase(ADA)
+        again = await cache.get("key", search, seconds=1)
+
+    assert again is not None
+    assert not again.cached
+    assert receipt.cached_until == receipt.erased_at + timedelta(seconds=300)
+
+
+async def test_a_receipt_says_when_files_will_be_clean() -> None:
+    """By a time, until they are; then when they were."""
+    files, erasures = FakeFiles(), FakeErasures()
+    subject = service(some(), files=[files], erasures=erasures)
+
+    first = await subject.erase(ADA)
+    rewritten = await subject.compact()
+    second = await subject.erase(ADA)
+
+    assert (first.compacted, first.at, first.by) == (False, None, first.erased_at + WITHIN)
+    assert rewritten
+    assert (second.compacted, second.at, second.by) == (True, AT, None)
+
+
+async def test_of_whom_nothing_is_kept_there_is_nothing_to_rewrite() -> None:
+    """The receipt of an unknown user looks like one of an erased user."""
+    files = FakeFiles()
+    subject = service([FakeHolding("memories")], files=[files])
+
+    receipt = await subject.erase(ADA)
+
+    assert (receipt.counts, receipt.compacted, receipt.by) == ({"memories": 0}, True, None)
+    assert not await subject.compact()
+    assert files.rewritten == []
+
+
+async def test_a_servers_files_are_its_own() -> None:
+    """They are named, and left alone."""
+    ours, theirs = FakeFiles("postgres"), FakeFiles("qdrant", external=True)
+    subject = service(some(), files=[ours, theirs])
+
+    receipt = await subject.erase(ADA)
+    await subject.compact()
+
+    assert receipt.external == ("qdrant",)
+    assert ours.rewritten == [{"memories", "answers"}]
+    assert theirs.rewritten == []
+
+
+async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Soon after an erasure, once what is removed is cleared away; an engine that is away is tried again."""
+    monkeypatch.setattr(users, "SOON", 0.01)
+    files, erasures = FakeFiles(error=Unavailable("busy")), FakeErasures(waiting=True)
+    subject = service(some(), files=[files], erasures=erasures)
+    task = asyncio.create_task(subject.run())
+    await asyncio.sleep(0)
+
+    await subject.erase(ADA)
+    await asyncio.sleep(0.05)
+    erasures.waiting = False
+    await asyncio.sleep(0.05)
+    before = list(files.rewritten)
+    files.error = None
+    async with asyncio.timeout(5):
+        await files.done.wait()
+    task.cancel()
+
+    assert before == []
+    assert erasures.log.count("compacted") <= 1
+    assert files.rewritten == [{"memories", "answers"}]
+
+
+async def test_what_an_earlier_service_left_is_done_at_the_start() -> None:
+    """The marks are in the record."""
+    files, erasures = FakeFiles(), FakeErasures()
+    mark = await erasures.begin(ADA, ["memories"])
+    await erasures.end(ADA, mark, ["memories"])
+    task = asyncio.create_task(service(some(), files=[files], erasures=erasures).run())
+
+    async with asyncio.timeout(5):
+        await files.done.wait()
+    task.cancel()
+
+    assert files.rewritten == [{"memories"}]

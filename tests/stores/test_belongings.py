@@ -1,0 +1,204 @@
+"""What the record keeps of a person, told and dropped."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.answer import new_id
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.stores import belongings
+from app.stores.answers import AnswerStore
+from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
+from tests.fakes.turns import tell
+from tests.fakes.uploads import ALICE, ready, upload, vector
+from tests.stores.test_answers import ANSWER
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ADA = Scope(tenant="acme", user_id="ada")
+OTHERS = [
+    pytest.param(replace(ADA, tenant="other"), id="another tenant's of the name"),
+    pytest.param(replace(ADA, user_id="bob"), id="another user"),
+]
+PERSONAL = """
+    SELECT DISTINCT table_schema || '.' || table_name FROM information_schema.columns
+    WHERE column_name IN ('user_id', 'owner') AND table_schema IN ('ibid', 'public')
+"""
+REFERS = """
+    SELECT DISTINCT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
+"""
+MEMORY = """
+    INSERT INTO ibid.memory
+        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding, indexed_at)
+    VALUES ($1, $2, $3, $4, 'note', 'api', 1, 3, 'fake@8', $5, $6)
+"""
+NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2)"
+
+
+async def kept(pool: Pool, name: str, scope: Scope) -> list[str]:
+    """Everything a holding tells of a user, as text."""
+    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    return [str(row) async for row in holding.export(scope)]
+
+
+async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
+    """A question with its answer, and a vote."""
+    turns = [Turn(Role.USER, words, NOON), Turn(Role.ASSISTANT, "so", NOON + timedelta(seconds=1))]
+    await AnswerStore(pool).keep(scope, replace(ANSWER, id=new_id(), question=words), turns)
+    who = (scope.tenant, scope.user_id or scope.owner)
+    await pool.execute("INSERT INTO ibid.memory_vote VALUES ($1, $2, $3, $4, 1)", *who, new_id(), new_id())
+
+
+async def test_every_table_that_names_a_person_is_of_a_holding(pool: Pool) -> None:
+    """Or is kept for a reason that is written down: what comes to be later cannot be forgotten."""
+    found = {row[0] for row in await pool.fetch(PERSONAL)}
+    named = {table for tables in TABLES.values() for table in tables} | set(NAMES_ONLY)
+
+    assert sorted(found - named) == []
+
+
+async def test_what_hangs_on_a_holdings_rows_is_of_it_too(pool: Pool) -> None:
+    """A table that refers to one of its tables goes with the rows, so its files are rewritten with them."""
+    every = [tuple(row) for row in await pool.fetch(REFERS)]
+    named = {table for tables in TABLES.values() for table in tables}
+
+    assert [child for child, parent in every if parent in named and child not in named] == []
+
+
+def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
+    """By the same name; memories have a holding of their own, with the index."""
+    names = [holding.name for holding in belongings.belongings(pool)]
+
+    assert sorted([*names, "memories"]) == sorted(TABLES)
+
+
+@pytest.mark.parametrize("name", ["votes", "chat_log", "answers", "activity"])
+@pytest.mark.parametrize("other", OTHERS)
+async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:
+    """At once, all of them, and again there is none."""
+    for scope in (ADA, other):
+        await some(pool, scope)
+    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    before = await kept(pool, name, other)
+
+    counts = [await holding.erase(ADA), await holding.erase(ADA)]
+
+    assert counts == [{"chat_log": 2}.get(name, 1), 0]
+    assert await kept(pool, name, ADA) == []
+    assert await kept(pool, name, other) == before != []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(Scope(tenant="acme", owner="ada", user_id="ada", session_id="s"), id="with his own key"),
+        pytest.param(Scope(tenant="acme", user_id="ada", thread_id="t"), id="in his name"),
+        pytest.param(Scope(tenant="acme", owner="ada"), id="no name but the key's"),
+    ],
+)
+async def test_what_was_asked_for_a_user_is_his(pool: Pool, asked: Scope) -> None:
+    """By his own key, or by the tenant's in his name."""
+    await some(pool, asked, "the canary sang")
+
+    assert "the canary sang" in str(await kept(pool, "answers", ADA))
+    assert "the canary sang" in str(await kept(pool, "chat_log", ADA))
+
+
+async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oldest first, each row once; without tenant and vectors."""
+    monkeypatch.setattr(belongings, "PAGE", 2)
+    for n in range(5):
+        turns = [Turn(Role.USER, f"turn {n}", NOON + timedelta(minutes=n))]
+        await tell(pool, ADA, turns, answer_id=f"a{n}")
+
+    rows = [row async for row in Rows(pool, belongings.CHAT_LOG).export(ADA)]
+
+    assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
+    assert all("tenant" not in row for row in rows)
+
+
+async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:
+    """Not those of others, nor what the tenant shares."""
+    document = await ready(pool, ALICE, upload(tmp_path))
+    await ready(pool, replace(ALICE, owner="bob"), upload(tmp_path, "x", filename="x.pdf"))
+    await ready(pool, Scope(tenant="acme"), upload(tmp_path, "y", filename="y.pdf", session_id=None))
+
+    rows = [row async for row in Belongings(pool).export(Scope(tenant="acme", user_id="alice"))]
+
+    assert [row["id"] for row in rows] == [document.id]
+    assert rows[0]["file"] == f"/api/documents/{document.id}/file"
+
+
+async def test_own_documents_go_from_every_session(pool: Pool, tmp_path: Path) -> None:
+    """Unseen at once; a job clears each away, and searches of each session start anew."""
+    for n, session in enumerate(("s1", "s2")):
+        file = upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=session)
+        await ready(pool, replace(ALICE, session_id=session), file)
+    bob = await ready(pool, replace(ALICE, owner="bob"), upload(tmp_path, "x", filename="x.pdf"))
+    versions = "SELECT version FROM ibid.part WHERE owner = 'alice' ORDER BY session_id"
+    before = [row[0] for row in await pool.fetch(versions)]
+    alice = Scope(tenant="acme", user_id="alice")
+
+    counts = [await Belongings(pool).erase(alice), await Belongings(pool).erase(alice)]
+
+    standing = await pool.fetch("SELECT id FROM ibid.document WHERE removed_at IS NULL")
+    purges = await pool.fetchval("SELECT count(*) FROM ibid.job WHERE kind = 'purge' AND owner = 'alice'")
+    assert counts == [2, 0]
+    assert [row[0] for row in standing] == [bob.id]
+    assert purges == 2
+    assert [row[0] for row in await pool.fetch(versions)] == [version + 1 for version in before]
+    assert [row async for row in Belongings(pool).export(alice)] == []
+
+
+def test_reasons_to_keep_a_name_are_given() -> None:
+    """In words."""
+    assert all(re.search(r"\w+ \w+ \w+", reason) for reason in NAMES_ONLY.values())
+
+
+async def remembered(pool: Pool, scope: Scope, name: str, *, indexed: bool = True) -> None:
+    """A memory of the user's, and its vector of a space in the making."""
+    who = (name, scope.tenant, scope.user_id)
+    await pool.execute(MEMORY, *who, f"words of {name}", vector(name), NOON if indexed else None)
+    await pool.execute(NEXT, name, vector(name))
+
+
+async def test_memories_are_withdrawn_and_then_forgotten(pool: Pool) -> None:
+    """Unseen at once; the rows go when their points are gone, others' stay."""
+    bob = replace(ADA, user_id="bob")
+    for scope, name in ((ADA, "a1"), (ADA, "a2"), (bob, "b1")):
+        await remembered(pool, scope, name)
+    subject = belongings.Memories(pool)
+
+    counts = [await subject.withdraw(ADA), await subject.withdraw(ADA)]
+    seen = [row["id"] async for row in subject.export(ADA)]
+    await subject.forget(ADA)
+
+    assert (counts, seen) == ([2, 0], [])
+    assert [row[0] for row in await pool.fetch("SELECT id FROM ibid.memory")] == ["b1"]
+    assert [row[0] for row in await pool.fetch("SELECT id FROM ibid.text_next")] == ["b1"]
+
+
+async def test_a_memory_that_was_being_indexed_is_left_to_a_repair(pool: Pool) -> None:
+    """Its point may come yet; without its row nobody would know that it must go."""
+    await remembered(pool, ADA, "a1", indexed=False)
+    subject = belongings.Memories(pool)
+
+    await subject.withdraw(ADA)
+    await subject.forget(ADA)
+
+    assert await pool.fetchval("SELECT removed_at IS NOT NULL FROM ibid.memory WHERE id = 'a1'")
+
+
+async def test_a_memory_written_meanwhile_is_indexed_again(pool: Pool) -> None:
+    """Its point may have gone with the others."""
+    subject = belongings.Memories(pool)
+    await subject.withdraw(ADA)
+    await remembered(pool, ADA, "a1")
+
+    await subject.forget(ADA)
+
+    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.memory WHERE id = 'a1'")

@@ -1,0 +1,193 @@
+"""The marks of erasures: what was asked for before leaves nothing, and what is still to be rewritten."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.answer import Answer, new_id
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.stores.answers import AnswerStore
+from app.stores.belongings import Belongings
+from app.stores.erasures import LOCK, ErasureStore
+from app.stores.transaction import transaction
+from tests.fakes.uploads import ALICE, ready, upload
+from tests.stores.test_answers import ANSWER
+
+ADA = Scope(tenant="acme", user_id="ada")
+NAMES = ("memories", "answers")
+ASKERS = [
+    pytest.param(ADA, id="in his name"),
+    pytest.param(Scope(tenant="acme", owner="ada"), id="with his key"),
+]
+STRANGERS = [
+    pytest.param(replace(ADA, tenant="other"), id="another tenant's of the name"),
+    pytest.param(replace(ADA, user_id="bob"), id="another user"),
+    pytest.param(Scope(tenant="acme"), id="nobody in particular"),
+]
+
+
+def asked(at: datetime) -> Answer:
+    """An answer to a question of that time."""
+    return replace(ANSWER, id=new_id(), created_at=at)
+
+
+async def stands(pool: Pool, answer: Answer) -> bool:
+    """Whether it was written."""
+    return bool(await pool.fetchval("SELECT true FROM ibid.answer WHERE id = $1", answer.id))
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+async def test_what_was_asked_before_is_not_written_after(pool: Pool, asker: Scope) -> None:
+    """Neither the answer nor its turns nor an activity; what is asked later is kept again."""
+    before = asked(datetime.now(UTC) - timedelta(seconds=1))
+    await ErasureStore(pool).begin(ADA, NAMES)
+    after = asked(datetime.now(UTC) + timedelta(seconds=1))
+
+    for answer in (before, after):
+        await AnswerStore(pool).keep(asker, answer, [Turn(Role.USER, "canary")])
+
+    assert (await stands(pool, before), await stands(pool, after)) == (False, True)
+    assert await pool.fetchval("SELECT count(*) FROM public.chat_log") == 1
+
+
+@pytest.mark.parametrize("asker", STRANGERS)
+async def test_others_answers_are_written(pool: Pool, asker: Scope) -> None:
+    """An erasure is one user's of one tenant."""
+    before = asked(datetime.now(UTC) - timedelta(seconds=1))
+    await ErasureStore(pool).begin(ADA, NAMES)
+
+    await AnswerStore(pool).keep(asker, before)
+
+    assert await stands(pool, before)
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+async def test_an_answer_that_waits_elsewhere_is_known_to_be_gone(pool: Pool, asker: Scope) -> None:
+    """Another replica asks before it tells one of its backlog."""
+    began = datetime.now(UTC) - timedelta(seconds=1)
+    store = AnswerStore(pool)
+    known = await store.removed(asker, began)
+
+    mark = await ErasureStore(pool).begin(ADA, NAMES)
+
+    assert (known, await store.removed(asker, began)) == (False, True)
+    assert not await store.removed(asker, mark.erased_at)
+
+
+async def test_an_answer_being_written_is_waited_for(pool: Pool) -> None:
+    """Or the erasure would delete what is there, and the answer come after."""
+    async with transaction(pool) as connection:
+        await connection.fetchval("SELECT ibid.user_stands('acme', 'ada', now())")
+        begun = asyncio.create_task(ErasureStore(pool).begin(ADA, NAMES))
+        await asyncio.sleep(0.2)
+        waited = not begun.done()
+
+    await begun
+    assert waited
+
+
+async def test_writers_of_memories_are_waited_for(pool: Pool) -> None:
+    """They decide under the lock of the user's memories."""
+    async with transaction(pool) as connection:
+        await connection.execute(LOCK, "\x1f".join(("ibid.memory", "acme", "ada")))
+        begun = asyncio.create_task(ErasureStore(pool).begin(ADA, NAMES))
+        await asyncio.sleep(0.2)
+        waited = not begun.done()
+
+    await begun
+    assert waited
+
+
+async def test_an_erasure_is_seen_by_caches(pool: Pool) -> None:
+    """At its beginning and at its end: what was searched in between is not asked for again."""
+    version = "SELECT version FROM ibid.memory_user"
+    store = ErasureStore(pool)
+
+    mark = await store.begin(ADA, NAMES)
+    first = await pool.fetchval(version)
+    await store.end(ADA, mark, [])
+
+    assert await pool.fetchval(version) > first > 0
+
+
+async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
+    """And due, until they are rewritten."""
+    store = ErasureStore(pool)
+
+    mark = await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    due = await store.due()
+    await store.compacted(due)
+
+    assert (mark.dirty, mark.dirty_at) == (("answers",), mark.erased_at)
+    assert [(each.tenant, each.user_id, each.dirty) for each in due] == [("acme", "ada", ("answers",))]
+    assert await store.due() == []
+
+
+async def test_nothing_erased_makes_nothing_dirty(pool: Pool) -> None:
+    """To ask again tells when the files were rewritten."""
+    store = ErasureStore(pool)
+    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    await store.compacted(await store.due())
+
+    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
+
+    assert again.dirty == ()
+    assert again.compacted_at is not None
+    assert await store.due() == []
+
+
+async def test_what_was_dirty_before_stays_so(pool: Pool) -> None:
+    """Asked again before the files are rewritten, they are still due, by the same time."""
+    store = ErasureStore(pool)
+    first = await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+
+    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
+    more = await store.end(ADA, await store.begin(ADA, NAMES), ["memories"])
+
+    assert (again.dirty, again.dirty_at) == (("answers",), first.dirty_at)
+    assert (more.dirty, more.dirty_at) == (("answers", "memories"), more.erased_at)
+
+
+async def test_an_erasure_that_broke_off_is_due_whole(pool: Pool) -> None:
+    """A crash between beginning and end: nobody knows what was there."""
+    await ErasureStore(pool).begin(ADA, NAMES)
+
+    assert [each.dirty for each in await ErasureStore(pool).due()] == [NAMES]
+
+
+async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> None:
+    """What it dropped may be in files that were done already."""
+    store = ErasureStore(pool)
+    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    due = await store.due()
+
+    await store.end(ADA, await store.begin(ADA, NAMES), ["memories"])
+    await store.compacted(due)
+
+    assert [each.dirty for each in await store.due()] == [("answers", "memories")]
+
+
+async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> None:
+    """Removed but not yet purged, their bytes are rows like any other."""
+    await ready(pool, ALICE, upload(tmp_path))
+    alice, store = Scope(tenant="acme", user_id="alice"), ErasureStore(pool)
+    mark = await store.begin(alice, ["documents"])
+    count = await Belongings(pool).erase(alice)
+    await store.end(alice, mark, ["documents"])
+    waiting = await store.due()
+
+    await pool.execute("DELETE FROM ibid.document WHERE removed_at IS NOT NULL")
+
+    assert (count, waiting) == (1, [])
+    assert len(await store.due()) == 1
+
+
+async def test_an_erasure_names_its_user(pool: Pool) -> None:
+    """Else it would be everybody's."""
+    with pytest.raises(ValueError, match="names its user"):
+        await ErasureStore(pool).begin(Scope(tenant="acme"), NAMES)

@@ -1,0 +1,115 @@
+"""Every store and source that keeps something of a person is among the holdings (DESIGN §2.3)."""
+
+import ast
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from app.clients.pool import Pool
+from app.config import Cache, Qdrant, Settings
+from app.domain.passage import Scope
+from app.estate import users
+from app.opened import Opened
+from app.services.recorder import Recorder
+from app.services.users import UserService
+from app.stores.belongings import NAMES_ONLY, TABLES
+from tests.fakes.answering import FakeLog
+from tests.fakes.holdings import FakeFiles
+
+ROOT = Path(__file__).parents[1]
+STATEMENTS = re.compile(r"(?:INSERT INTO|UPDATE|MERGE INTO) ((?:ibid|public)\.\w+)")
+SHARED = {
+    "ibid.corpus_text": "reference texts are the tenant's",
+    "ibid.corpus_version": "counts the tenant's writes",
+    "ibid.tenant": "names of tenants",
+    "ibid.space": "embedding models",
+}
+"""Tables that say nothing of a person, each with its reason."""
+INDEXES = {"memories": "with the record", "documents": "by a purge job", "corpus": "the tenant's"}
+"""What becomes of each source's index when a person is erased."""
+
+
+class Memories:
+    """Stands for the source."""
+
+    name = "memories"
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Nothing."""
+        for row in list[Mapping[str, object]]():
+            yield row
+
+    async def erase(self, scope: Scope) -> int:
+        """Nothing."""
+        return 0
+
+
+def service(pool: Pool, settings: Settings) -> UserService:
+    """As wiring builds it, with a stand-in for Qdrant."""
+    kept = SimpleNamespace(memories=Memories(), points=None)
+    documents = SimpleNamespace(probe=FakeFiles("chroma"))
+    parts = SimpleNamespace(pool=pool, kept=kept, documents=documents, cache=None)
+    return users(settings, cast(Opened, parts), Recorder(FakeLog()))
+
+
+def test_all_that_the_record_keeps_of_a_person_is_held(pool: Pool) -> None:
+    """A holding for each group of tables, and no group without a holding."""
+    holdings = service(pool, Settings(_env_file=None)).holdings
+
+    assert sorted(holdings) == sorted(TABLES)
+
+
+def test_every_table_that_is_written_is_accounted_for() -> None:
+    """Somebody's, so erased and exported; or shared, or a name alone, with the reason."""
+    known = {table for tables in TABLES.values() for table in tables} | set(NAMES_ONLY) | set(SHARED)
+    found = {
+        (path.name, table)
+        for room in ("stores", "sources", "index")
+        for path in (ROOT / "app" / room).glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for table in STATEMENTS.findall(node.value)
+    }
+
+    assert {table for _, table in found} & {"ibid.answer", "ibid.memory", "ibid.document"}  # it finds them
+    assert sorted((where, table) for where, table in found if table not in known) == []
+
+
+def test_every_source_is_accounted_for() -> None:
+    """By name: a new one must say what becomes of what it keeps of a person."""
+    names = {path.stem for path in (ROOT / "app" / "sources").glob("*.py")} - {"__init__"}
+
+    assert names == set(INDEXES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "external"),
+    [
+        pytest.param(Settings(_env_file=None), ("postgres",), id="embedded"),
+        pytest.param(
+            Settings(_env_file=None, qdrant=Qdrant(url="http://q:6333")),
+            ("postgres", "qdrant"),
+            id="a server",
+        ),
+    ],
+)
+async def test_files_of_servers_are_named(pool: Pool, settings: Settings, external: tuple[str, ...]) -> None:
+    """The tests' Postgres is one, too."""
+    receipt = await service(pool, settings).erase(Scope(user_id="ada"))
+
+    assert receipt.external == external
+    assert receipt.cached_until is None
+
+
+async def test_a_shared_cache_is_told_of(pool: Pool) -> None:
+    """It holds results until they end by themselves."""
+    settings = Settings(_env_file=None, cache=Cache(url="redis://127.0.0.1:1"))
+
+    receipt = await service(pool, settings).erase(Scope(user_id="ada"))
+
+    assert receipt.cached_until is not None
+    assert (receipt.cached_until - receipt.erased_at).total_seconds() == settings.rag.cache_ttl_seconds
