@@ -62,7 +62,8 @@ class Rag(Group):
     debug_mode: bool | None = None
     """Show candidates, scores and the prompt in replies. Unset: on while open on loopback, else off."""
     model: str = "gpt-5.2"
-    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset."""
+    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset. Not set while
+    CHAT_BASE_URL is: the same as CHAT_MODEL."""
     rewrite: bool = False
     """Let the chat model rewrite the question before it is searched."""
 
@@ -128,10 +129,12 @@ class Chroma(Group):
 
 
 class Qdrant(Group):
-    """The index of memories and reference collections (not used before those endpoints exist)."""
+    """The index of memories and reference collections."""
 
     url: Url | None = None
-    """http(s)://… of a Qdrant server or cluster; `ibid doctor` checks it."""
+    """http(s)://… of a Qdrant server or cluster. Unset: embedded under IBID_DATA_DIR."""
+    api_key: SecretStr | None = None
+    """Its key."""
 
 
 class Cache(Group):
@@ -172,7 +175,7 @@ class Memory(Group):
     """The memory services of the seeds."""
 
     service_url: Url | None = None
-    """An outside service with /memory_feedback and /temporal. Unset: built in."""
+    """An outside /memory_feedback and /temporal, for the tenant `default`. Unset: built in."""
 
 
 class Rerank(Group):
@@ -204,4 +207,4 @@ class Feedback(Group):
     """The feedback classifier."""
 
     model: str = "gpt-4o-mini"
-    """Model that names a sentiment in one token."""
+    """Model that names a sentiment in one token. Not set while CHAT_BASE_URL is: the same as CHAT_MODEL."""

@@ -12,7 +12,23 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware import Middleware
 
 from app import problems
-from app.api import answers, chat, documents, health, pages, schema, sessions
+from app.api import (
+    answers,
+    chat,
+    corpus,
+    documents,
+    feedback,
+    health,
+    memories,
+    pages,
+    profiles,
+    rag,
+    schema,
+    sessions,
+    temporal,
+    users,
+    votes,
+)
 from app.api.limits import FORM_BYTES, MIB, BodyLimit
 from app.config import Settings
 from app.logs import RequestLog
@@ -23,7 +39,15 @@ ROUTERS = (
     chat.router,
     documents.router,
     sessions.router,
+    memories.router,
+    profiles.router,
+    corpus.router,
     answers.router,
+    rag.router,
+    feedback.router,
+    votes.router,
+    temporal.router,
+    users.router,
     health.router,
     pages.router,
 )
@@ -61,7 +85,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     problems.install(app)
-    schema.install(app, top_k_max=settings.rag.top_k_max)
+    schema.install(app, ROUTERS, top_k_max=settings.rag.top_k_max)
     return app
 
 

@@ -1,147 +1,92 @@
 """open_services(settings): everything opened, the services built on it, all closed in reverse.
 
-The only place where the storing and the serving columns meet. Order: the data folder, Chroma (opened in
-the background), Postgres (migrated), the embedding space, the models, the background work. Raises
-`StartError` with what to do.
+The only place where the storing and the serving columns meet; parts of it are `opened.py` (what is open),
+`keeping.py` (memories and corpus), `moving.py` (`ibid reembed`) and `estate.py` (what is kept of a person).
+Raises `StartError` with what to do.
 """
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.clients.chroma import open_chroma
-from app.clients.folder import Held, hold
-from app.clients.pool import Pool
-from app.clients.postgres import PostgresProbe, open_postgres
-from app.clients.redis import Redis, RedisProbe, open_cache
+from app.clients.guarded import QdrantProbe
+from app.clients.memory import Line, OutsideProbe, OutsideTemporal, OutsideVotes
+from app.clients.postgres import PostgresProbe
+from app.clients.redis import RedisProbe
 from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.ports import ChatModel, Embedder
+from app.domain.memory import Temporal, Votes
+from app.domain.ports import Parser, Probe
 from app.domain.room import Limits
-from app.domain.space import Space
+from app.estate import users
 from app.intake.pdf import PdfParser
-from app.models.chat import chat_server, open_chat
-from app.models.extractive import Extractive
-from app.models.spaces import open_embedder
+from app.keeping import Writers, writers
+from app.models.chat import chat_server, model_at
 from app.models.tokens import O200k
+from app.opened import Opened, breaker, opened
 from app.services.answers import AnswerService
 from app.services.barred import BarredDocuments, BarredSessions
-from app.services.cache import Cache
 from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
-from app.services.guarded import GuardedAnswers, GuardedLog, GuardedModel, GuardedSource, patience
+from app.services.feedback import FeedbackService
+from app.services.guarded import (
+    GuardedAnswers,
+    GuardedCards,
+    GuardedLog,
+    GuardedModel,
+    GuardedSource,
+    GuardedTemporal,
+    GuardedVotes,
+    patience,
+)
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
+from app.services.keepsake import Keepsake
+from app.services.personas import PersonaService
+from app.services.profiles import ProfileService
+from app.services.rag import RagService
+from app.services.recall import Recall
 from app.services.recorder import Recorder
-from app.services.reembed import Reembed
 from app.services.retrieval import Retrieval
 from app.services.services import Services
 from app.services.sessions import SessionService
-from app.sources.documents import DocumentSource, open_documents
+from app.services.signals import SignalService
+from app.services.summary import Summary
+from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
 from app.stores.chatlog import ChatLogStore
 from app.stores.documents import DocumentStore
-from app.stores.jobs import JobStore
 from app.stores.keys import KeyStore
 from app.stores.sessions import SessionStore
-from app.stores.spaces import SpaceStore
-from app.stores.vectors import VectorStore
-
-
-def breaker() -> Breaker:
-    """For what an answer asks: not worth a restart or failures that come at once (docs/decisions/0020)."""
-    return Breaker(time.monotonic, lasting=3.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What is open before any service is built."""
-
-    held: Held
-    pool: Pool
-    embedder: Embedder
-    documents: DocumentSource
-    model: ChatModel
-    jobs: JobStore
-    postgres: Breaker = field(default_factory=breaker)
-    """Shared by all that an answer can do without Postgres for."""
-    redis: Redis | None = None
-    cache: Cache | None = None
+from app.stores.temporal import TemporalStore
+from app.stores.utterances import UtteranceStore
+from app.stores.votes import VoteStore
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """A whole Ibid, until the end of the block."""
+async def open_services(settings: Settings, parser: Parser | None = None) -> AsyncIterator[Services]:
+    """A whole Ibid, until the end of the block. `parser`: another than that of PDFs (`ibid eval`)."""
     async with opened(settings) as parts:
         await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
         recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
-        works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts).run}
+        writing = writers(parts.pool, parts.kept, parts.embedder)
+        built = services(settings, parts, recorder, writing)
+        works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
+        works |= {"erasure": built.users.run, "upkeep": writing.upkeep.run}
         try:
             async with crew(works):
-                yield services(settings, parts, recorder)
+                yield built
         finally:
             await recorder.finish()
 
 
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Opened]:
-    """Folder, stores and models, each as the settings say."""
-    async with (
-        hold(settings.ibid.data_dir) as held,
-        open_chroma(settings) as chroma,  # first: it opens in the background
-        open_postgres(settings) as pool,
-        open_space(settings, pool) as (embedder, space),
-        open_documents(pool, chroma, space) as documents,
-        open_model(settings, embedder, space) as model,
-        JobStore(pool) as jobs,
-        open_cache(settings) as redis,
-        open_results(settings, redis) as cache,
-    ):
-        yield Opened(held, pool, embedder, documents, model, jobs, redis=redis, cache=cache)
-
-
-@asynccontextmanager
-async def open_space(settings: Settings, pool: Pool) -> AsyncIterator[tuple[Embedder, Space]]:
-    """The embedder, and the space that all vectors belong to; recorded when it is new."""
-    spaces = SpaceStore(pool)
-    recorded = await spaces.current()
-    stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
-    async with open_embedder(settings, recorded, stored=stored) as (embedder, space):
-        await spaces.keep(space)
-        await spaces.make_current(space.name)
-        yield embedder, space
-
-
-@asynccontextmanager
-async def open_model(settings: Settings, embedder: Embedder, space: Space) -> AsyncIterator[ChatModel]:
-    """The chat model: a server's, else the extractive answerer."""
-    at = chat_server(settings)
-    if at is None:
-        yield Extractive(embedder, space.floor)
-        return
-    async with open_chat(settings, at) as model:
-        yield GuardedModel(model, breaker)
-
-
-@asynccontextmanager
-async def open_results(settings: Settings, redis: Redis | None) -> AsyncIterator[Cache | None]:
-    """Finished retrievals, and those under way; None: RAG_CACHE_TTL_SECONDS is 0."""
-    if not settings.rag.cache_ttl_seconds:
-        yield None
-        return
-    async with Cache(settings.rag.cache_ttl_seconds, redis) as cache:
-        yield cache
-
-
-def worker(settings: Settings, parts: Opened) -> Worker:
+def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     """The background work of this process."""
     record = DocumentStore(parts.pool)
-    parser = PdfParser(settings.document)
+    parser = parser or PdfParser(settings.document)
     ingest = Ingest(record, parts.documents, parser, parts.embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=(parts.jobs.expire, record.sweep))
@@ -160,34 +105,38 @@ def limits(settings: Settings) -> Limits:
     )
 
 
-def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
+def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Writers) -> Services:
     """The services on what is open."""
     rag = settings.rag
     patient = patience(rag.timeout_seconds)
-    source = GuardedSource(parts.documents, parts.postgres, patient)
-    retrieval = Retrieval(
-        {source.name: source}, parts.embedder, seconds=rag.timeout_seconds, cache=parts.cache
-    )
-    answering = ChatService(
-        retrieval,
-        parts.model,
-        O200k(),
-        GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient),
-        recorder,
-        limits=limits(settings),
-        clock=lambda: datetime.now(UTC),
-    )
+    retrieval = searching(settings, parts, patient)
     record = DocumentStore(parts.pool)
+    answers = AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder)
+    votes, temporal = signals(parts, patient)
     return Services(
-        chat=answering,
+        chat=answering(settings, parts, retrieval, recorder, writing.keepsake),
         documents=DocumentService(
             BarredDocuments(record, parts.postgres), max_bytes=settings.document.max_mb << 20
         ),
         sessions=SessionService(BarredSessions(SessionStore(parts.pool), parts.postgres), recorder),
-        answers=AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder),
+        answers=answers,
+        rag=personal(
+            settings,
+            parts,
+            Recall(retrieval, GuardedCards(parts.kept.memories, parts.postgres), votes, temporal),
+            recorder,
+            writing.keepsake,
+        ),
+        feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing)),
+        signals=SignalService(votes, temporal),
+        memories=writing.memories,
+        profiles=profiles(settings, parts, writing),
+        corpus=writing.corpus,
+        users=users(settings, parts, recorder),
+        retrieval=retrieval,
         keys=KeyStore(parts.pool),
         probes=(PostgresProbe(parts.pool),),
-        optional=(parts.documents.probe, *([RedisProbe(parts.redis)] if parts.redis else [])),
+        optional=optional(parts),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,
@@ -195,14 +144,83 @@ def services(settings: Settings, parts: Opened, recorder: Recorder) -> Services:
     )
 
 
-@asynccontextmanager
-async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
-    """The move to the configured space, on stores that no service uses meanwhile."""
-    async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
-        recorded = await SpaceStore(pool).current()
-        async with (
-            open_embedder(settings, recorded, stored=False) as (embedder, space),
-            open_chroma(settings) as chroma,
-            open_documents(pool, chroma, space) as documents,
-        ):
-            yield Reembed(VectorStore(pool), embedder, documents, space)
+def searching(settings: Settings, parts: Opened, patient: float) -> Retrieval:
+    """Every source at once."""
+    kept = parts.kept
+    sources = [
+        GuardedSource(each, parts.postgres, patient) for each in (parts.documents, kept.memories, kept.corpus)
+    ]
+    return Retrieval(
+        {source.name: source for source in sources},
+        parts.embedder,
+        seconds=settings.rag.timeout_seconds,
+        cache=parts.cache,
+    )
+
+
+def answering(
+    settings: Settings, parts: Opened, retrieval: Retrieval, recorder: Recorder, keepsake: Keepsake
+) -> ChatService:
+    """What answers with citations."""
+    patient = patience(settings.rag.timeout_seconds)
+    return ChatService(
+        retrieval,
+        parts.model,
+        O200k(),
+        GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient),
+        recorder,
+        limits=limits(settings),
+        clock=lambda: datetime.now(UTC),
+        keepsake=keepsake,
+    )
+
+
+def personal(
+    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, keepsake: Keepsake
+) -> RagService:
+    """What answers from memory: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
+    return RagService(
+        recall,
+        parts.model,
+        O200k(),
+        recorder,
+        name=model_at(settings, settings.rag),
+        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
+        clock=lambda: datetime.now(UTC),
+        keepsake=keepsake,
+    )
+
+
+def optional(parts: Opened) -> tuple[Probe, ...]:
+    """What answers can do without."""
+    redis = [RedisProbe(parts.redis)] if parts.redis else []
+    outside = [OutsideProbe(parts.outside)] if parts.outside else []
+    return (parts.documents.probe, QdrantProbe(parts.kept.points), *redis, *outside)
+
+
+def signals(parts: Opened, patient: float) -> tuple[Votes, Temporal]:
+    """Votes and activity: built in, or an outside service's beside them."""
+    votes = GuardedVotes(VoteStore(parts.pool, parts.kept.memories.owns), parts.postgres, patient)
+    temporal = GuardedTemporal(TemporalStore(parts.pool), parts.postgres, patient)
+    if parts.outside is None:
+        return votes, temporal
+    line = Line(parts.outside, breaker())
+    return OutsideVotes(line, votes), OutsideTemporal(line, temporal)
+
+
+def judge(parts: Opened) -> Judge:
+    """Who names sentiments."""
+    return Judge(GuardedModel(parts.token, breaker) if parts.token else None)
+
+
+def persona(parts: Opened, writing: Writers) -> PersonaService:
+    """Who keeps style cards."""
+    said = UtteranceStore(parts.pool)
+    return PersonaService(said, parts.kept.memories, writing.memories, lambda: datetime.now(UTC))
+
+
+def profiles(settings: Settings, parts: Opened, writing: Writers) -> ProfileService:
+    """Who computes cards: in RAG_MODEL's words, where there is a model."""
+    summary = Summary(parts.model if chat_server(settings) else None, model_at(settings, settings.rag))
+    said = UtteranceStore(parts.pool)
+    return ProfileService(said, writing.memories, summary, lambda: datetime.now(UTC))

@@ -194,14 +194,29 @@ def health(found: Found) -> str:
     return f"## Health\n\n{where(found)} The file: {what}. Wanted: p99 < 100 ms.\n\n{table(head, rows)}"
 
 
+def memories(found: Found) -> str:
+    """The memory search by size."""
+    rows = [
+        (f"{item['rows']:,}", name, item[key]["p50"], item[key]["p95"], item[key]["cpu"])
+        for item in found["sizes"]
+        for key, name in (("engine", "the engine's, both legs"), ("source", "the source's, whole"))
+    ]
+    head = ("memories", "search", "p50 ms", "p95", "processor")
+    what = f"Over {found['users']:,} users, embedded, vectors given. Wanted: p95 < {found['wanted']:g} ms."
+    return f"## Memories\n\n{where(found)} {what}\n\n{table(head, rows)}"
+
+
 def figures() -> str:
     """All sections there are figures for."""
     spoken, parts = kept("speed"), kept("stages")
     sections = [speed(spoken, parts)] if spoken and parts else []
-    for name, section in (("growth", growth), ("memory", memory), ("health", health)):
+    for name, section in SECTIONS:
         if found := kept(name):
             sections.append(section(found))
     return "\n\n".join(sections)
+
+
+SECTIONS = (("growth", growth), ("memories", memories), ("memory", memory), ("health", health))
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from app.clients.pool import Pool
 from app.config import load
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.ports import Embedder, Source
-from app.wiring import opened
+from app.opened import opened
 from bench.corpus import SESSION, question
 from bench.figures import spread
 

@@ -16,7 +16,7 @@ import numpy as np
 from app.config import load
 from app.domain.passage import Legs
 from app.domain.ports import Source
-from app.wiring import opened
+from app.opened import opened
 from bench import meter
 from bench.corpus import question
 from bench.figures import spread

@@ -237,6 +237,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         "CHAT_API_KEY",
         "EMBED_API_KEY",
         "POSTGRES_DSN",
+        "QDRANT_API_KEY",
         "CACHE_URL",
     }
     assert "hunter2" not in repr(settings) + str(settings) + settings.model_dump_json()

@@ -61,12 +61,42 @@ class ChatBody(Body):
     model: Name | None = Field(None, description="A chat model other than the configured one.")
     remember: bool = Field(
         default=False,
-        description="Keep what was said as a memory. No effect in this version: `degraded` tells so.",
+        description="Keep the user's own words as a memory, once the answer has ended (`remembered` tells);"
+        " needs a user_id.",
     )
     on_disconnect: Literal["cancel", "continue"] = Field(
         "cancel", description="What becomes of the answer when the client leaves."
     )
     stream: bool = Field(default=True, description="False: one JSON object instead of events.")
+
+
+class OverlayBody(Body):
+    """How an answer is to sound, part by part."""
+
+    role: Note | None = Field(None, description="Who speaks.", examples=["a patient coach"])
+    tone: Note | None = Field(None, examples=["warm and plain"])
+    format: Note | None = Field(None, examples=["a short list"])
+    instructions: Note | None = Field(None, examples=["End with one question."])
+
+
+class RagBody(Body):
+    """A message to somebody who remembers."""
+
+    user_id: Name = Field(description="Whose memories are searched. A user key: that user.", examples=["ada"])
+    message: Message = Field(
+        description="The message; not white space alone.", examples=["What helped me sleep last winter?"]
+    )
+    thread_id: Name | None = Field(
+        None, description="Which conversation this is. Default: the user's default thread."
+    )
+    top_k: int = Field(8, ge=1, le=50, description="Most reference texts; of memories at most three.")
+    overlay: Note | OverlayBody | None = Field(
+        None, description="How the answer is to sound, for this message alone."
+    )
+    remember: bool = Field(
+        default=False, description="Keep what was said as a memory: the user's words alone."
+    )
+    stream: bool = Field(default=False, description="True: events, as /api/chat sends them.")
 
 
 class UploadBody(BaseModel):

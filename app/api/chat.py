@@ -54,6 +54,8 @@ def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
         thread_id=body.thread_id or body.session_id,
         project=body.project,
     )
+    if body.remember and scope.user_id is None:
+        raise errors.InvalidField("say whose memory it is to be", field="body.user_id")
     turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
     named: dict[str, Any] = {} if body.sources is None else {"sources": tuple(dict.fromkeys(body.sources))}
     return Ask(

@@ -48,7 +48,13 @@ DEBUG: Mapping[str, Any] = {
     "\n[User] What was revenue in 2023?",
 }
 MARKS = {"cited": ["report.pdf#3"], "unknown": [], "appended": False}
-ENDED = {"answer_id": ANSWER_ID, "finish_reason": "stop", "usage": USAGE, "took_ms": 912}
+ENDED = {
+    "answer_id": ANSWER_ID,
+    "finish_reason": "stop",
+    "usage": USAGE,
+    "took_ms": 912,
+    "remembered": None,
+}
 
 META: Mapping[str, Any] = {
     "answer_id": ANSWER_ID,

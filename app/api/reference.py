@@ -113,16 +113,17 @@ def body(spec: Spec, found: Spec) -> str:
             row(
                 name, limits(field) + (", required" if name in required else ""), field.get("description", "")
             )
-            for name, field in schema["properties"].items()
+            for name, field in schema.get("properties", {}).items()
         )
         parts += f"<h3>Body: {escape(media)}</h3><table>{rows}</table>{examples(content)}"
     return parts
 
 
 def resolved(spec: Spec, schema: Spec) -> Spec:
-    """What a reference stands for."""
-    name = schema.get("$ref", "").rpartition("/")[2]
-    found: Spec = spec["components"]["schemas"][name] if name else schema
+    """What a reference stands for; of several forms the first: the others are shown by examples."""
+    shown: Spec = schema.get("anyOf", [schema])[0]
+    name = shown.get("$ref", "").rpartition("/")[2]
+    found: Spec = spec["components"]["schemas"][name] if name else shown
     return found
 
 

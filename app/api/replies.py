@@ -20,7 +20,7 @@ class KeptRag(BaseModel):
 
     used: bool = Field(description="Whether the model saw passages.")
     reason: Literal[
-        "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok", "cancelled"
+        "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok", "greeting", "cancelled"
     ] = Field(description="`cancelled`: the asker left before the sources had answered.")
     cached: bool
     passages: int = Field(description="Passages the model saw.")
@@ -79,6 +79,9 @@ class ChatReply(BaseModel):
     degraded: list[DegradedReply]
     usage: UsageReply
     took_ms: int
+    remembered: Literal["created", "repeated", "echo", "skipped", "failed"] | None = Field(
+        description="What became of the message as a memory; null: `remember` was not asked for."
+    )
     debug: dict[str, Any] | None = Field(None, description="Only with RAG_DEBUG_MODE.")
 
 
@@ -125,6 +128,9 @@ class CandidateReply(BaseModel):
     label: str
     similarity: float | None = Field(description="Cosine in [-1, 1]; null when it was not found by meaning.")
     score: float = Field(description="What the order is made of.")
+    relevance: float | None = Field(
+        description="Before boosts: times all of them it is the score. Null where nothing boosts."
+    )
     boosts: dict[str, float]
     verdict: Literal["packed", "below_threshold", "duplicate", "over_budget", "skipped"] = Field(
         description="`packed`: the model saw it; else why not."

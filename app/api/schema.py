@@ -4,10 +4,12 @@ The problem schema, the request id on every response, a key that is optional, th
 setting; and FastAPI's own error schemas gone, since nothing answers them.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
 from app.problems import EXAMPLE_ID, SCHEMA
 
@@ -22,6 +24,8 @@ TAGS = [
     {"name": "documents", "description": "The PDFs that answers come from."},
     {"name": "sessions", "description": "What was uploaded and said together."},
     {"name": "answers", "description": "How each answer came to be."},
+    {"name": "memories", "description": "What a person said and kept, and what helped."},
+    {"name": "corpus", "description": "Reference texts for all users of a tenant."},
     {"name": "health", "description": "For those who operate it."},
 ]
 UNUSED = ("HTTPValidationError", "ValidationError")
@@ -34,12 +38,15 @@ ALLOW = {"description": "The methods this path takes.", "schema": {"type": "stri
 RETRY_AFTER = {"description": "Seconds to wait, where that is known.", "schema": {"type": "integer"}}
 
 
-def install(app: FastAPI, *, top_k_max: int) -> None:
+def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> None:
     """Have the app show this document. It is made when first asked for, and kept."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             app.openapi_schema = complete(derived(app), top_k_max)
+            for route in (route for router in routers for route in router.routes):
+                if isinstance(route, APIRoute) and route.include_in_schema:
+                    exemplify(app.openapi_schema["paths"][route.path_format], route)
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign] # FastAPI's own way to extend it
@@ -63,6 +70,16 @@ def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
         for operation in entry.values():
             headed(operation)
     return spec
+
+
+def exemplify(entry: dict[str, Any], route: APIRoute) -> None:
+    """The examples of a route's responses as they were given: FastAPI leaves out what is null in them."""
+    for method in route.methods or ():
+        answers = entry[method.lower()]["responses"]
+        for status, given in route.responses.items():
+            for media, content in given.get("content", {}).items():
+                kept = {name: content[name] for name in ("example", "examples") if name in content}
+                answers[str(status)]["content"][media].update(kept)
 
 
 def bound(field: dict[str, Any], most: int) -> None:

@@ -16,6 +16,8 @@ from app.cli.store import open_store
 from app.clients.chroma import open_chroma
 from app.clients.faults import postgres_faults
 from app.clients.folder import hold, read_lock
+from app.clients.guarded import open_points
+from app.clients.memory import open_outside
 from app.clients.redis import open_cache
 from app.config import Settings
 from app.domain.errors import IbidError, RetrievalError
@@ -31,6 +33,7 @@ DISK = 1 << 30
 """Free bytes below which an ingest of some filings may fill the disk."""
 PATIENCE = 10
 """What an outside server has to answer."""
+RUNNING = "embedded, open in the running service"
 SENTENCE, TOKENS = "Where does a statement come from?", 7
 """o200k tokens of a sentence: a wrong vocabulary would count others."""
 
@@ -105,12 +108,8 @@ async def chroma(settings: Settings) -> str:
         async with open_chroma(settings) as opened:
             await opened.beat()
         return f"answers at {settings.chroma.url}"
-    if lock := await holder(settings.ibid.data_dir):
-        async with client(lock.url, lock.token) as service:
-            checks = (await service.get("/readyz")).json().get("checks", [])
-        if not any(check["ok"] for check in checks if check["name"] == "chroma"):
-            raise Ailment("the running service cannot use it", "see the service's log; restart it")
-        return "embedded, open in the running service"
+    if await usable(settings, "chroma"):
+        return RUNNING
     async with hold(settings.ibid.data_dir), open_chroma(settings) as opened:
         await opened.ready()
     return "embedded"
@@ -166,22 +165,31 @@ async def chat(settings: Settings) -> str:
 
 
 async def qdrant(settings: Settings) -> str:
-    """Qdrant, where it is configured."""
-    url = settings.qdrant.url
-    if url is None:
-        return "not configured, and not used yet"
-    # The vendor takes half a second to import and serves few.
-    from qdrant_client import AsyncQdrantClient  # noqa: PLC0415 - heavy vendor, opened late
-    from qdrant_client.http.exceptions import ApiException  # noqa: PLC0415 - heavy vendor, opened late
+    """Qdrant: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.qdrant.url is None:
+        if await usable(settings, "qdrant"):
+            return RUNNING
+        async with hold(settings.ibid.data_dir), open_points(settings) as points:
+            return f"embedded, {len(await points.collections())} collections"
+    async with open_points(settings) as points:
+        try:
+            told, found = await points.check(), await points.collections()
+        except RetrievalError as error:
+            advice = "check QDRANT_URL and QDRANT_API_KEY"
+            raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
+    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
 
-    opened = AsyncQdrantClient(url=url, timeout=PATIENCE, check_compatibility=False)
-    try:
-        found = await opened.get_collections()
-    except (ApiException, OSError, ValueError) as error:
-        raise Ailment(f"{url} does not answer ({type(error).__name__})", "check QDRANT_URL") from error
-    finally:
-        await opened.close()
-    return f"{len(found.collections)} collections at {url}"
+
+async def usable(settings: Settings, name: str) -> bool:
+    """Whether a running service holds the folder, and uses this part of it; `Ailment` if it cannot."""
+    lock = await holder(settings.ibid.data_dir)
+    if lock is None:
+        return False
+    async with client(lock.url, lock.token) as service:
+        checks = (await service.get("/readyz")).json().get("checks", [])
+    if not any(check["ok"] for check in checks if check["name"] == name):
+        raise Ailment("the running service cannot use it", "see the service's log; restart it")
+    return True
 
 
 async def cache(settings: Settings) -> str:
@@ -194,3 +202,16 @@ async def cache(settings: Settings) -> str:
         except IbidError as error:
             raise Ailment(error.detail, "check CACHE_URL, with its password") from error
     return f"{told['server']} {told['version']} (CACHE_URL)"
+
+
+async def memory(settings: Settings) -> str:
+    """The memory services: built in, unless there is an outside one."""
+    async with open_outside(settings) as outside:
+        if outside is None:
+            return "built in"
+        try:
+            await outside.check()
+        except RetrievalError as error:
+            said = f"{settings.memory.service_url} does not answer ({error.reason})"
+            raise Ailment(said, "check MEMORY_SERVICE_URL") from error
+    return f"{settings.memory.service_url} answers"

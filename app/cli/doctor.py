@@ -32,6 +32,7 @@ PARTS: Mapping[str, Check] = {
     "chat model": checks.chat,
     "qdrant": checks.qdrant,
     "cache": checks.cache,
+    "memory services": checks.memory,
 }
 
 

@@ -11,9 +11,12 @@ import typer
 
 from app.cli.ask import ask
 from app.cli.doctor import doctor
+from app.cli.erase import erase
+from app.cli.eval import evaluate
 from app.cli.ingest import ingest
 from app.cli.keys import keys
 from app.cli.migrate import migrate
+from app.cli.profiles import profiles
 from app.cli.reembed import reembed
 from app.cli.serve import serve
 from app.cli.terminal import remark, tell
@@ -27,8 +30,9 @@ app = typer.Typer(
     add_completion=False,
     help="Answers from your PDFs, and says for every statement where it comes from.",
 )
-for command in (serve, ingest, ask, doctor, migrate, reembed):
+for command in (serve, ingest, ask, profiles, erase, doctor, migrate, reembed):
     app.command()(command)
+app.command("eval")(evaluate)
 app.add_typer(keys, name="keys")
 
 

@@ -148,9 +148,9 @@ class Conflict(IbidError):
 
 
 class RemovedMeanwhile(IbidError):
-    """The uploaded document was deleted, or replaced by a later upload, while it was read."""
+    """What was sent was deleted, replaced or erased by another request while it was taken in."""
 
-    slug, title, status = "removed-meanwhile", "The document was removed while it was read", 409
+    slug, title, status = "removed-meanwhile", "It was removed while it was taken in", 409
 
 
 class Unavailable(IbidError):

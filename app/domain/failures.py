@@ -7,10 +7,13 @@ the page is of today, that the named tests exist, and that nothing is missing. T
 import sys
 from collections.abc import Mapping
 
+from app.domain.engine import QDRANT
 from app.domain.outages import CHROMA, DISK, OUTAGES, POSTGRES, REDIS
-from app.domain.outcome import Case, Dependency, Failing, page
+from app.domain.outcome import AS_CHAT, Case, Dependency, Failing, page
+from app.domain.outside import MEMORY_SERVICE
 
 FAULTS = "tests/integration/test_faults.py::"
+RAG = "tests/integration/test_rag.py::"
 
 DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.MODEL: (
@@ -19,7 +22,9 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.POSTGRES: (*(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS, Failing.FULL),),
     Dependency.CHROMA: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.QDRANT: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.MEMORY_SERVICE: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.DISK: (Failing.FULL,),
     Dependency.CLIENT: (Failing.LEAVES, Failing.SILENT),
     Dependency.IBID: (Failing.KILLED,),
@@ -30,16 +35,22 @@ QUESTION = (
     "the question, in `chat_log` and as an answer without a finish; the next request asks the model again"
 )
 
+JUDGED = "as ever; feedback that neither a rating nor a marker decides is neutral, decided by none"
+
 MODEL = (
     Case(
         Dependency.MODEL,
         Failing.DOWN,
         "connections are refused, or it answers 5xx",
         chat="502 model-failed; once it has lasted 3 s and three in a row, at once and with Retry-After",
+        rag=AS_CHAT,
+        memories=JUDGED,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
+            f"{RAG}test_a_model_fault_is_a_status",
             "tests/services/test_guarded.py::test_a_model_that_is_down_is_not_waited_for",
+            "tests/services/test_verdict.py::test_without_a_word_it_is_neutral",
             "tests/services/test_guarded.py::test_a_model_that_is_back_is_asked_again",
         ),
     ),
@@ -49,6 +60,8 @@ MODEL = (
         "no response head within CHAT_TIMEOUT_SECONDS",
         chat="504 model-timeout, or the 200 and `meta` after 2 s and then `event: error` with it; once it has"
         " lasted, 504 at once with Retry-After",
+        rag=AS_CHAT,
+        memories=f"{JUDGED}; after 4 s",
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -62,6 +75,8 @@ MODEL = (
         Failing.WRONG,
         "200 with what is no stream of events, such as a web page",
         chat="502 model-failed",
+        rag=AS_CHAT,
+        memories=JUDGED,
         kept=QUESTION,
         tests=(f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",),
     ),
@@ -70,6 +85,8 @@ MODEL = (
         Failing.REFUSES,
         "401, 403 or 404: a wrong key, address or name",
         chat="502 model-refused, every time; the breaker stays closed",
+        rag=AS_CHAT,
+        memories=JUDGED,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -81,6 +98,8 @@ MODEL = (
         Failing.BUSY,
         "429",
         chat="503 model-busy with the server's Retry-After; the breaker stays closed",
+        rag=AS_CHAT,
+        memories=JUDGED,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -94,6 +113,8 @@ MODEL = (
         " finishes",
         chat="what was said, then `event: error` (model-timeout after silence, else model-failed) and nothing"
         " more; whole answers: that status",
+        rag=AS_CHAT,
+        memories=JUDGED,
         kept="the question and what was said, without a finish; the next request is answered",
         tests=(
             f"{FAULTS}test_after_the_head_a_model_fault_is_an_event",
@@ -112,6 +133,7 @@ EMBEDDING = (
         Failing.DOWN,
         "connections are refused, or it answers 5xx",
         chat="words alone are searched; degraded embedding/unavailable",
+        rag=AS_CHAT,
         writes=JOBS,
         kept=WORDS,
         tests=(
@@ -126,6 +148,7 @@ EMBEDDING = (
         "no vector within three quarters of RAG_TIMEOUT_SECONDS",
         chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
         " row, at once: degraded embedding/unavailable",
+        rag=AS_CHAT,
         writes=JOBS,
         kept=WORDS,
         tests=(
@@ -140,6 +163,7 @@ EMBEDDING = (
         Failing.WRONG,
         "no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
         chat="words alone are searched; degraded embedding/embedding",
+        rag=AS_CHAT,
         writes=JOBS,
         kept=WORDS,
         tests=(
@@ -157,10 +181,12 @@ CLIENT = (
         "its connection closes: during the search, before the head, in the middle of the answer",
         chat="embedding and model are let go within 0.5 s; with `on_disconnect: continue` the answer is"
         " finished",
+        rag="embedding and model are let go within 0.5 s",
         writes="an upload that is not whole is dropped; one that is whole is read in all the same",
         kept="the question and what was said, as cancelled; the breakers stay closed",
         tests=(
             f"{FAULTS}test_a_client_that_leaves_lets_the_model_go",
+            f"{RAG}test_a_client_that_leaves_ends_the_models_stream",
             f"{FAULTS}test_an_answer_may_be_finished_without_its_reader",
             f"{OUTAGES}test_a_client_that_leaves_during_the_search_leaves_its_question",
             "tests/services/test_guarded.py::test_a_client_that_leaves_says_nothing_of_the_model",
@@ -172,6 +198,7 @@ CLIENT = (
         Failing.SILENT,
         "it reads nothing for 60 s, or stops sending in the middle of its request",
         chat="as if it had left; a request that stops: 408 request-timeout",
+        rag=AS_CHAT,
         writes="408 request-timeout; nothing is kept",
         kept="as if it had left",
         tests=(
@@ -187,6 +214,7 @@ IBID = (
         Failing.KILLED,
         "kill -9 of the service and all it started",
         chat="the connection breaks; after the start as ever",
+        rag=AS_CHAT,
         writes="what was acknowledged is there: a 201 searchable, a 202 read in after the start",
         kept="every answer whose `done` was sent while Postgres was there; those that waited are lost",
         tests=(
@@ -196,7 +224,18 @@ IBID = (
     ),
 )
 
-TABLE: tuple[Case, ...] = (*MODEL, *EMBEDDING, *POSTGRES, *CHROMA, *REDIS, *DISK, *CLIENT, *IBID)
+TABLE: tuple[Case, ...] = (
+    *MODEL,
+    *EMBEDDING,
+    *POSTGRES,
+    *CHROMA,
+    *QDRANT,
+    *REDIS,
+    *MEMORY_SERVICE,
+    *DISK,
+    *CLIENT,
+    *IBID,
+)
 """All of it."""
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ the same words are the same memory on every replica. Times are UTC, tokens o200k
 003 (2.1, 4.3).
 """
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -26,6 +27,16 @@ DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 """Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
 UNTOLD = (ASSISTANT, *DAEMONS)
 """Origins that are no episodic memories (CONTRACT §2.2; `persona_daemon` is ours)."""
+IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
+"""What the ids of memories are named under."""
+
+
+def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
+    """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind."""
+    told = " ".join(draft.text.casefold().split()) if draft.origin not in DAEMONS else ""
+    card = draft.kind if draft.origin in DAEMONS else ""
+    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if card else "", card, told)
+    return str(uuid.uuid5(IDS, "\x1f".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +103,20 @@ class Memories(Protocol):
         embeddings: Sequence[Embedding],
         tokens: Sequence[int],
         space: str,
+        *,
+        asked: datetime | None = None,
     ) -> list[Written]:
         """Keep those whose words are new to the user, in order, all or none; the index has yet to be told.
-        A card of a daemon's origin is keyed by its kind: again replaces."""
+        A card of a daemon's origin is keyed by its kind: again replaces. Nothing of a user who was erased
+        since `asked`: `RemovedMeanwhile`."""
 
-    async def indexed(self, scope: Scope, ids: Sequence[str]) -> None:
-        """These are searchable now; the user's version is bumped."""
+    async def indexed(self, scope: Scope, ids: Sequence[str]) -> Sequence[str]:
+        """These are searchable now; the user's version is bumped. Returned: those that were removed or
+        erased while they were written, whose points must go again."""
+
+    async def withdraw(self, scope: Scope, ids: Sequence[str]) -> Sequence[str]:
+        """Their writer is told that they are not kept: those that are not searchable are removed; cards of
+        a daemon's origin stay, for the next repair. Returned: those that are not kept now."""
 
     async def known(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, Memory]:
         """Those of `texts` that the user has word for word already (case and white space aside)."""
@@ -109,7 +128,12 @@ class Memories(Protocol):
         """The user's, newest first, cards too, and the cursor of the next page."""
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Unanswerable from now on; its point is removed by whoever called, else by the next repair."""
+        """Unanswerable from now on, its votes gone; its point is removed by whoever called, who then says so
+        (`forget`), else by the next repair."""
+
+    async def forget(self, ids: Sequence[str]) -> bool:
+        """The points of these removed ones are gone: their rows go too. True: some were written anew
+        meanwhile, and are left for a repair to index again."""
 
 
 class MemoryIndex(Protocol):
@@ -142,18 +166,51 @@ class Tally:
         return self.positive - self.negative
 
 
+class Tallies(dict[str, Tally]):
+    """Votes by memory."""
+
+    lost: str = ""
+    """Why the outside service did not give them (`Degraded.reason`), so that they are the built-in's."""
+
+
+OUTSIDE = "memory_service"
+"""The outside service, as `degraded` names it."""
+
+
 class Votes(Protocol):
     """`/memory_feedback`: built in (`stores/votes.py`), or an outside service by MEMORY_SERVICE_URL.
 
-    Raises `RetrievalError` from `tallies`, `Unavailable` from `cast`, `Missing` for another user's memory.
+    Raises `RetrievalError` from `tallies`, `Unavailable` from the others, `Missing` for another's memory.
     """
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
         """+1 or -1 by the scope's user; one for each answer and memory: again replaces. Without an answer
         each is a vote of its own. False: it was so already."""
 
-    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Tally]:
+    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+        """The same vote on all that an answer used, all or none; those it changed. What is not the user's
+        (any more) is passed over."""
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """The user's votes on these memories; without any: left out."""
+
+
+Told = Callable[[Sequence[str]], Awaitable[None]]
+"""Called with the memories whose vote changes, before it is committed; what it raises takes that back."""
+
+
+class Ballots(Votes, Protocol):
+    """The built-in votes, beside which an outside service may be told of each."""
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """As `Votes.cast`."""
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """As `Votes.judge`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +221,8 @@ class Moment:
     """new, minutes (< 1 h), hours (< 24 h), days (< 7 d), weeks (< 31 d), months."""
     last_message_at: datetime | None = None
     seconds_since: float | None = None
+    lost: str = ""
+    """As `Tallies.lost`."""
 
 
 class Temporal(Protocol):

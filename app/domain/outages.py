@@ -18,6 +18,7 @@ POSTGRES = (
         "connections are refused or break",
         chat="200 for keys seen within 60 s (then 503, as for others): no documents, no history, `rag.reason`"
         " unavailable, degraded documents/unavailable and postgres/unavailable",
+        rag="200 for the same keys: degraded memories, corpus, cards and temporal, each unavailable",
         memories=f"{GONE}; nothing is kept",
         writes=f"{GONE}; nothing is kept",
         reads=GONE,
@@ -40,6 +41,7 @@ POSTGRES = (
         chat="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS (at most 2 s of them for the"
         " history, of a follow-up a third; before them 1 s for the key); the end of the answer waits 2 s"
         " for its record. Once it has lasted 3 s and three in a row: as down",
+        rag="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS; once it has lasted: as down",
         memories="as documents",
         writes=f"{GONE}, after 5 s (no connection) to 15 s (a statement); at once while answers have found it"
         " so (their breaker is open)",
@@ -64,6 +66,7 @@ POSTGRES = (
         " null, a damaged table",
         chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
         " the breaker stays closed",
+        rag="200: what cannot be read is lacking, and named in degraded; the breaker stays closed",
         memories="500 internal; nothing is kept",
         writes="500 internal; nothing is kept",
         reads="500 internal",
@@ -83,6 +86,7 @@ POSTGRES = (
         Failing.RESTARTS,
         "the embedded server is killed: its supervisor has it back in about half a second",
         chat="200 all the while; at worst degraded documents and postgres, unavailable or timeout",
+        rag="200 all the while; at worst degraded as when it is down",
         memories=f"{GONE} until it is back; what was acknowledged is there",
         writes=f"{GONE} until it is back; what was acknowledged is there",
         reads=f"{GONE} until it is back",
@@ -100,6 +104,7 @@ POSTGRES = (
         Failing.FULL,
         "its disk has no room",
         chat="200, documents and history as ever",
+        rag="200, memories and corpus as ever; the words of `remember` are not kept: remembered failed",
         memories="507 no-room; nothing is kept",
         writes="507 no-room; nothing is kept. Once there is room the same upload is taken",
         sessions="as ever; removing: 507 no-room",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 
-AS_EVER = "as ever"
+AS_EVER, AS_CHAT = "as ever", "as chat"
 AS_CHAT = "as /api/chat"
 
 HEAD = """# When things break
@@ -31,7 +31,9 @@ class Dependency(StrEnum):
     EMBEDDING = "the embedding server"
     POSTGRES = "Postgres"
     CHROMA = "Chroma"
+    QDRANT = "Qdrant"
     REDIS = "Redis (CACHE_URL)"
+    MEMORY_SERVICE = "the outside memory service (MEMORY_SERVICE_URL)"
     DISK = "the disk of the data folder"
     CLIENT = "the client"
     IBID = "Ibid itself"

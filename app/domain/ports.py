@@ -100,13 +100,17 @@ class Answers(Protocol):
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
-        Nothing of a session that was removed since the question came. `Rejected`: asking again is in vain."""
+        Nothing of a session that was removed, or a user who was erased, since the question came.
+        `Rejected`: asking again is in vain."""
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the asker's."""
+        """The answer if it is the asker's (and of the scope's user, where it names one)."""
+
+    async def last(self, scope: Scope) -> Answer | None:
+        """The newest of the scope's user and thread that said anything."""
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Whether the scope's session was removed after `since`."""
+        """Whether the scope's session was removed after `since`, or its user erased."""
 
 
 class Documents(Protocol):

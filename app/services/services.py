@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from app.domain.ports import Keys, Probe
 from app.services.answers import AnswerService
 from app.services.chat import ChatService
+from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
+from app.services.feedback import FeedbackService
+from app.services.memories import MemoryService
+from app.services.profiles import ProfileService
+from app.services.rag import RagService
+from app.services.retrieval import Retrieval
 from app.services.sessions import SessionService
+from app.services.signals import SignalService
+from app.services.users import UserService
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,15 @@ class Services:
     documents: DocumentService
     sessions: SessionService
     answers: AnswerService
+    rag: RagService
+    feedback: FeedbackService
+    signals: SignalService
+    memories: MemoryService
+    profiles: ProfileService
+    corpus: CorpusService
+    users: UserService
+    retrieval: Retrieval
+    """Every source at once: what `ibid eval` measures."""
     keys: Keys
     probes: tuple[Probe, ...]
     """What `/readyz` asks, in order."""

@@ -71,7 +71,7 @@ def test_lists_and_their_texts_have_an_end(largest: dict[str, object], larger: d
     assert not fits(**larger)
 
 
-@pytest.mark.parametrize("field", ["project", "remember"])
+@pytest.mark.parametrize("field", ["project"])
 def test_a_field_without_effect_says_so(field: str) -> None:
     """Who reads the reference need not find it out from `degraded`."""
     said = ChatBody.model_fields[field].description or ""

@@ -356,3 +356,14 @@ async def until(met: Any, seconds: float = 5) -> None:
 async def said(reply: FakeReply, tokens: int) -> None:
     """Wait until so many have left."""
     await until(lambda: reply.said >= tokens)
+
+
+async def test_to_remember_needs_somebody(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """A tenant key says whose memory it is to be; a user key has."""
+    body = {"message": "I moved to Lyon.", "session_id": "s", "remember": True, "stream": False}
+    problem = told(await client.post("/api/chat", json=body), 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == ["body.user_id"]
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    headers = {"Authorization": "Bearer ada-key"}
+    assert (await client.post("/api/chat", json=body, headers=headers)).status_code == 200
+    assert fakes.chat.asks[0].remember

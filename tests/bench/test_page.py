@@ -9,7 +9,7 @@ import pytest
 from bench.figures import percentile
 from bench.memory import verdict
 from bench.meter import parse
-from bench.page import speed
+from bench.page import memories, speed
 from bench.picture import memory
 from bench.picture import speed as drawn
 from bench.promise import promised
@@ -70,6 +70,15 @@ def test_the_page_shows_every_leg() -> None:
     page = speed(FOUND, PARTS)
     assert all(page.count(f"| {leg} ") >= 2 for leg in LEGS)
     assert page.index("ibid, 1 ") < page.index("ibid, 64 ")
+
+
+def test_the_page_shows_the_memory_search_by_size() -> None:
+    """Both searches of each size, and what was wanted of them."""
+    told = {"p50": 1.5, "p95": 2.25, "cpu": 1.0}
+    sizes = [{"rows": rows, "engine": told, "source": told} for rows in (10_000, 100_000)]
+    page = memories({"machine": FOUND["machine"], "users": 1_000, "wanted": 25.0, "sizes": sizes})
+    assert page.count("| 100,000 ") == 2
+    assert "p95 < 25 ms" in page
 
 
 def test_tables_are_aligned() -> None:

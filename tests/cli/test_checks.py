@@ -10,9 +10,11 @@ from pydantic import SecretStr
 
 from app.cli import checks
 from app.cli.checks import Ailment, unmet
-from app.config import Cache, Chat, Chroma, Embed, Ibid, Postgres, Qdrant, Settings
+from app.config import Cache, Chat, Chroma, Embed, Ibid, Memory, Postgres, Qdrant, Settings
 from app.domain.errors import IbidError
 from tests.fakes.model import Fault, model_server
+from tests.fakes.outside import Ill, outside_server
+from tests.fakes.qdrant import qdrant_server
 from tests.fakes.redis import RedisServer, free_port
 
 
@@ -117,9 +119,19 @@ class TestChat:
             assert "does not list" in await checks.chat(Settings(chat=Chat(base_url=server.url)))
 
 
-async def test_qdrant_is_not_needed() -> None:
-    """Unset is well."""
-    assert await checks.qdrant(Settings()) == "not configured, and not used yet"
+async def test_the_embedded_qdrant_is_opened(tmp_path: Path) -> None:
+    """Where no service holds the folder."""
+    assert await checks.qdrant(Settings(ibid=Ibid(data_dir=tmp_path))) == "embedded, 0 collections"
+
+
+async def test_a_qdrant_server_is_asked_what_it_is(tmp_path: Path) -> None:
+    """Its version and how much there is; without the right key it does not tell."""
+    with qdrant_server(tmp_path, key="secret") as server:
+        known = Qdrant(url=server.url, api_key=SecretStr("secret"))
+        assert await checks.qdrant(Settings(qdrant=known)) == f"1.20.0 at {server.url}, 0 collections"
+        with pytest.raises(Ailment, match="does not answer") as raised:
+            await checks.qdrant(Settings(qdrant=Qdrant(url=server.url)))
+    assert "QDRANT_API_KEY" in raised.value.advice
 
 
 async def test_a_qdrant_that_does_not_answer_is_told() -> None:
@@ -127,7 +139,7 @@ async def test_a_qdrant_that_does_not_answer_is_told() -> None:
     with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
         await checks.qdrant(Settings(qdrant=Qdrant(url="http://127.0.0.1:9")))
 
-    assert raised.value.advice == "check QDRANT_URL"
+    assert raised.value.advice.startswith("check QDRANT_URL")
 
 
 async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str) -> None:
@@ -164,3 +176,16 @@ async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> No
 
     assert "CACHE_URL" in raised.value.advice
     assert "hunter2" not in raised.value.detail + raised.value.advice
+
+
+async def test_an_outside_memory_service_is_asked_whether_it_is_there() -> None:
+    """By its setting's name, if it is not; without one the built-in stores are all there is."""
+    assert await checks.memory(Settings()) == "built in"
+    async with outside_server() as server:
+        config = Settings(memory=Memory(service_url=server.url))
+        server.ill = Ill(404)
+        assert await checks.memory(config) == f"{server.url} answers"
+        server.ill = Ill(500)
+        with pytest.raises(Ailment, match="does not answer") as raised:
+            await checks.memory(config)
+    assert raised.value.advice == "check MEMORY_SERVICE_URL"

@@ -38,6 +38,7 @@ def test_every_dependency_has_its_faults() -> None:
         Dependency.EMBEDDING,
         Dependency.POSTGRES,
         Dependency.CHROMA,
+        Dependency.QDRANT,
         Dependency.REDIS,
     ):
         assert {Failing.DOWN, Failing.SILENT} < set(DECLARED[of])

@@ -58,6 +58,8 @@ class FakeSource:
     version: int = 1
     reach_delay: float = 0
     reach_error: Exception | None = None
+    notes: tuple[str, ...] = ()
+    partial: str = ""
 
     async def reach(self, scope: Scope) -> "FakeReach":
         """How it stands."""
@@ -81,6 +83,8 @@ class FakeSource:
             meaning=hits if vector is not None else (),
             passages={item.id: item for item in self.passages},
             stored=len(self.passages) if self.stored is None else self.stored,
+            notes=self.notes,
+            partial=self.partial,
         )
 
 
@@ -169,6 +173,11 @@ class FakeLog:
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """An answer by id."""
         return next((answer for answer in self.answers if answer.id == answer_id), None)
+
+    async def last(self, scope: Scope) -> Answer | None:
+        """The one kept last."""
+        await self._fault()
+        return self.answers[-1] if self.answers else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
         """Whether its session is among the removed."""

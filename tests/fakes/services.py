@@ -16,9 +16,21 @@ from app.domain.ports import Caller
 from app.domain.session import Session, Utterance
 from app.services.answers import AnswerService
 from app.services.chat import Ask, ChatService
+from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, Outcome
+from app.services.feedback import FeedbackService
+from app.services.memories import MemoryService
+from app.services.profiles import ProfileService
+from app.services.rag import Question, RagService
+from app.services.retrieval import Retrieval
 from app.services.services import Services
 from app.services.sessions import SessionService
+from app.services.signals import SignalService
+from app.services.users import UserService
+from tests.fakes.keeping import FakeCorpus, FakeMemories
+from tests.fakes.signals import FakeFeedback, FakeSignals
+from tests.fakes.speaking import FakeProfiles
+from tests.fakes.users import FakeUsers
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
@@ -111,6 +123,29 @@ class FakeChat:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def prepare(self, ask: Ask) -> FakeReply:
+        """Everything that can fail."""
+        self.asks.append(ask)
+        try:
+            await asyncio.sleep(self.delay)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error:
+            raise self.error
+        return self.reply
+
+
+@dataclass
+class FakeRag:
+    """Prepares the reply it was given."""
+
+    reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
+    error: IbidError | None = None
+    delay: float = 0
+    asks: list[Question] = field(default_factory=list)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def prepare(self, ask: Question) -> FakeReply:
         """Everything that can fail."""
         self.asks.append(ask)
         try:
@@ -285,6 +320,13 @@ class Fakes:
     documents: FakeDocuments = field(default_factory=FakeDocuments)
     sessions: FakeSessions = field(default_factory=FakeSessions)
     answers: FakeAnswers = field(default_factory=FakeAnswers)
+    rag: FakeRag = field(default_factory=FakeRag)
+    feedback: FakeFeedback = field(default_factory=FakeFeedback)
+    signals: FakeSignals = field(default_factory=FakeSignals)
+    users: FakeUsers = field(default_factory=FakeUsers)
+    memories: FakeMemories = field(default_factory=FakeMemories)
+    profiles: FakeProfiles = field(default_factory=FakeProfiles)
+    corpus: FakeCorpus = field(default_factory=FakeCorpus)
     keys: FakeKeys = field(default_factory=FakeKeys)
     probes: tuple[FakeProbe, ...] = (FakeProbe(),)
     token: str = "local-token"
@@ -298,6 +340,14 @@ class Fakes:
             documents=cast(DocumentService, self.documents),
             sessions=cast(SessionService, self.sessions),
             answers=cast(AnswerService, self.answers),
+            rag=cast(RagService, self.rag),
+            feedback=cast(FeedbackService, self.feedback),
+            signals=cast(SignalService, self.signals),
+            users=cast(UserService, self.users),
+            memories=cast(MemoryService, self.memories),
+            profiles=cast(ProfileService, self.profiles),
+            corpus=cast(CorpusService, self.corpus),
+            retrieval=cast(Retrieval, None),  # no route asks it
             keys=self.keys,
             probes=self.probes,
             debug=self.debug,

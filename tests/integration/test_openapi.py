@@ -26,7 +26,7 @@ from tests.fakes import offer
 from tests.fakes.process import Service, service
 
 KEY = "first-key-of-the-tests-0123456789"
-SLOW = {"chat": 10, "uploadDocument": 4}
+SLOW = {"chat": 10, "keepMemories": 10, "keepTexts": 10, "ragQuery": 10, "uploadDocument": 4}
 """Cases of what embeds, or reads a PDF; of all else FAST."""
 FAST = 15
 HOSTILE = st.fixed_dictionaries(
@@ -48,7 +48,7 @@ HOSTILE = st.fixed_dictionaries(
     },
 )
 """What a confused or a hostile client adds."""
-FREE = {"deleteDocument", "getFile", "getAnswer", "alive", "ready"}
+FREE = {"deleteDocument", "deleteMemory", "getFile", "getAnswer", "listCollections", "alive", "ready"}
 """They take any text for an id, or nothing at all: no request breaks the document there."""
 PROMISED = [
     not_a_server_error,

@@ -68,6 +68,12 @@ class World:
         """The reply to a question that nobody has asked before."""
         return self.service.chat(question(), **fields)
 
+    def recall(self) -> dict[str, Any]:
+        """The same from ada's memory, by /rag/query."""
+        answer = self.service.client.post("/rag/query", json={"user_id": "ada", "message": question()})
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
     def first(self) -> float:
         """Milliseconds until the first byte of the answer to such a question."""
         return first_byte(self.service, message=question(), session_id="s")
@@ -109,6 +115,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         running.client.headers["authorization"] = f"Bearer {KEY}"
         town = text_pdf([f"# {topic}\n\n{' '.join([text] * 12)}" for topic, text in PAGES.items()])
         assert running.upload("town.pdf", town, scope="global").status_code == 201
+        said = [{"user_id": "ada", "text": text} for text in PAGES.values()]
+        assert running.client.post("/memories", json=said).status_code == 201
         found = World(running, model, postgres, redis, chroma)
         found.well()
         yield found
@@ -147,9 +155,10 @@ def embedding(world: World, fault: Fault) -> Iterator[None]:
 def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, reason: str) -> None:
     """Words find the passage, the answer cites it, and `degraded` says what was missing."""
     with embedding(world, fault):
-        reply = world.ask()
-    assert entries(reply) == {("embedding", reason)}
+        reply, personal = world.ask(), world.recall()
+    assert entries(reply) == entries(personal) == {("embedding", reason)}
     assert whole(reply)
+    assert [item["text"] for item in personal["memory_used"]] == [PAGES["Ferry"]]
     assert world.ask()["degraded"] == []
 
 
@@ -247,6 +256,7 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
     try:
         asked = [f"What is known of it without a log ({n})?" for n in range(5)]
         replies = [world.service.chat(question, session_id="outage") for question in asked]
+        personal = world.recall()
         during = usual(world.first)
         waiting = client.get(f"/answers/{replies[-1]['answer_id']}")
         refused = [
@@ -265,6 +275,9 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
         assert entries(reply) == lacking
         assert (reply["rag"]["reason"], reply["rag"]["used"]) == ("unavailable", False)
         assert reply["answer"] == REPLY
+    parts = ("memories", "corpus", "cards", "temporal")
+    assert entries(personal) == {(part, "unavailable") for part in parts}
+    assert (personal["answer"], personal["rag"]["reason"]) == (REPLY, "unavailable")
     assert during - before < 50
     assert waiting.status_code == 200
     for response in refused:
@@ -291,8 +304,13 @@ def test_postgres_hung_costs_the_first_requests_their_deadline(world: World) -> 
         for path in ("/api/documents", "/api/sessions"):
             told(world.service.client.get(path, timeout=2), 503, "unavailable")
         during = usual(world.first)
+        began = time.perf_counter()
+        personal = world.recall()
+        waited = time.perf_counter() - began
     finally:
         world.postgres.resume()
+    assert {("memories", "unavailable"), ("corpus", "unavailable")} <= entries(personal)
+    assert (personal["answer"], waited < DEADLINE / 2) == (REPLY, True)
     assert entries(replies[0]) == {("documents", "timeout"), ("postgres", "timeout")}
     assert entries(replies[-1]) == {("documents", "unavailable"), ("postgres", "unavailable")}
     assert during - before < 50
