@@ -24,7 +24,7 @@ def examples() -> list[str]:
 
 @needs_curl
 def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
-    """Upload, a streamed answer, the same as JSON, what was said; only the port is this test's."""
+    """A document and a memory, answers from both, what was said, the person's end; only the port is ours."""
     report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
     (tmp_path / "report.pdf").write_bytes(report)
 
@@ -41,12 +41,19 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
             for command in examples()
         ]
 
-    uploaded, streamed, whole, turns = said
+    uploaded, streamed, whole, turns, *personal = said
     assert json.loads(uploaded)["state"] == "ready"
     assert re.findall(r"^event: (\w+)", streamed, re.MULTILINE)[0] == "meta"
     assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
     assert json.loads(whole)["cited"] == ["report.pdf#1"]
     assert [turn["role"] for turn in json.loads(turns)["items"]] == ["user", "assistant"] * 2
+    memories, texts, recalled, judged, export, receipt = map(json.loads, personal)
+    assert [item["outcome"] for item in (*memories["items"], *texts["items"])] == ["created"] * 3
+    assert recalled["cited"] == [recalled["memory_used"][0]["label"]]
+    assert "Okafor" in recalled["answer"]
+    assert (judged["sentiment"], judged["applied"]) == ("positive", 1)
+    assert export["complete"] is True
+    assert receipt["counts"]["memories"] >= 2
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))
