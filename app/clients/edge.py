@@ -1,10 +1,10 @@
 """Qdrant's own engine in this process (`qdrant_edge`), a shard a collection under `IBID_DATA_DIR/qdrant`.
 
-Keeps `points.Points`. Its calls block and let go of Python's lock, so they run in daemon threads: a hung one
-keeps its thread, a full pool is `RetrievalError("overloaded")`, closing waits some seconds at most. A search
-is exact. A collection whose files cannot be read is put aside and told by `renewed`; it is then missing, and
-whoever keeps the record writes it anew. A collection that is not there is `RetrievalError("unavailable",
-rejected=True)`: nothing is down, and to remove from it is no error.
+Keeps `points.Points`. Its calls block and let go of Python's lock, so they run in daemon threads, reads in
+turn: a hung one keeps its thread, a full pool is `RetrievalError("overloaded")`, closing waits some seconds
+at most. A search is exact. A collection whose files cannot be read is put aside and told by `renewed`; it is
+then missing, and whoever keeps the record writes it anew. A collection that is not there is
+`RetrievalError("unavailable", rejected=True)`: nothing is down, and to remove from it is no error.
 """
 
 import asyncio
@@ -26,6 +26,9 @@ from app.clients.shard import Broken, Shard
 from app.clients.threads import CLOSE_SECONDS, Threads
 from app.domain.errors import Overloaded, RetrievalError
 
+READS = 8
+"""In the pool at once, as many as it has threads; those whose askers gave up while they hung beside."""
+
 Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
@@ -34,9 +37,12 @@ log = structlog.get_logger(__name__)
 class Edge:
     """See the module. For one event loop; a second process is kept out by the data folder's lock."""
 
-    def __init__(self, root: Path, threads: Threads) -> None:
+    def __init__(self, root: Path, threads: Threads, *, look: bool = False) -> None:
         self._root = root
+        self._look = look
+        """Nothing is moved: what is damaged is only told."""
         self._threads = threads
+        self._reading = asyncio.Semaphore(READS)
         self._shards: dict[str, Shard] = {}
         self._opening = threading.Lock()
         self._closed = False
@@ -79,17 +85,17 @@ class Edge:
 
     async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
         """All asks in one call; equal scores are ordered by id."""
-        return await self._use(name, lambda shard: shard.ranked(asks))
+        return await self._read(name, lambda shard: shard.ranked(asks))
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
         """A page."""
-        return await self._use(name, lambda shard: shard.scroll(where, limit, after, vectors=vectors))
+        return await self._read(name, lambda shard: shard.scroll(where, limit, after, vectors=vectors))
 
     async def count(self, name: str, where: Where) -> int:
         """Exactly."""
-        return await self._use(name, lambda shard: shard.count(where))
+        return await self._read(name, lambda shard: shard.count(where))
 
     async def compact(self, name: str) -> None:
         """Built anew, so that nothing removed is in any file; searches and writes go on."""
@@ -99,6 +105,11 @@ class Edge:
         """The engine and its version."""
         folders = await self._run(lambda: sum(1 for _ in drawer.shapes(self._root)))
         return {"server": "embedded", "version": version("qdrant-edge-py"), "collections": folders}
+
+    async def _read(self, name: str, work: Callable[[Shard], Result]) -> Result:
+        """As `_use`, in turn: many at once wait, each as long as its asker does."""
+        async with self._reading:
+            return await self._use(name, work)
 
     async def _use(self, name: str, work: Callable[[Shard], Result]) -> Result:
         """Something with a collection, in a thread."""
@@ -135,8 +146,7 @@ class Edge:
 
     def _at(self, name: str) -> Shard:
         """The collection, opened at its first use."""
-        found = self._shards.get(name)
-        if found:
+        if found := self._shards.get(name):
             return found
         with self._opening:
             shard = self._shards.get(name) or self._load(drawer.drawer(self._root, name))
@@ -184,7 +194,8 @@ class Edge:
     def _lose(self, place: Path, name: str) -> None:
         """Put a folder aside, and remember to tell."""
         log.error("a collection of qdrant cannot be read; it is put aside", folder=place.name)
-        drawer.put_aside(place)
+        if not self._look:
+            drawer.put_aside(place)
         self._lost.append(name)
 
     def _create(self, wanted: Shape) -> None:
@@ -225,15 +236,15 @@ class Edge:
 
 
 @asynccontextmanager
-async def open_edge(root: Path) -> AsyncIterator[Edge]:
-    """The engine on a folder, made if missing. Collections are opened when first used."""
+async def open_edge(root: Path, *, look: bool = False) -> AsyncIterator[Edge]:
+    """The engine on a folder, made if missing. Collections are opened when first used. `look`: as it is."""
     threads, last = Threads("qdrant"), Threads("qdrant-close", threads=1)
-    edge = Edge(root, threads)
+    edge = Edge(root, threads, look=look)
     try:
-        await threads.run(lambda: drawer.sweep(root))
+        if not look:
+            await threads.run(lambda: drawer.sweep(root))
         yield edge
     finally:
         await threads.aclose()
-        closing = asyncio.ensure_future(last.run(edge.close))
-        await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+        await asyncio.wait({asyncio.ensure_future(last.run(edge.close))}, timeout=CLOSE_SECONDS)
         await last.aclose()

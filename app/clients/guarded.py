@@ -6,10 +6,13 @@ pool is no failure of it. Keeps `points.Points`; raises `RetrievalError`. Second
 """
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
+
+import structlog
 
 from app.clients.edge import Edge, open_edge
 from app.clients.points import Ask, Collection, Point, Points, Where
@@ -21,10 +24,15 @@ READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has."""
 WRITE_SECONDS = 60.0
 """Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
+OLDEST = (1, 19)
+"""Of a server: from then on word statistics can be counted over a filter; older ones count them over all
+that a collection holds and say nothing (qdrant.tech/blog/qdrant-1.19.x)."""
 LASTING = 3.0
 """Failures of a moment, as while it is restarted, open nothing (docs/decisions/0020)."""
 
 Result = TypeVar("Result")
+
+log = structlog.get_logger(__name__)
 
 
 class GuardedPoints:
@@ -122,6 +130,22 @@ def down(error: Exception) -> bool | None:
     return None if error.reason == "overloaded" else not error.rejected
 
 
+def too_old(version: str) -> str:
+    """What is wrong with a server's version; "": nothing, or it has none that we know how to read."""
+    numbers = re.match(r"v?(\d+)\.(\d+)", version)
+    if numbers is None or tuple(map(int, numbers.groups())) >= OLDEST:
+        return ""
+    return f"Qdrant {version} is older than {OLDEST[0]}.{OLDEST[1]}: words are weighed by everybody's texts"
+
+
+async def greet(points: Points) -> None:
+    """Warn of a server that is too old, if it is there."""
+    with suppress(RetrievalError):
+        told = await points.check()
+        if told["server"] != "embedded" and (old := too_old(str(told["version"]))):
+            log.warning("qdrant is too old", detail=old)
+
+
 class QdrantProbe:
     """Whether it answers, for /readyz (`domain/ports.py`, Probe)."""
 
@@ -136,18 +160,21 @@ class QdrantProbe:
 
 
 @asynccontextmanager
-async def open_points(settings: Settings) -> AsyncIterator[GuardedPoints]:
-    """Qdrant as the settings say; a server need not be there yet."""
+async def open_points(
+    settings: Settings, *, dim: int = 0, look: bool = False
+) -> AsyncIterator[GuardedPoints]:
+    """Qdrant as the settings say, for vectors of `dim`; a server need not be there yet. `look`: nothing
+    embedded is moved."""
     url, key = settings.qdrant.url, settings.qdrant.api_key
     if url is None:
-        async with open_edge(settings.ibid.data_dir / "qdrant") as edge:
+        async with open_edge(settings.ibid.data_dir / "qdrant", look=look) as edge:
             yield GuardedPoints(edge)
         return
     # Two seconds and 100 MB that an embedded engine does without.
     from app.clients.qdrant import connected  # noqa: PLC0415 - heavy vendor, opened late
 
     try:
-        server = connected(url, key.get_secret_value() if key else None)
+        server = connected(url, key.get_secret_value() if key else None, dim)
     except ValueError:
         raise StartError("QDRANT_URL is not of the form http://host:6333") from None
     try:

@@ -4,7 +4,8 @@ Word statistics are counted over the asker's own filter, exactly (FACTS): anothe
 a ranking. Dense vectors are float32 bytes here and lists of floats there, bit for bit the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
@@ -19,6 +20,8 @@ MEANING, WORDS = "meaning", "words"
 DIGITS = 20
 """Of a number that is an id; 32 of them are a UUID."""
 EXACT = engine.SearchParams(exact=True)
+CONDITIONS = 8
+"""Filters that are remembered: a search counts and asks up to a dozen times by the same one."""
 
 Vendor: TypeAlias = engine.ScoredPoint | engine.Record
 
@@ -40,6 +43,7 @@ def identities(told: Sequence[str]) -> set[int | UUID]:
     return found
 
 
+@lru_cache(maxsize=CONDITIONS)
 def condition(where: Where) -> engine.Filter:
     """A filter."""
     must: list[engine.ConditionType] = [one_of(key, values) for key, values in where.has]
@@ -103,7 +107,7 @@ def record(point: Point) -> engine.Point:
 def told(found: Vendor) -> Point:
     """A point that was read."""
     given = found.vector  # the engine makes it anew whenever it is read
-    vectors = given if isinstance(given, Mapping) else {}
+    vectors = given if isinstance(given, dict) else {}
     words = vectors.get(WORDS)
     dense = vectors.get(MEANING)
     payload: Payload = found.payload or {}

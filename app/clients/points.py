@@ -64,7 +64,10 @@ class Ask:
     """Rank only what this one finds: so that one leg's passages get the other leg's exact score."""
     payload: bool = True
     vectors: bool = False
-    """Give the points' sparse vectors back (never the dense ones)."""
+    """Give the points' sparse vectors back (never the dense ones); of an ask by words, what they hold of
+    those."""
+    passages: int | None = None
+    """How many `where` leaves, if that is known: few are compared one by one in the largest collection."""
 
 
 @dataclass(frozen=True, slots=True)

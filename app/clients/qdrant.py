@@ -6,7 +6,7 @@ their own vector's name; which one is learnt when a collection is first met and 
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -38,13 +38,15 @@ Result = TypeVar("Result")
 class Qdrant:
     """See the module."""
 
-    def __init__(self, client: AsyncQdrantClient) -> None:
+    def __init__(self, client: AsyncQdrantClient, dim: int = 0) -> None:
         self._client = client
+        self._dim = dim
+        """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
         self._known: dict[str, Collection] = {}
         """Shapes by name, forgotten when one does not fit any more."""
 
     async def collections(self) -> list[Collection]:
-        """All whose dense vector can be searched, by name; one that goes meanwhile is left out."""
+        """All, by name; one that goes meanwhile is left out."""
         with faults():
             names = [each.name for each in (await self._client.get_collections()).collections]
         few = asyncio.Semaphore(LOOKS)
@@ -58,7 +60,7 @@ class Qdrant:
         return sorted(self._known.values(), key=lambda each: each.name)
 
     async def _look(self, name: str) -> Collection | None:
-        """One; None: it is gone, or has no vector that we could ask by."""
+        """One; None: it is gone."""
         try:
             with faults():
                 info = await self._client.get_collection(name)
@@ -66,7 +68,7 @@ class Qdrant:
             if error.rejected:
                 return None
             raise
-        return speech.shape(name, info)
+        return speech.shape(name, info, self._dim)
 
     async def create(
         self,
@@ -105,11 +107,15 @@ class Qdrant:
             await self._client.delete_collection(name)
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Searchable when it returns."""
+        """Searchable when it returns; in a collection of others by the vectors that it has."""
+        await self._shaped(name, lambda shape: self._put(shape, points))
+
+    async def _put(self, shape: Collection, points: Sequence[Point]) -> None:
+        """Into a collection of this shape."""
         with faults():
             for at in range(0, len(points), BATCH):
-                some = [speech.record(point) for point in points[at : at + BATCH]]
-                await self._client.upsert(name, some, wait=True)
+                some = [speech.record(point, shape) for point in points[at : at + BATCH]]
+                await self._client.upsert(shape.name, some, wait=True)
 
     async def remove(self, name: str, where: Where) -> None:
         """Gone from the next search on."""
@@ -123,10 +129,14 @@ class Qdrant:
 
     async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
         """All asks in one round trip, where all that holds a word fits into the list; equal scores by id."""
+        return await self._shaped(name, lambda shape: self._searched(shape, asks))
+
+    async def _shaped(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
+        """Something with a collection as it is known; if that is refused, as it is by now."""
         known = self._known.get(name)
         if known:
             try:
-                return await self._searched(known, asks)
+                return await work(known)
             except RetrievalError as error:
                 if not error.rejected:
                     raise
@@ -135,7 +145,7 @@ class Qdrant:
             self._known.pop(name, None)
             raise RetrievalError("unavailable", rejected=True)
         self._known[name] = found
-        return await self._searched(found, asks)
+        return await work(found)
 
     async def _searched(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
         """One round, and another if equal scores go on beyond what was fetched."""
@@ -143,7 +153,7 @@ class Qdrant:
         while (
             found := ties.settled(asks, await self._weighed(shape, ties.widened(asks, spare)), spare)
         ) is None:
-            spare *= 8
+            spare = ties.MOST
         return found
 
     async def _weighed(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
@@ -199,7 +209,7 @@ class Qdrant:
         await self._client.close()
 
 
-def connected(url: str, key: str | None) -> Qdrant:
+def connected(url: str, key: str | None, dim: int = 0) -> Qdrant:
     """A client; the first call connects. The key goes as a header of ours: the vendor warns without TLS."""
     limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
     return Qdrant(
@@ -210,7 +220,8 @@ def connected(url: str, key: str | None) -> Qdrant:
             headers={"api-key": key} if key else None,
             limits=limits,
             verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
-        )
+        ),
+        dim,
     )
 
 

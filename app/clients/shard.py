@@ -20,6 +20,8 @@ from app.domain.errors import RetrievalError
 
 BATCH = 256
 """Points an update, so that searches come in between."""
+SEARCHERS = 2
+"""Threads of the engine's own a collection: unset it starts 8 or more for each, and there may be hundreds."""
 REFUSALS = (
     "Vector dimension error",
     "Not existing vector name",
@@ -84,7 +86,7 @@ class Shard:
     def load(cls, place: Path, shape: Shape) -> "Shard":
         """The one that is there."""
         with engine_faults:
-            return cls(place, shape, engine.EdgeShard.load(str(drawer.files(place, shape))))
+            return cls(place, shape, engine.EdgeShard.load(str(drawer.files(place, shape)), config(shape)))
 
     def index(self, shape: Shape) -> None:
         """Index what `shape` wants beside what is indexed already."""
@@ -128,7 +130,7 @@ class Shard:
         """One list an ask: scores are the asker's alone (`weights.py`), equal ones by id (`ties.py`)."""
         spare = ties.SPARE
         while (found := ties.settled(asks, self._weighed(ties.widened(asks, spare)), spare)) is None:
-            spare *= 8
+            spare = ties.MOST
         return found
 
     def _weighed(self, asks: Sequence[Ask]) -> list[list[Point]]:
@@ -217,15 +219,23 @@ class Shard:
 def build(files: Path, shape: Shape) -> engine.EdgeShard:
     """A new shard with its vectors and indexes."""
     files.mkdir(parents=True)
-    meaning = engine.EdgeVectorParams(size=shape.dim, distance=engine.Distance.Cosine)
-    words = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)
-    config = engine.EdgeConfig(vectors={phrase.MEANING: meaning}, sparse_vectors={phrase.WORDS: words})
     with engine_faults:
-        made = engine.EdgeShard.create(str(files), config)
+        made = engine.EdgeShard.create(str(files), config(shape))
         for operation in indexes(shape):
             made.update(operation)
         made.flush()
     return made
+
+
+def config(shape: Shape) -> engine.EdgeConfig:
+    """The vectors of a shard, and how many threads it may have."""
+    meaning = engine.EdgeVectorParams(size=shape.dim, distance=engine.Distance.Cosine)
+    words = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)
+    return engine.EdgeConfig(
+        vectors={phrase.MEANING: meaning},
+        sparse_vectors={phrase.WORDS: words},
+        max_search_threads=SEARCHERS,
+    )
 
 
 def indexes(shape: Shape, known: Shape | None = None) -> Iterator[engine.UpdateOperation]:

@@ -12,7 +12,9 @@ from app.clients.points import Ask, Collection, Payload, Point, Sparse, Where
 __all__ = ["MEANING", "WORDS", "condition", "identity", "indexes", "question", "record", "shape", "told"]
 
 EXACT_MOST = 200_000
-"""Points of a collection that are compared one by one; larger ones are asked by their index."""
+"""Points of a collection that are compared one by one; larger ones are asked by their index…"""
+FEW = 50_000
+"""… unless fewer than these are in the asker's reach: what is small is exact, whoever else writes."""
 BEAM = 256
 """How far the index is looked through."""
 
@@ -63,7 +65,7 @@ def prefetch(ask: Ask, shape: Collection) -> models.Prefetch:
 def ranked(ask: Ask, shape: Collection) -> tuple[models.NearestQuery, str | None, models.SearchParams]:
     """By which vector, and how exactly."""
     if ask.dense is not None:
-        exact = shape.points <= EXACT_MOST
+        exact = shape.points <= EXACT_MOST or (ask.passages is not None and ask.passages < FEW)
         params = models.SearchParams(exact=exact, hnsw_ef=None if exact else BEAM)
         return models.NearestQuery(nearest=floats(ask.dense)), shape.dense or None, params
     scope = models.IdfCorpusParams(corpus=condition(ask.where))
@@ -80,14 +82,16 @@ def sparse(words: Sparse) -> models.SparseVector:
     return models.SparseVector(indices=list(words.indices), values=list(words.values))
 
 
-def record(point: Point) -> models.PointStruct:
-    """A point of ours to be written."""
+def record(point: Point, shape: Collection) -> models.PointStruct:
+    """A point of ours to be written, by the vectors that the collection has; words only where they are of
+    our making, as they are searched."""
     vectors: dict[str, models.Vector] = {}
     if point.dense is not None:
-        vectors[MEANING] = floats(point.dense)
-    if point.words is not None:
+        vectors[shape.dense] = floats(point.dense)
+    if point.words is not None and (shape.dense, shape.words) == (MEANING, WORDS):
         vectors[WORDS] = sparse(point.words)
-    return models.PointStruct(id=spelt(identity(point.id)), vector=vectors, payload=dict(point.payload))
+    told = floats(point.dense) if point.dense is not None and not shape.dense else vectors
+    return models.PointStruct(id=spelt(identity(point.id)), vector=told, payload=dict(point.payload))
 
 
 def spelt(told: object) -> int | str:
@@ -109,14 +113,20 @@ def told(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
     )
 
 
-def shape(name: str, info: models.CollectionInfo) -> Collection | None:
-    """What a collection is; None: it has no single dense vector that we could ask by."""
+def shape(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
+    """What a collection is, by the dense vector that we ask by: of several one that is of our size, `dim`, if
+    there is. Of size 0: it has none."""
     params = info.config.params
     vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
     dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
-    chosen = next((each for each in (MEANING, "", *sorted(dense)) if each in dense), None)
-    if chosen is None:
-        return None
+    if not dense:
+        return Collection(name, 0, points=info.points_count or 0)
+
+    def likely(each: str) -> tuple[bool, bool, bool, str]:
+        ours = dense[each].size == dim and dense[each].distance == models.Distance.COSINE
+        return (not ours, each != MEANING, each != "", each)
+
+    chosen = min(dense, key=likely)
     words = (params.sparse_vectors or {}).get(WORDS)
     ours = words is not None and words.modifier == models.Modifier.IDF
     return Collection(

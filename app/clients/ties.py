@@ -14,8 +14,9 @@ SPARE = 8
 """Points fetched beyond the limit: words of equal weight in texts of equal length are few in one list."""
 NOISE = 1e-5
 """Share of a score that may be rounding: the engine's list is ordered by float32 sums."""
-MOST = 4_096
-"""Beyond so many equal scores the engine's order stands."""
+MOST = 512
+"""Fetched in a second round where those do not do. Beyond so many equal scores the engine's order stands:
+each costs its thread 20 us a list, and a search of some thousand equal ones took a second."""
 
 
 def widened(asks: Sequence[Ask], spare: int) -> list[Ask]:
@@ -57,7 +58,7 @@ def settled(asks: Sequence[Ask], found: Sequence[Sequence[Point]], spare: int) -
 
 def cut_off(ask: Ask, row: Sequence[Point], spare: int) -> bool:
     """Whether a point that was not fetched may score like the last one that is wanted."""
-    if ask.among or not ask.limit or spare > MOST or len(row) < ask.limit + spare:
+    if ask.among or not ask.limit or spare >= MOST or len(row) < ask.limit + spare:
         return False
     scores = sorted((point.score for point in row), reverse=True)
     return scores[ask.limit - 1] - scores[-1] <= NOISE * abs(scores[-1])
@@ -65,7 +66,10 @@ def cut_off(ask: Ask, row: Sequence[Point], spare: int) -> bool:
 
 def within(ask: Ask, row: Sequence[Point], among: Mapping[Ask, set[str]]) -> Sequence[Point]:
     """Of a list that was ranked among others, those that the others' own list holds."""
-    return [point for point in row if point.id in among[key(ask.among)]] if ask.among else row
+    if ask.among is None:
+        return row
+    held = among[key(ask.among)]
+    return [point for point in row if point.id in held]
 
 
 def best(row: Sequence[Point], limit: int) -> list[Point]:

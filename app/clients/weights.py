@@ -4,23 +4,28 @@ Engines sum a point's words in the order in which they happened to meet them fir
 float32 sums of another order differ in the last bit: enough to tell that somebody else wrote something, and
 to turn an order round. So the sums are made here, in the words' own order. The IDFs for them are counted
 where a list was not cut off (it then holds every point with one of the words); else each word is asked for by
-itself: the best point's score by one word alone is one product. Pure. IDF as Qdrant has it:
-ln((N + 1) / (df + .5)).
+itself: the best point's score by one word alone is one product. Where every point in reach is at hand
+(`reckoned`), the engine need not be asked by words at all. Pure. IDF as Qdrant has it:
+ln((N + 1) / (df + .5)), N the points that have words.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from app.clients.points import Ask, Point, Sparse, Where
 
-TERMS = 64
-"""Words of a question that are asked for one by one; a longer one's scores stay the engine's."""
+TERMS = 256
+"""Words of a question that score at all (`chosen`): a search asks for each by itself, .15 ms of a thread."""
 Reach: TypeAlias = tuple[Where, tuple[int, ...]]
 """A scope and the words asked in it: they have the same IDFs in every leg."""
 Idf: TypeAlias = Mapping[int, float]
+Weights: TypeAlias = Mapping[int, float]
+"""A question's, by term: made once, looked up for every point."""
+Share: TypeAlias = tuple[int, float, float]
+"""A word that a point holds of a question: the term, the question's weight of it, the point's own."""
 
 
 def seeing(asks: Sequence[Ask]) -> list[Ask]:
@@ -29,9 +34,9 @@ def seeing(asks: Sequence[Ask]) -> list[Ask]:
 
 
 def reach(ask: Ask) -> Reach | None:
-    """Where and for which words IDFs are needed; None: the scores are the engine's."""
+    """Where and for which words IDFs are needed, however many; None: it does not ask by words."""
     terms = ask.words.indices if ask.words else ()
-    return (ask.where, terms) if 0 < len(terms) <= TERMS else None
+    return (ask.where, terms) if terms else None
 
 
 def probes(asks: Sequence[Ask], known: Mapping[Reach, Idf]) -> list[Ask]:
@@ -56,11 +61,49 @@ def idfs(words: Sparse, row: Sequence[Point]) -> Idf:
     """Of every point that holds one of the words; how many others there are, one score tells."""
     if not row:
         return {}
-    frequency = Counter(term for point in row for term in held(point))
-    shares = [(weight * own, term) for term, weight, own in shared(words, row[0])]
-    logs = sum(share * math.log(frequency[term] + 0.5) for share, term in shares)
-    passages = round(math.exp((row[0].score + logs) / sum(share for share, _ in shares))) - 1
-    return {term: math.log((max(passages, len(row)) + 1) / (frequency[term] + 0.5)) for term in words.indices}
+    rows = shares(words, row)
+    frequency = frequencies(rows)
+    best = [(weight * own, term) for term, weight, own in rows[0]]
+    logs = sum(share * math.log(frequency[term] + 0.5) for share, term in best)
+    passages = round(math.exp((row[0].score + logs) / sum(share for share, _ in best))) - 1
+    return rarities(words, frequency, max(passages, len(row)))
+
+
+def frequencies(rows: Iterable[Sequence[Share]]) -> Counter[int]:
+    """How many points hold each of the question's words."""
+    return Counter(term for row in rows for term, _, _ in row)
+
+
+def holders(words: Sparse, row: Iterable[Point]) -> Counter[int]:
+    """The same of points as they are."""
+    wanted = set(words.indices)
+    return Counter(term for point in row if point.words for term in point.words.indices if term in wanted)
+
+
+def rarities(words: Sparse, frequency: Mapping[int, int], passages: int) -> Idf:
+    """The IDF of each word, counted over so many points."""
+    return {term: math.log((passages + 1) / (frequency.get(term, 0) + 0.5)) for term in words.indices}
+
+
+def reckoned(words: Sparse, row: Sequence[Point]) -> list[Point]:
+    """The word leg over `row`, all points in reach with their vectors: what the engine would find, best first
+    (equal scores by id), each with its part of the question's words."""
+    rows = shares(words, row)
+    idf = rarities(words, frequencies(rows), sum(point.words is not None for point in row))
+    found = [scored(point, own, idf, vectors=True) for point, own in zip(row, rows, strict=True) if own]
+    return sorted(found, key=lambda point: (-point.score, point.id))
+
+
+def chosen(words: Sparse, row: Sequence[Point]) -> Sparse:
+    """A long question's words that score: of those that `row` holds, the asker's own points with all their
+    words, the rarest; then others."""
+    if len(words.indices) <= TERMS:
+        return words
+    frequency = holders(words, row)
+    rarest = sorted(words.indices, key=lambda term: (term not in frequency, frequency[term], term))[:TERMS]
+    kept = set(rarest)
+    held = [pair for pair in zip(words.indices, words.values, strict=True) if pair[0] in kept]
+    return Sparse(tuple(term for term, _ in held), tuple(weight for _, weight in held))
 
 
 def probed(asked: Sequence[Ask], told: Sequence[Sequence[Point]]) -> dict[tuple[Where, int], float]:
@@ -87,24 +130,37 @@ def weighed(
             rows.append(list(row))
             continue
         idf = known.get(each) or {term: alone.get((ask.where, term), 0.0) for term in each[1]}
-        rows.append([exact(ask, point, idf) for point in row])
+        own = shares(ask.words or Sparse(), row)
+        rows.append(
+            [scored(point, some, idf, vectors=ask.vectors) for point, some in zip(row, own, strict=True)]
+        )
     return rows
 
 
-def exact(ask: Ask, point: Point, idf: Idf) -> Point:
-    """A point with its sum."""
-    score = sum(weight * own * idf[term] for term, weight, own in shared(ask.words or Sparse(), point))
-    return Point(point.id, point.payload, point.dense, point.words if ask.vectors else None, score)
+def scored(point: Point, own: Sequence[Share], idf: Idf, *, vectors: bool) -> Point:
+    """A point by what it holds of a question."""
+    score = sum([weight * value * idf[term] for term, weight, value in own])
+    terms, _, values = zip(*own, strict=True) if own else ((), (), ())
+    words = Sparse(terms, values) if vectors else None
+    return Point(point.id, point.payload, point.dense, words, score)
 
 
-def shared(words: Sparse, point: Point) -> list[tuple[int, float, float]]:
+def shares(words: Sparse, row: Sequence[Point]) -> list[list[Share]]:
+    """What each point holds of a question."""
+    wanted = dict(zip(words.indices, words.values, strict=True))
+    return [shared(wanted, point) for point in row]
+
+
+def shared(wanted: Weights, point: Point) -> list[Share]:
     """The words that a point holds, in order: each with the question's weight and the point's."""
-    own = held(point)
-    return [
-        (term, weight, own[term])
-        for term, weight in zip(words.indices, words.values, strict=True)
-        if term in own
+    own = point.words or Sparse()
+    found = [
+        (term, wanted[term], value)
+        for term, value in zip(own.indices, own.values, strict=True)
+        if term in wanted
     ]
+    found.sort()  # sums are made in one order, whoever wrote the point
+    return found
 
 
 def held(point: Point) -> Mapping[int, float]:

@@ -5,10 +5,11 @@ Shared by the sources of points; who makes a collection, or knows of a newer wri
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.clients.points import Collection, Point, Points, Where
 from app.domain.errors import RetrievalError, Unavailable
@@ -43,6 +44,14 @@ def unavailable() -> Iterator[None]:
         raise Unavailable("Qdrant does not answer", retry_after=RETRY_SECONDS) from error
 
 
+@dataclass(slots=True)
+class Counts:
+    """Of one filter, by collection."""
+
+    until: float
+    known: dict[str, int] = field(default_factory=dict)
+
+
 class Catalogue:
     """See the module. For one event loop."""
 
@@ -54,20 +63,21 @@ class Catalogue:
         self._clock = clock
         self._listing = asyncio.Lock()
         self._listed: dict[str, Collection] = {}
-        self._counts: dict[tuple[str, Where], int] = {}
-        self._until = 0.0
+        self._until = -math.inf
         self._turn = 0
-        """Grows when what is known is forgotten: a list under way then is too old already."""
+        """Grows when what is known is forgotten."""
+        self._known = -1
+        """The turn at which the list was asked for: it is new enough for whoever came no later."""
+        self._counts: dict[Where, Counts] = {}
 
     async def all(self) -> Mapping[str, Collection]:
-        """By name. One list at a time, whoever asks meanwhile waits for it."""
+        """By name, as they were when it was asked, or later. One list at a time, others wait for it."""
+        turn = self._turn
         async with self._listing:
-            while self._clock() >= self._until:
-                turn = self._turn
-                listed = {each.name: each for each in await self._points.collections()}
-                if turn == self._turn:
-                    self._listed, self._until = listed, self._clock() + self._seconds
-                    self._counts = {}
+            if self._known < turn or self._clock() >= self._until:
+                asked = self._turn  # what is forgotten from now on is for those who ask from now on
+                self._listed = {each.name: each for each in await self._points.collections()}
+                self._known, self._until = asked, self._clock() + self._seconds
             return self._listed
 
     async def get(self, name: str) -> Collection | None:
@@ -75,12 +85,15 @@ class Catalogue:
         return (await self.all()).get(name)
 
     async def count(self, name: str, where: Where) -> int:
-        """How many points a filter leaves, as old as the list at most."""
-        known = self._counts.get((name, where))
-        if known is None:
-            counts = self._counts  # those of another list by the time it is known, perhaps
-            known = counts[name, where] = await self._points.count(name, where)
-        return known
+        """How many points a filter leaves; as old as a list at most."""
+        now = self._clock()
+        if where not in self._counts or now >= self._counts[where].until:
+            self._counts = {key: held for key, held in self._counts.items() if now < held.until}
+            self._counts[where] = Counts(now + self._seconds)
+        counts = self._counts[where].known  # forgotten by the time this one is known, perhaps
+        if name not in counts:
+            counts[name] = await self._points.count(name, where)
+        return counts[name]
 
     async def put(self, name: str, space: Space, fields: Indexed, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing, or went missing meanwhile."""
@@ -105,8 +118,10 @@ class Catalogue:
         await self._points.create(name, space.dim, **named)
         self.forget()
 
-    def forget(self) -> None:
-        """The next one to ask is told anew."""
+    def forget(self, where: Where | None = None) -> None:
+        """The next to ask is told anew: which there are, and how much of them this filter, or any, has."""
         self._turn += 1
-        self._until = 0.0
-        self._counts = {}
+        if where is None:
+            self._counts = {}
+        else:
+            self._counts.pop(where, None)

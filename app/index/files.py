@@ -31,12 +31,12 @@ class PointFiles:
         """Whether it is a server."""
         return self._external
 
-    async def compact(self, holdings: Collection[str]) -> None:
-        """The collection of memories and cards; none there has no files."""
-        if "memories" not in holdings:
-            return
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """The collection of memories and cards; none there has no files. Nothing is left."""
         try:
-            await self._points.compact(RAW)
+            if "memories" in holdings:
+                await self._points.compact(RAW)
         except RetrievalError as error:
             if not error.rejected:
                 raise
+        return ()

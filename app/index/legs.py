@@ -4,19 +4,22 @@ Word scores are BM25, meaning's are similarities above the space's floor. Points
 are barred, are left out. Raises `RetrievalError` as the engine does.
 """
 
-import base64
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import structlog
 
 from app.clients.points import Ask, Point, Points, Sparse, Where
 from app.clients.points import Collection as Shape
+from app.clients.weights import TERMS, chosen, reckoned
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query
 from app.domain.space import Space, similarity
 from app.index import payload
+from app.index.mark import short
 from app.index.meaning import computed
 from app.index.search import LETTER
 from app.index.sparse import Stock, stock
@@ -25,8 +28,13 @@ from app.index.sparse import question as worded_question
 WIDE = 100
 """Word hits that are looked at, at least: neighbours speak for each other, and IDFs are read off them
 (`sparse.frequencies`). 200 found nothing more."""
-SHORT, LONGER = 8, 16
-"""Characters of a label's id: 40 bits; 80 where two would look alike."""
+
+Search: TypeAlias = Callable[[Sequence[Ask]], Awaitable[list[list[Point]]]]
+"""Of one collection."""
+Pair: TypeAlias = tuple[Sequence[Point], Sequence[Point]]
+"""What a leg found, with payloads, and how it scores what the other found."""
+Pairs: TypeAlias = tuple[Pair, Pair]
+"""By words, by meaning."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +49,8 @@ class Question:
     """Passages a leg."""
     floor: float
     """Of the space."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    """To weigh what a collection found: eight that answer at once would hold up everybody else's request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +94,97 @@ async def look(
     """The collection's passages for a question; `passages` are in reach, `barred` ids may not be told."""
     wide = max(WIDE, 2 * question.limit) + len(barred)
     few = passages <= wide  # then both legs see everything, and none needs the other's to be scored
+    if not worded(shape):
+        question = replace(question, words=Sparse())
+    search = partial(reaching, points, shape.name, passages)
+    every = await at_once(search, where, question, passages) if few else None
+    if every is not None:
+        return await in_turn(question, every, partial(counted, question, every, barred))
+    question = await shortened(search, where, question, wide)
+    found = await apart(search, where, question, wide, wide if few else question.limit + len(barred))
+    (by_words, also), _ = found
+    whole = few or len(by_words) < wide
+    work = partial(scored, question, found, passages, barred, whole=whole)
+    return await in_turn(question, [*by_words, *also], work)
+
+
+async def in_turn(question: Question, found: Iterable[Point], work: Callable[[], Seen]) -> Seen:
+    """One collection's after the other's, the loop free in between; where there is much, in a thread."""
+    async with question.turn:
+        seen = await computed(effort(question, found), work)
+        await asyncio.sleep(0)
+    return seen
+
+
+def effort(question: Question, found: Iterable[Point]) -> int:
+    """What it takes to weigh these points' words, in `computed`'s passages: about a word each."""
+    return len(question.words.indices) + sum(len(point.words.indices) for point in found if point.words)
+
+
+async def reaching(points: Points, name: str, passages: int, asks: Sequence[Ask]) -> list[list[Point]]:
+    """Ask, and tell how many points are in reach."""
+    return await points.search(name, [known(ask, passages) for ask in asks])
+
+
+def known(ask: Ask, passages: int) -> Ask:
+    """With their number, also in what it ranks among."""
+    return replace(ask, passages=passages, among=known(ask.among, passages) if ask.among else None)
+
+
+async def at_once(search: Search, where: Where, question: Question, passages: int) -> list[Point] | None:
+    """Few passages by one ask: meaning tells them all, with their words. None: one leg is enough, or it does
+    not see them all (somebody writes meanwhile, or a point has no vector)."""
+    if question.vector is None or not question.words.indices:
+        return None
+    [found] = await search([Ask(where, passages + 1, dense=question.vector, vectors=True)])
+    return found if len(found) == passages else None
+
+
+async def shortened(search: Search, where: Where, question: Question, near: int) -> Question:
+    """A long question by those of its words that the passages nearest in meaning hold, the rarest first;
+    without a vector, by some: each word has its price, and what decides must be the asker's own."""
+    if len(question.words.indices) <= TERMS:
+        return question
+    found: list[Point] = []
+    if question.vector is not None:
+        [found] = await search([Ask(where, near, dense=question.vector, payload=False, vectors=True)])
+    return replace(question, words=await computed(effort(question, found), chosen, question.words, found))
+
+
+async def apart(search: Search, where: Where, question: Question, wide: int, near: int) -> Pairs:
+    """By an ask a leg, `wide` and `near` long, and what each found as the other scores it, if both ask."""
     words = meaning = None
-    if worded(shape) and question.words.indices:
+    if question.words.indices:
         words = Ask(where, wide, words=question.words, vectors=True)
     if question.vector is not None:
-        meaning = Ask(where, wide if few else question.limit + len(barred), dense=question.vector)
+        meaning = Ask(where, near, dense=question.vector)
     asks = [ask for ask in (words, meaning) if ask]
-    if words and meaning and not few:
+    if words and meaning:
         asks += [
-            Ask(where, wide, dense=question.vector, among=words, payload=False),
-            Ask(where, meaning.limit, words=question.words, among=meaning, payload=False, vectors=True),
+            replace(meaning, limit=wide, among=words, payload=False),
+            replace(words, limit=near, among=meaning, payload=False),
         ]
-    found = iter(await points.search(shape.name, asks) if asks else [])
+    found = iter(await search(asks) if asks else ())
     by_words, by_meaning = (next(found) if ask else [] for ask in (words, meaning))
     alike, also = next(found, []), next(found, [])
-    held = stock(question.words, by_words, passages, whole=len(by_words) < wide)
-    return seen(question, held, (by_words, also), (by_meaning, alike), barred)
+    return (by_words, also), (by_meaning, alike)
 
 
-def seen(
-    question: Question,
-    held: Stock,
-    by_words: tuple[Sequence[Point], Sequence[Point]],
-    by_meaning: tuple[Sequence[Point], Sequence[Point]],
-    barred: Collection[str],
-) -> Seen:
-    """What the engine gave, put together; of each pair the first has payloads."""
+def counted(question: Question, every: Sequence[Point], barred: Collection[str]) -> Seen:
+    """All that is in reach, its words weighed here."""
+    question = replace(question, words=chosen(question.words, every))
+    by_words = reckoned(question.words, every)
+    return scored(question, ((by_words, ()), (every, ())), len(every), barred, whole=True)
+
+
+def scored(question: Question, found: Pairs, passages: int, barred: Collection[str], *, whole: bool) -> Seen:
+    """What the legs found; `whole`: the word leg was not cut off."""
+    (by_words, _), _ = found
+    return seen(question, stock(question.words, by_words, passages, whole=whole), *found, barred)
+
+
+def seen(question: Question, held: Stock, by_words: Pair, by_meaning: Pair, barred: Collection[str]) -> Seen:
+    """What the engine gave, put together."""
     known = {point.id: point for point in (*by_words[0], *by_meaning[0]) if point.id not in barred}
     told = {key: point for key, point in known.items() if payload.text(point.payload)}
     return Seen(
@@ -155,24 +230,11 @@ def assembled(
 
 def voiced(key: str, score: float, own: Hit | None) -> Hit:
     """A passage with its score; what it covers is its own, whoever speaks for it."""
-    return Hit(key, score, own.coverage, own.rare) if own else Hit(key, score)
+    if own is None:
+        return Hit(key, score)
+    return own if own.score == score else Hit(key, score, own.coverage, own.rare)
 
 
 def ranked(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     """A leg."""
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.key))[:limit])
-
-
-def short(source: str, keys: Iterable[str]) -> dict[str, str]:
-    """Each id as its label shows it: always the same, and no two alike."""
-    digests = {key: digest(f"{source}\x1f{key}") for key in keys}
-    taken: dict[str, int] = {}
-    for found in digests.values():
-        taken[found[:SHORT]] = taken.get(found[:SHORT], 0) + 1
-    return {key: found[: SHORT if taken[found[:SHORT]] == 1 else LONGER] for key, found in digests.items()}
-
-
-def digest(text: str) -> str:
-    """80 bits as 16 small letters and digits."""
-    found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
-    return base64.b32hexencode(found).decode().lower()

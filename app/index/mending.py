@@ -69,6 +69,7 @@ class Mending:
             try:
                 if await self._record.is_current(self._space.name):
                     mended = await self._walk()
+                    await self._vectors.filled()
                     log.info("chroma holds every document", mended=mended)
                 return
             except (RetrievalError, Unavailable):

@@ -20,8 +20,11 @@ LINK = 2_000
 
 def text(payload: Payload) -> str:
     """The first that there is; "" for none."""
-    found = (payload.get(name) for name in TEXTS)
-    return next((each for each in found if isinstance(each, str) and each.strip()), "")
+    for name in TEXTS:
+        found = payload.get(name)
+        if isinstance(found, str) and found.strip():
+            return found
+    return ""
 
 
 def fact(payload: Payload, *names: str, most: int = FACT) -> str:

@@ -117,5 +117,6 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
 
 def spot(found: Point) -> Spot | None:
     """Where it was said; None: nobody knows."""
-    thread, place = payload.fact(found.payload, "thread_id"), payload.number(found.payload, "place")
+    place = payload.number(found.payload, "place")
+    thread = payload.fact(found.payload, "thread_id") if place else ""
     return (thread, place) if thread and place else None

@@ -9,10 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.clients.points import Point, Sparse
+from app.clients.weights import holders
 from app.index.analysis import terms
 from app.index.bm25 import K1, RARE_COUNT, RARE_MASS, RARE_SHARE, B, Held
 
@@ -45,23 +48,39 @@ def sparse(weights: Mapping[int, float]) -> Sparse:
     return Sparse(tuple(ordered), tuple(weights[term] for term in ordered))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stock:
     """What the query's words weigh in a reach."""
 
     idf: Mapping[int, float]
     rare: frozenset[int]
 
+    @cached_property
+    def _whole(self) -> tuple[float, float]:
+        """The mass of all words, and of the rare ones."""
+        return self._mass(self.idf), self._mass(self.rare)
+
     def held(self, words: Sparse) -> Held:
         """What a passage holds of the query."""
-        found = [term for term in words.indices if term in self.idf]
-        mass, whole = self._mass(found), self._mass(self.idf)
-        few, all_few = (self._mass(each) for each in (self.rare.intersection(found), self.rare))
+        found = tuple(sorted([term for term in words.indices if term in self.idf]))
+        if found not in self._known:
+            self._known[found] = self._held(found)
+        return self._known[found]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, ...], Held]:
+        """By the terms held: of a hundred passages many hold the same few."""
+        return {}
+
+    def _held(self, found: tuple[int, ...]) -> Held:
+        """By these terms."""
+        (whole, all_few), mass = self._whole, self._mass(found)
+        few = self._mass(self.rare.intersection(found))
         return Held(mass / whole if whole else 0.0, all_few > 0 and few >= RARE_MASS * all_few)
 
     def _mass(self, found: Iterable[int]) -> float:
         """Their IDF, added in one order, so that equal sets come to equal sums."""
-        return sum(self.idf[term] for term in sorted(found))
+        return sum([self.idf[term] for term in sorted(found)])
 
 
 def stock(query: Sparse, hits: Sequence[Point], passages: int, *, whole: bool) -> Stock:
@@ -82,20 +101,32 @@ def frequencies(query: Sparse, hits: Sequence[Point], passages: int, *, whole: b
     rare. But each score is the sum of its passage's weights times the IDFs that the engine found over the
     whole reach: with more passages than words that gives the IDFs, and so the counts.
     """
-    counted = Counter(term for hit in hits if hit.words for term in hit.words.indices)
+    counted = holders(query, hits)
     seen = [term for term in query.indices if counted[term]]
     found = {term: counted[term] for term in query.indices}
     if whole or not seen or 2 * len(seen) > len(hits):
         return found
-    column = {term: at for at, term in enumerate(seen)}
-    matrix = np.zeros((len(hits), len(seen)))
+    for term, count in read(seen, hits, passages).items():
+        found[term] = min(max(found[term], count), passages)
+    return found
+
+
+def read(terms: Sequence[int], hits: Sequence[Point], passages: int) -> Mapping[int, int]:
+    """The counts that the scores of the hits tell."""
+    idf, *_ = np.linalg.lstsq(weighed(terms, hits), np.array([hit.score for hit in hits]), rcond=None)
+    return {
+        term: round((passages + 1) / math.exp(min(max(value, 0.0), 50.0)) - 0.5)
+        for term, value in zip(terms, idf.tolist(), strict=True)
+    }
+
+
+def weighed(terms: Sequence[int], hits: Sequence[Point]) -> NDArray[np.float64]:
+    """What each term weighs in each hit, a hit a row."""
+    column = {term: at for at, term in enumerate(terms)}
+    matrix = np.zeros((len(hits), len(terms)))
     for row, hit in enumerate(hits):
         words = hit.words or Sparse()
         for term, weight in zip(words.indices, words.values, strict=True):
             if term in column:
                 matrix[row, column[term]] = weight
-    idf, *_ = np.linalg.lstsq(matrix, np.array([hit.score for hit in hits]), rcond=None)
-    for term, value in zip(seen, idf.tolist(), strict=True):
-        read = round((passages + 1) / math.exp(min(max(value, 0.0), 50.0)) - 0.5)
-        found[term] = min(max(found[term], read), passages)
-    return found
+    return matrix

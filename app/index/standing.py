@@ -1,5 +1,5 @@
 """How a user's memories and a tenant's corpus stand in the record, which knows more than the engine: what was
-removed and may still have its point, and whether the user was erased. Raises `RetrievalError`.
+removed and may still have its point, and whether an erasure is under way. Raises `RetrievalError`.
 """
 
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from app.clients.faults import retrieval_faults
 from app.clients.pool import Pool
 
-# Of a user who was erased nothing is told but what was written since: the record knows that, while points
-# that were to go may have outlived it in an engine that was down.
+# Until an erasure is whole (alembic 0009) nothing of the user is told but what was written since: the record
+# knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
 USER = """
     SELECT coalesce(known.version, 0) AS version,
         ARRAY(SELECT id FROM ibid.memory
             WHERE tenant = $1 AND user_id = $2 AND removed_at IS NOT NULL ORDER BY id) AS removed,
-        CASE WHEN known.erased_at IS NOT NULL THEN ARRAY(SELECT id FROM ibid.memory
+        CASE WHEN known.erased_at IS NOT NULL AND known.ended_at IS NULL THEN ARRAY(SELECT id FROM ibid.memory
             WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL ORDER BY id) END AS since
     FROM (SELECT) AS one
     LEFT JOIN ibid.memory_user AS known ON known.tenant = $1 AND known.user_id = $2

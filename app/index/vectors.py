@@ -45,6 +45,10 @@ class VectorIndex:
         if stale:
             await self._chroma.drop(name, sorted(stale))
 
+    async def filled(self) -> None:
+        """The record has given Chroma all that it has."""
+        await self._chroma.filled()
+
     async def remove(self, part: Part, document_id: str) -> None:
         """Drop a document's vectors; none there is no error."""
         await self._chroma.delete(self._names[part.is_global], {"document": document_id})
@@ -92,11 +96,15 @@ class VectorIndex:
         """Whether it is a server."""
         return not self._chroma.embedded
 
-    async def compact(self, holdings: Collection[str]) -> None:
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
-        vectors tell of one. A large folder is left to the start that finds most of it dead."""
-        if "documents" in holdings and (await self.check())["vectors"] <= REMADE_MOST:
+        vectors tell of one. A large folder, without which searches would go without meaning, is left."""
+        asked = {"documents", self.name}.intersection(holdings)
+        if asked and (await self.check())["vectors"] > REMADE_MOST:
+            return asked
+        if asked:
             await self._chroma.renew()
+        return ()
 
     async def check(self) -> dict[str, int]:
         """Whether Chroma answers, and how many vectors it holds in this space."""

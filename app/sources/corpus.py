@@ -8,12 +8,14 @@ raise `RetrievalError`, writes `Unavailable`. Why: docs/decisions/0027.
 import asyncio
 import json
 from collections.abc import Awaitable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import structlog
 
+from app.clients.phrase import MEANING, WORDS
 from app.clients.points import Collection as Shape
-from app.clients.points import Points
+from app.clients.points import Points, Where
 from app.clients.pool import Pool
 from app.domain.answer import new_id
 from app.domain.corpus import Reference
@@ -32,6 +34,10 @@ from app.index.union import Searched, merged
 FIELDS = Indexed(keys=("source", "kind"), tenants=("tenant",), times=("created_at",))
 AT_ONCE = 8
 """Collections searched at the same time for one question."""
+TOGETHER = 4
+"""For all questions, embedded: half of the engine's threads, so that memories have the others."""
+SERVED = 16
+"""For all questions, by a server: half of the connections to it."""
 LIST_SECONDS = 1.0
 """For the engine to say which ones there are: one that hangs must not look like a Postgres that hangs."""
 
@@ -52,6 +58,7 @@ class CorpusSource:
         *,
         store: str = "",
         only: Collection[str] = (),
+        together: int = TOGETHER,
     ) -> None:
         self._pool = pool
         self._points = points
@@ -61,6 +68,7 @@ class CorpusSource:
         """Which database and engine these are: two may share a cache."""
         self._only = frozenset(only)
         """The collections to look at (CORPUS_COLLECTIONS); none named: all."""
+        self._turns = asyncio.Semaphore(together)
         self._versions: dict[str, int] = {}
         """Of each tenant, as far as the catalogue is not older."""
 
@@ -68,11 +76,12 @@ class CorpusSource:
         """The collections as they are known now; only Postgres's faults are raised here (`memories.py`)."""
         stands = await standing.of_tenant(self._pool, scope.tenant)
         if self._versions.get(scope.tenant) != stands.version:
-            self._catalogue.forget()
+            self._catalogue.forget(tenants(scope))  # another replica may have made one: the list too is old
             self._versions[scope.tenant] = stands.version
         try:
             async with asyncio.timeout(LIST_SECONDS):
-                return Reached(self, scope, stands, await self._listed())
+                shapes = await self._listed()
+                return Reached(self, scope, stands, shapes, await self._counted(scope, shapes))
         except TimeoutError:
             return Reached(self, scope, stands)
         except RetrievalError as error:
@@ -85,6 +94,19 @@ class CorpusSource:
     def _wanted(self, shape: Shape) -> bool:
         """Whether a collection is looked at at all."""
         return shape.name != RAW and (not self._only or shape.name in self._only)
+
+    async def _counted(self, scope: Scope, shapes: Sequence[Shape]) -> tuple[int | None, ...]:
+        """How many points of each are the tenant's; None: the engine does not say."""
+        few, where = asyncio.Semaphore(AT_ONCE), tenants(scope)
+
+        async def count(shape: Shape) -> int | None:
+            async with few:
+                try:
+                    return await self._catalogue.count(shape.name, where)
+                except RetrievalError:
+                    return None
+
+        return tuple(await asyncio.gather(*map(count, shapes)))
 
     async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
         """All collections at once, one round trip each, once the query is embedded."""
@@ -110,7 +132,7 @@ class CorpusSource:
     ) -> Searched:
         """One collection; whatever becomes of it, the others count."""
         name, where = shape.name, tenants(reached.scope)
-        async with few:
+        async with few, self._turns:
             try:
                 stored = await self._catalogue.count(name, where)
                 if not stored:
@@ -127,11 +149,11 @@ class CorpusSource:
 
     async def _lost(self, name: str, error: RetrievalError) -> Searched:
         """A collection that has gone meanwhile is a note, one that does not answer a fault."""
-        self._catalogue.forget()
-        try:
-            gone = error.rejected and await self._catalogue.get(name) is None
-        except RetrievalError:
-            gone = False
+        gone = False
+        if error.rejected:  # else nothing that is known is in doubt, and to list anew would be one load more
+            self._catalogue.forget()
+            with suppress(RetrievalError):
+                gone = await self._catalogue.get(name) is None
         log.warning("collection not searched", collection=name, reason=error.reason, gone=gone)
         if gone:
             return Searched(name, notes=(f"{name} is not there any more",))
@@ -152,6 +174,17 @@ class CorpusSource:
         with unavailable():
             await self._points.remove(collection, replace(tenants(scope), ids=tuple(points)))
 
+    async def drop(self, collection: str) -> None:
+        """The collection, if Ibid made it and is empty: the record knows nothing of other tools' points."""
+        with unavailable():
+            self._catalogue.forget()
+            shape = await self._catalogue.get(collection)
+            if shape is None or (shape.dense, shape.words) != (MEANING, WORDS):
+                return
+            if await self._points.count(collection, Where()) == 0:
+                await self._points.drop(collection)
+                self._catalogue.forget()
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -162,15 +195,19 @@ class Reached:
     stands: Standing
     shapes: tuple[Shape, ...] | None = None
     """None: the engine has not said in time."""
+    counts: tuple[int | None, ...] = ()
+    """The tenant's points in each; None: the engine does not say."""
     fault: RetrievalError | None = None
     """The engine's, for the search to raise."""
 
     @property
     def standing(self) -> str:
-        """The tenant, its version, and the collections with their sizes: other tools write too."""
-        if self.shapes is None:
+        """The tenant, its version, and what it has in which collections: other tools write too. What others
+        have there is not in it: whether a result is kept must not tell that they write."""
+        if self.shapes is None or None in self.counts:
             return new_id()  # like no other
-        held = [[shape.name, shape.dim, shape.points] for shape in self.shapes]
+        rows = zip(self.shapes, self.counts, strict=True)
+        held = [[shape.name, shape.dim, count] for shape, count in rows if count]
         return json.dumps(
             [self.source.name, self.source.store, VERSION, self.scope.tenant, self.stands.version, held]
         )

@@ -20,7 +20,7 @@ from app.domain.memory import RAW, Memory
 from app.domain.neighbour import spread
 from app.domain.passage import Embedding, Legs, Passage, Query, Scope
 from app.domain.space import Space
-from app.index import remembered, standing
+from app.index import cards, remembered, standing
 from app.index.analysis import VERSION
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.index.legs import Question, Seen, asked, assembled, look
@@ -29,8 +29,10 @@ from app.index.standing import Standing
 FIELDS = Indexed(keys=("source", "kind", "vantage_id"), tenants=("tenant", "user_id"), times=("created_at",))
 PAGE = 256
 """Points read at a time."""
+CARDS = 50
+"""Of a kind, the newest: more fit into no prompt."""
 MOST_CARDS = 1_000
-"""Of one user: what goes on beyond is no card."""
+"""Of one user's that other tools wrote: the record does not know which are the newest."""
 There: TypeAlias = tuple[Collection | None, int]
 """The collection, and the points in reach."""
 NOBODY = Standing(0, frozenset())
@@ -108,20 +110,25 @@ class MemorySource:
         try:
             return await look(self._points, shape, where, question, passages=count, barred=barred)
         except RetrievalError as error:
+            if not error.rejected:
+                raise
             self._catalogue.forget()
-            if error.rejected and await self._catalogue.get(RAW) is None:
+            if await self._catalogue.get(RAW) is None:
                 return Seen()
             raise
 
     async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
-        """Cards of these kinds, newest first."""
+        """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
         if not scope.user_id or not kinds:
             return []
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        where = replace(remembered.owned(scope, kinds=tuple(kinds)), ids=stands.since)
+        ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
+        if stands.since is not None:
+            return cards.cut(ours, CARDS)
+        where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=(("space", (self._space.name,)),))
         found = [point async for point in self._scrolled(where, most=MOST_CARDS)]
-        cards = [remembered.memory(point) for point in found if point.id not in stands.removed]
-        return sorted(cards, key=lambda card: (card.created_at, card.id), reverse=True)
+        others = [remembered.memory(point) for point in found if point.id not in stands.removed]
+        return cards.cut([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
         """Whether a point is the user's, whoever wrote it (for `stores/votes.py`)."""

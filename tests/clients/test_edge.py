@@ -105,6 +105,20 @@ async def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: s
         assert told == [NAME]
 
 
+async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
+    """It is told, again each time, and what a crash left stays for a start to sweep."""
+    place = await stored(tmp_path)
+    DAMAGES["log"](place)
+    (tmp_path / f"half{drawer.GONE}").mkdir()
+    before, told = sorted(inside(tmp_path)), list[str]()
+    async with open_edge(tmp_path, look=True) as opened:
+        opened.renewed = told.append
+        for _ in range(2):
+            assert [each.name for each in await opened.collections()] == ["other"]
+    assert told == [NAME, NAME]
+    assert sorted(inside(tmp_path)) == before
+
+
 async def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
     """Nobody knows its name any more until it is created again; its files are put aside then."""
     place = await stored(tmp_path)
@@ -170,18 +184,34 @@ async def test_what_a_crash_left_of_a_compaction_is_swept(tmp_path: Path) -> Non
 
 
 async def test_the_loop_is_free_meanwhile(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that hangs keeps its thread; the others are answered, a full pool refuses at once."""
+    """A call that hangs keeps its thread, its asker gone or not; the others are answered, a full pool refuses
+    at once."""
     over = threading.Event()
     monkeypatch.setattr(Shard, "count", lambda *_: over.wait(30))
     hanging = [asyncio.create_task(edge.count(NAME, EVERY)) for _ in range(7)]
     await asyncio.sleep(0.05)
     assert len((await edge.search(NAME, [ASK]))[0]) == 5
-    hanging += [asyncio.create_task(edge.count(NAME, EVERY)) for _ in range(65)]
-    await asyncio.sleep(0.05)
+    while edge._threads._held < 72:
+        given_up = asyncio.create_task(edge.count(NAME, EVERY))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        given_up.cancel()
     with pytest.raises(RetrievalError, match="overloaded"):
         await edge.search(NAME, [ASK])
     over.set()
     await asyncio.gather(*hanging)
+
+
+async def test_many_readers_at_once_wait_for_their_turn(edge: Edge) -> None:
+    """More than the pool has room for: each is answered, and a write in between is not refused."""
+    asked = [asyncio.create_task(edge.search(NAME, [ASK])) for _ in range(200)]
+    scrolled = [asyncio.create_task(edge.scroll(NAME, EVERY, limit=5)) for _ in range(100)]
+    counts = [asyncio.create_task(edge.count(NAME, EVERY)) for _ in range(100)]
+    await asyncio.sleep(0)
+    await edge.put(NAME, [point(1)])
+    assert {len(found[0]) for found in await asyncio.gather(*asked)} == {5}
+    assert {len(found) for found in await asyncio.gather(*scrolled)} == {5}
+    assert set(await asyncio.gather(*counts)) == {20}
 
 
 async def test_a_hung_call_does_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,12 @@ from pydantic import SecretStr
 
 from app.clients import guarded as module
 from app.clients.drawer import drawer
-from app.clients.guarded import GuardedPoints, QdrantProbe, open_points
+from app.clients.guarded import GuardedPoints, QdrantProbe, greet, open_points, too_old
 from app.clients.points import Ask, Where
 from app.config import Ibid, Qdrant, Settings
 from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError, StartError
+from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 
@@ -158,3 +159,25 @@ async def test_every_call_goes_through(tmp_path: Path) -> None:
         await points.drop(NAME)
         assert await points.collections() == []
         assert told == []
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [("1.18.3", True), ("v1.9.0", True), ("1.19.0", False), ("v2.0.1-dev", False), ("unknown", False)],
+)
+def test_a_version_is_held_against_the_oldest(version: str, *, old: bool) -> None:
+    """By numbers; one that cannot be read is nobody's fault."""
+    assert bool(too_old(version)) == old
+
+
+async def test_a_server_that_is_too_old_is_greeted_with_a_warning(
+    server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once; one that is not there with nothing."""
+    monkeypatch.setattr(module, "OLDEST", (1, 21))
+    with captured() as logged:
+        async with open_points(at(server)) as points:
+            await greet(points)
+            server.fault = Fault(status=500)
+            await greet(points)
+    assert len(logged.of("qdrant is too old")) == 1

@@ -17,6 +17,7 @@ from qdrant_client import AsyncQdrantClient
 from app.clients.edge import open_edge
 from app.clients.points import Ask, Collection, Point, Points, Sparse, Where
 from app.clients.qdrant import Qdrant, connected
+from app.clients.weights import reckoned
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, cosine, embedding, ids, meets, owned, point
 from tests.fakes.qdrant import qdrant_server
@@ -130,6 +131,21 @@ async def test_a_leg_ranks_among_what_the_other_finds(points: Points) -> None:
     assert ids(scored) == [each.id for each in all_words if each.id in ids(near)]
     assert set(ids(rescored)) == set(ids(worded))
     assert [each.score for each in rescored] == sorted((each.score for each in rescored), reverse=True)
+
+
+async def test_words_weighed_here_are_those_of_the_engine(real: Points) -> None:
+    """Where all points in reach are at hand; those without words count as the engine has it."""
+    bare = [Point(point(n).id, point(n).payload, embedding(n)) for n in range(40, 47)]
+    empty = [Point(point(n).id, point(n).payload, embedding(n), Sparse()) for n in range(47, 52)]
+    await real.put(
+        NAME, [*(point(n) for n in range(40)), *bare, *empty, *(point(n, "bob") for n in (90, 91))]
+    )
+    query = Sparse(tuple(range(0, 40, 3)), (1.0,) * 14)
+    asks = [Ask(owned("ann"), 99, words=query, vectors=True)]
+    asks += [Ask(owned("ann"), 99, dense=embedding(1), vectors=True)]
+    by_words, everything = await real.search(NAME, asks)
+    assert len(everything) == 52
+    assert reckoned(query, everything) == by_words
 
 
 async def test_filters_are_exact(points: Points) -> None:

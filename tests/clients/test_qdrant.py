@@ -90,6 +90,36 @@ async def test_collections_of_others_are_searched_as_they_are(
     assert (await qdrant.scroll("notes", EVERY, limit=1, vectors=True))[0].dense
 
 
+@pytest.mark.parametrize("vectors", [COSINE, {"body": COSINE}], ids=["unnamed", "named"])
+async def test_collections_of_others_are_written_as_they_are(
+    qdrant: Qdrant, server: QdrantServer, vectors: Any
+) -> None:
+    """The dense vector under its own name; words that have no place are left out."""
+    server.create("notes", {"vectors": vectors})
+    await qdrant.put("notes", [point(n) for n in range(4)])
+    [found] = await qdrant.search("notes", [Ask(EVERY, 1, dense=point(3).dense)])
+    assert ids(found) == [point(3).id]
+    [written] = await qdrant.scroll("notes", Where(ids=(point(3).id,)), limit=9, vectors=True)
+    assert (written.dense, written.words) == (point(3).dense, None)
+
+
+async def test_words_of_ours_are_not_put_beside_anothers(qdrant: Qdrant, server: QdrantServer) -> None:
+    """Where the dense vector is not ours, words of our name are not either, and are not searched."""
+    server.create("notes", {"vectors": {"body": COSINE}, "sparse_vectors": {"words": {"modifier": "idf"}}})
+    await qdrant.put("notes", [point(1)])
+    assert await qdrant.search("notes", [Ask(EVERY, 9, words=point(1).words)]) == [[]]
+
+
+async def test_a_write_learns_another_shape_too(qdrant: Qdrant, server: QdrantServer) -> None:
+    """As a search does, while we remember the old one."""
+    await qdrant.create(NAME, DIM)
+    await qdrant.put(NAME, [point(1)])
+    server.collections.pop(NAME)
+    server.create(NAME, {"vectors": COSINE})
+    await qdrant.put(NAME, [point(2)])
+    assert await qdrant.count(NAME, EVERY) == 1
+
+
 async def test_one_made_anew_with_another_shape_is_learnt(qdrant: Qdrant, server: QdrantServer) -> None:
     """By somebody else, while we remember the old one."""
     await qdrant.create(NAME, DIM)
@@ -154,7 +184,7 @@ async def test_the_key_is_sent(server: QdrantServer) -> None:
 async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
     qdrant: Qdrant, server: QdrantServer
 ) -> None:
-    """So is one without a dense vector."""
+    """One without a dense vector is told, as one of no size: nothing is lost without a word."""
     await qdrant.create(NAME, DIM)
     server.create("words alone", {"sparse_vectors": {"words": {"modifier": "idf"}}})
     listed = server.answer
@@ -166,7 +196,7 @@ async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
         return told
 
     server.answer = losing  # type: ignore[method-assign]
-    assert [each.name for each in await qdrant.collections()] == [NAME]
+    assert [(each.name, each.dim) for each in await qdrant.collections()] == [(NAME, DIM), ("words alone", 0)]
 
 
 async def test_points_of_any_payload_are_read(qdrant: Qdrant, server: QdrantServer) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app.clients.drawer import Shape, read
 from app.clients.points import Ask, Where
-from app.clients.shard import Broken, Shard, engine_faults
+from app.clients.shard import SEARCHERS, Broken, Shard, engine_faults
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
@@ -197,3 +197,16 @@ def test_our_own_errors_pass() -> None:
     """Only the vendor's are turned."""
     with pytest.raises(KeyError), engine_faults:
         raise KeyError
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["made", "loaded"])
+def test_a_collection_costs_few_threads(tmp_path: Path, loaded: bool) -> None:
+    """There may be hundreds, and the engine begins eight for each if it is not told."""
+    if loaded:
+        Shard.make(tmp_path / "n", SHAPE).close()
+    before = len(list(Path("/proc/self/task").iterdir()))
+    shard = Shard.load(tmp_path / "n", SHAPE) if loaded else Shard.make(tmp_path / "n", SHAPE)
+    try:
+        assert len(list(Path("/proc/self/task").iterdir())) - before <= SEARCHERS
+    finally:
+        shard.close()

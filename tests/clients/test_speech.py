@@ -6,7 +6,7 @@ import pytest
 from qdrant_client import models
 
 from app.clients import speech
-from app.clients.points import Collection
+from app.clients.points import Ask, Collection, Sparse, Where
 
 DIM = 8
 COSINE = {"size": DIM, "distance": "Cosine"}
@@ -47,9 +47,12 @@ def info(vectors: Any, sparse: Any = None) -> models.CollectionInfo:
         ({"size": 4, "distance": "Euclid"}, None, Collection("n", 4, "", None, 3, cosine=False)),
         ({"size": 4, "distance": "Dot"}, None, Collection("n", 4, "", None, 3, cosine=False)),
         ({"colbert": MANY, "body": COSINE}, None, Collection("n", DIM, "body", None, 3)),
-        (MANY, None, None),
-        ({}, IDF, None),
-        (None, IDF, None),
+        ({"a": {**COSINE, "size": 4}, "b": COSINE}, None, Collection("n", DIM, "b", None, 3)),
+        ({"": {**COSINE, "distance": "Dot"}, "b": COSINE}, None, Collection("n", DIM, "b", None, 3)),
+        ({"meaning": {**COSINE, "size": 4}, "b": COSINE}, None, Collection("n", DIM, "b", None, 3)),
+        (MANY, None, Collection("n", 0, points=3)),
+        ({}, IDF, Collection("n", 0, points=3)),
+        (None, IDF, Collection("n", 0, points=3)),
     ],
     ids=[
         "ours",
@@ -62,16 +65,40 @@ def info(vectors: Any, sparse: Any = None) -> models.CollectionInfo:
         "euclid",
         "dot",
         "many vectors a point and one",
+        "several sizes",
+        "several distances",
+        "ours of another size",
         "many vectors a point",
         "words alone",
         "nothing dense",
     ],
 )
-def test_collections_of_others_are_told_by_their_shape(
-    vectors: Any, sparse: Any, found: Collection | None
-) -> None:
-    """By the one dense vector that can be asked; what is no cosine says so."""
-    assert speech.shape("n", info(vectors, sparse)) == found
+def test_collections_of_others_are_told_by_their_shape(vectors: Any, sparse: Any, found: Collection) -> None:
+    """By the one dense vector that can be asked, ours if one can be; what is no cosine says so, and what has
+    none is of no size."""
+    assert speech.shape("n", info(vectors, sparse), DIM) == found
+
+
+@pytest.mark.parametrize(
+    ("points", "passages", "exact"),
+    [
+        (speech.EXACT_MOST, None, True),
+        (speech.EXACT_MOST + 1, None, False),
+        (speech.EXACT_MOST + 1, speech.FEW, False),
+        (speech.EXACT_MOST + 1, speech.FEW - 1, True),
+    ],
+    ids=["small", "large", "much of a large one", "little of a large one"],
+)
+def test_what_is_small_is_compared_one_by_one(points: int, passages: int | None, exact: bool) -> None:
+    """The collection, or what of it is in reach; also where another leg ranks among it."""
+    shape = Collection("n", 1, points=points)
+    near = Ask(Where(), 3, dense=b"\0\0\0\0", passages=passages)
+    words = Ask(Where(), 3, words=Sparse((1,), (1.0,)), among=near, passages=passages)
+    prefetch = speech.question(words, shape).prefetch
+    assert isinstance(prefetch, models.Prefetch)
+    for told in (speech.question(near, shape).params, prefetch.params):
+        assert told is not None
+        assert told.exact is exact
 
 
 def test_an_unnamed_vector_is_read() -> None:

@@ -34,7 +34,7 @@ def searched(asks: Sequence[Ask], stored: dict[str, tuple[int, int]]) -> list[li
     """As the engines of the house search."""
     spare = ties.SPARE
     while (found := ties.settled(asks, engine(ties.widened(asks, spare), stored), spare)) is None:
-        spare *= 8
+        spare = ties.MOST
     return found
 
 
@@ -63,7 +63,15 @@ def test_what_is_asked_anyway_is_asked_once() -> None:
 
 
 def test_beyond_so_many_equal_scores_the_engine_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collection whose every point is equal is not fetched whole."""
-    monkeypatch.setattr(ties, "MOST", 100)
+    """A collection whose every point is equal is not fetched whole: two rounds, and that is that."""
     stored = {f"{n:05}": (1, 1) for n in range(2_000)}
+    rounds: list[int] = []
+    widened = ties.widened
+
+    def told(asks: Sequence[Ask], spare: int) -> list[Ask]:
+        rounds.append(spare)
+        return widened(asks, spare)
+
+    monkeypatch.setattr(ties, "widened", told)
     assert len(searched([replace(WORDS, limit=5)], stored)[0]) == 5
+    assert rounds == [ties.SPARE, ties.MOST]

@@ -82,6 +82,25 @@ def test_others_words_may_come_first(limit: int) -> None:
     assert one == other
 
 
+@given(terms, st.lists(terms, max_size=9))
+def test_a_whole_reach_needs_no_engine(question: list[int], texts: list[list[int]]) -> None:
+    """The same list as by asking, to the last bit: every point with a word, best first, equal ones by id."""
+    stored = [
+        Point(str(n), words=Sparse(tuple(text), tuple(0.1 + term / 7 for term in text)))
+        for n, text in enumerate(texts)
+    ]
+    words = Sparse(tuple(question), (1.0,) * len(question))
+    [found] = asked([Ask(Where(), 99, words=words, vectors=True)], stored, range(1, 9))
+    assert weights.reckoned(words, stored) == sorted(found, key=lambda point: (-point.score, point.id))
+
+
+def test_of_a_points_words_those_asked_for_are_given() -> None:
+    """Others have no part in what is made of them."""
+    stored = [Point("1", words=Sparse((1, 2, 3), (0.5, 1.5, 2.5)))]
+    [[found]] = asked([Ask(Where(), 5, words=Sparse((1, 3), (1.0, 1.0)), vectors=True)], stored, (1, 2, 3))
+    assert found.words == Sparse((1, 3), (0.5, 2.5))
+
+
 def test_vectors_are_given_only_to_who_asked() -> None:
     """They are fetched anyway."""
     words = Sparse((1,), (1.0,))
@@ -101,4 +120,40 @@ def test_a_word_is_asked_for_once_and_only_where_it_must() -> None:
     assert len(weights.probes(asks, weights.counted(asks, cut))) == 2
     assert weights.probes(asks, weights.counted(asks, whole)) == []
     long = Sparse(tuple(range(1_000)), (1.0,) * 1_000)
-    assert weights.probes([Ask(Where(), 5, words=long)], {}) == []
+    assert len(weights.probes([Ask(Where(), 5, words=long)], {})) == 1_000
+
+
+@pytest.mark.parametrize("limit", [20, 99], ids=["cut off", "whole"])
+def test_however_long_the_question_no_sum_is_the_engines(limit: int) -> None:
+    """Other people's words may have come first."""
+    chance = random.Random(5)  # noqa: S311 - the same on every run
+    words = 70
+    held = [sorted(chance.sample(range(words), 15)) for _ in range(30)]
+    stored = [
+        Point(str(n), words=Sparse(tuple(own), tuple(chance.random() for _ in own)))
+        for n, own in enumerate(held)
+    ]
+    asks = [Ask(Where(), limit, words=Sparse(tuple(range(words)), (1.0,) * words))]
+    one, other = (
+        {point.id: point.score for point in asked(asks, stored, order)[0]}
+        for order in (range(words), range(words - 1, -1, -1))
+    )
+    assert {key: one[key] for key in one.keys() & other.keys()} == {
+        key: other[key] for key in one.keys() & other.keys()
+    }
+
+
+def test_of_a_long_question_the_rarest_words_that_are_held_score() -> None:
+    """Then the others, in their own order, to the same number; a short question's all."""
+    most = weights.TERMS
+    terms = tuple(range(most + 100))
+    row = [
+        Point("1", words=Sparse(terms[50:], terms[50:])),
+        Point("2", words=Sparse(terms[-60:], terms[-60:])),
+    ]
+    found = weights.chosen(Sparse(terms, terms), row)
+    assert found.indices == found.values == (*terms[50:-60], *terms[-60:])[:most]
+    fewer = weights.chosen(Sparse(terms, terms), [Point("1", words=Sparse((most + 99,), (1.0,)))])
+    assert fewer.indices == (*terms[: most - 1], most + 99)
+    short = Sparse(terms[:most], terms[:most])
+    assert weights.chosen(short, row) is short

@@ -30,6 +30,7 @@ class Few:
         self.faults: list[Exception] = []
         self.mended_ids: list[str] = []
         self.dropped = 0
+        self.told_filled = 0
 
     async def is_current(self, space: str) -> bool:
         """As set."""
@@ -48,6 +49,10 @@ class Few:
         self.mended_ids.append(item.id)
         await asyncio.sleep(0.01)
         return had_to
+
+    async def filled(self) -> None:
+        """Noted."""
+        self.told_filled += 1
 
     async def forget_others(self) -> int:
         """One."""
@@ -81,6 +86,7 @@ async def test_a_refill_looks_at_every_document_and_drops_nothing(few: Few, mend
     mending.begin()
     await done(mending)
     assert (few.mended_ids, few.dropped) == (["a", "b", "c"], 0)
+    assert few.told_filled == 1
 
 
 @pytest.mark.parametrize("fault", [RetrievalError("unavailable"), Unavailable("down")])
@@ -97,7 +103,7 @@ async def test_of_a_space_that_is_not_current_nothing_is_filled(few: Few, mendin
     few.current = False
     mending.begin()
     await done(mending)
-    assert few.mended_ids == []
+    assert (few.mended_ids, few.told_filled) == ([], 0)
 
 
 async def test_begun_again_it_starts_over(few: Few, mending: Mending) -> None:
@@ -118,6 +124,7 @@ async def test_it_ends_when_it_is_closed(few: Few, mending: Mending) -> None:
     await mending.aclose()
     assert mending._filling
     assert mending._filling.cancelled()
+    assert few.told_filled == 0
 
 
 async def test_a_rebuild_counts_and_drops(few: Few, mending: Mending) -> None:

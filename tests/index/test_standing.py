@@ -33,12 +33,14 @@ async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
 
 
 async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None:
-    """In their order; none is none, not all."""
+    """In their order; none is none, not all. Once every engine has dropped its own, all there is may be."""
     await pool.execute("INSERT INTO ibid.memory_user (tenant, user_id, erased_at) VALUES ('t', 'ann', now())")
     assert (await of_user(pool, "t", "ann")).since == ()
     for key, removed in (("b", False), ("a", False), ("c", True)):
         await pool.execute(MEMORY, key, "t", "ann", removed)
     assert await of_user(pool, "t", "ann") == Standing(0, frozenset({"c"}), ("a", "b"))
+    await pool.execute("UPDATE ibid.memory_user SET ended_at = now()")
+    assert await of_user(pool, "t", "ann") == Standing(0, frozenset({"c"}))
 
 
 async def test_a_tenant_is_known_by_its_name(pool: Pool) -> None:

@@ -1,8 +1,14 @@
 """Several collections as one pair of legs. Over the real engine: tests/sources/test_corpus.py."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from app.clients.points import Point
-from app.domain.passage import Hit
-from app.index.legs import Seen
+from app.domain.passage import Hit, Legs
+from app.index import union
+from app.index.legs import Seen, assembled
 from app.index.union import Searched, merged
 
 
@@ -30,6 +36,24 @@ def test_ids_and_labels_are_a_collections_own() -> None:
         "two/a": "a of two",
     }
     assert len({passage.label for passage in found.passages.values()}) == 2
+
+
+def test_of_a_collection_no_more_is_looked_at_than_a_leg_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its best by words, and the nearest: a hundred of each of twenty collections would hold up everybody."""
+    hits = [Hit(f"{n:03}", 1.0 + n, 0.5) for n in range(100)]
+    one = searched("one", *hits)
+    one = replace(one, seen=replace(one.seen, nearest=("000", "001")))
+    seen: list[str] = []
+
+    def noted(name: str, whole: Seen, *given: Any, **named: Any) -> Legs:
+        seen.extend(whole.hits)
+        return assembled(name, whole, *given, **named)
+
+    monkeypatch.setattr(union, "assembled", noted)
+    found = merged("corpus", [one], 3)
+    assert [hit.key for hit in found.words] == ["one/099", "one/098", "one/097"]
+    assert seen == ["one/099", "one/098", "one/097", "one/000", "one/001"]
+    assert found.beside.keys() == {"one/000", "one/001"}
 
 
 def test_nothing_searched_is_nothing_found() -> None:

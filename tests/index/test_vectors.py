@@ -71,19 +71,23 @@ class Engine:
 
 
 @pytest.mark.parametrize(
-    ("holdings", "vectors", "renewed"),
+    ("holdings", "vectors", "renewed", "left"),
     [
-        pytest.param({"documents", "answers"}, 1_000, 1, id="documents went"),
-        pytest.param({"answers"}, 1_000, 0, id="others went"),
-        pytest.param({"documents"}, 2 * REMADE_MOST, 0, id="too many to be without it"),
+        pytest.param({"documents", "answers"}, 1_000, 1, set(), id="documents went"),
+        pytest.param({"answers"}, 1_000, 0, set(), id="others went"),
+        pytest.param(
+            {"documents", "votes"}, 2 * REMADE_MOST, 0, {"documents"}, id="too many to be without it"
+        ),
+        pytest.param({"chroma"}, 2 * REMADE_MOST, 0, {"chroma"}, id="still too many"),
+        pytest.param({"chroma"}, 1_000, 1, set(), id="no longer"),
     ],
 )
 async def test_files_are_made_anew_when_documents_went(
-    holdings: set[str], vectors: int, renewed: int
+    holdings: set[str], vectors: int, renewed: int, left: set[str]
 ) -> None:
-    """While they fill again every part can be searched exactly without."""
+    """While they fill again every part can be searched exactly without; else it is said what is left."""
     engine = Engine(vectors)
-    await VectorIndex(cast(Chroma, engine), SPACE).compact(holdings)
+    assert set(await VectorIndex(cast(Chroma, engine), SPACE).compact(holdings)) == left
     assert engine.renewed == renewed
 
 

@@ -1,5 +1,6 @@
 """The corpus as a source: the laws of `ports.Source`, tenants, several collections, faults."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -13,7 +14,7 @@ from app.domain.label import is_label
 from app.domain.passage import Legs, Query, Scope
 from app.domain.relevance import is_match
 from app.index.catalogue import Catalogue
-from app.sources.corpus import CorpusSource
+from app.sources.corpus import TOGETHER, CorpusSource
 from app.sources.memories import MemorySource
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, given, keep, reference, shelve
@@ -252,22 +253,41 @@ async def test_a_write_makes_another_standing(pool: Pool, corpus: CorpusSource, 
     assert (await corpus.reach(HERE)).standing == standings[-1]
 
 
+async def test_another_tenants_writes_leave_the_standing(
+    pool: Pool, corpus: CorpusSource, edge: Edge
+) -> None:
+    """Into the same collection or a new one: whether a result is kept does not tell of them."""
+    await shelve(corpus, HERE, "rivers", RIVERS)
+    before = (await corpus.reach(HERE)).standing
+    await shelve(corpus, OTHER, "rivers", BEASTS)
+    await shelve(corpus, OTHER, "beasts", BEASTS)
+    corpus._catalogue.forget()
+    assert (await corpus.reach(HERE)).standing == before
+
+
 class Failing(Edge):
-    """An engine of which some collections do not answer."""
+    """An engine of which some collections do not answer; it counts who searches and lists."""
 
     sick: Sequence[str] = ()
     deaf = False
+    listed = 0
+    busy = most = 0
 
     async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
         """Not for the sick ones."""
         if name in self.sick:
             raise RetrievalError("timeout")
-        return await super().search(name, asks)
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        found = await super().search(name, asks)
+        self.busy -= 1
+        return found
 
     async def collections(self) -> list[Collection]:
         """Unless it hears nothing."""
         if self.deaf:
             raise RetrievalError("unavailable")
+        self.listed += 1
         return await super().collections()
 
 
@@ -289,6 +309,28 @@ async def test_one_that_does_not_answer_costs_its_own(failing: tuple[CorpusSourc
     legs = await search(source, "danube")
     assert (texts(legs), legs.partial) == ({*BEASTS}, "timeout")
     assert legs.notes == ("rivers did not answer: timeout",)
+
+
+async def test_a_fault_is_no_reason_to_list_anew(failing: tuple[CorpusSource, Failing]) -> None:
+    """An engine that is overloaded is not asked all the more."""
+    source, engine = failing
+    await search(source, "danube")
+    engine.sick, before = ["rivers"], engine.listed
+    for _ in range(2):
+        await search(source, "danube")
+    assert engine.listed == before
+
+
+async def test_many_at_once_lose_nothing(failing: tuple[CorpusSource, Failing]) -> None:
+    """A dozen collections and more askers than the engine has threads: they wait, and leave half of the
+    threads to others."""
+    source, engine = failing
+    for n in range(12):
+        await shelve(source, HERE, f"small-{n}", [f"danube {n}"])
+    engine.most = 0
+    every = await asyncio.gather(*(search(source, "danube") for _ in range(16)))
+    assert {(legs.partial, len(legs.words)) for legs in every} == {("", 14)}
+    assert engine.most == TOGETHER
 
 
 async def test_if_none_answers_the_source_failed(failing: tuple[CorpusSource, Failing]) -> None:
@@ -316,3 +358,19 @@ async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -
     await pool.close()
     with pytest.raises(RetrievalError):
         await corpus.reach(HERE)
+
+
+async def test_an_empty_collection_of_ours_is_dropped(corpus: CorpusSource, edge: Edge) -> None:
+    """With a point in it, whosever, it stays; one that is not there is no error."""
+    points = await shelve(corpus, HERE, "rivers", RIVERS)
+    await corpus.drop("rivers")
+    assert [each.name for each in await edge.collections()] == ["rivers"]
+    await corpus.remove(HERE, "rivers", points)
+
+    await corpus.drop("rivers")
+    await corpus.drop("nowhere")
+
+    assert await edge.collections() == []
+    assert (await search(corpus, "danube")).notes == ()
+    await shelve(corpus, HERE, "rivers", RIVERS)
+    assert (await search(corpus, "danube")).stored == 2

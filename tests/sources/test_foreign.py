@@ -61,17 +61,35 @@ async def test_memories_of_an_older_tool_are_searched_by_meaning(
     assert (legs.words, legs.stored, [*legs.passages]) == ((), 2, ["1", "2"])
 
 
+async def test_memories_are_kept_beside_those_of_an_older_tool(
+    pool: Pool, server: QdrantServer, points: GuardedPoints
+) -> None:
+    """In the vectors that there are, and found by meaning as the others are; written again they replace."""
+    plant(server, RAW, "the danube flows to the sea", "otters eat fish")
+    source = MemorySource(pool, points, Catalogue(points), SPACE)
+    for _ in range(2):
+        [kept] = await keep(source, ANN, "the danube meets the black sea")
+    legs = await search(source)
+    assert {hit.key for hit in legs.meaning} == {"1", "2", kept}
+    assert (legs.words, legs.stored) == ((), 3)
+
+
 async def test_collections_of_an_older_tool_are_a_corpus(
     pool: Pool, server: QdrantServer, points: GuardedPoints
 ) -> None:
     """Beside ours; one of another distance is passed over, one that vanishes meanwhile is a note."""
     plant(server, "older", "the danube flows to the sea")
     plant(server, "dots", "the danube", shape=DOT)
+    server.create("bare", {"sparse_vectors": {"bm25": {}}})
+    words = {"bm25": {"indices": [1], "values": [1.0]}}
+    server.plant("bare", [{"id": 1, "vector": words, "payload": {"content": "the danube"}}])
     source = CorpusSource(pool, points, Catalogue(points), SPACE)
     await shelve(source, Scope(), "ours", ["the sea is wide"])
     legs = await search(source, Scope())
     assert {passage.id.partition("/")[0] for passage in legs.passages.values()} == {"older", "ours"}
-    assert legs.notes == ("dots was passed over: its vectors are of another space",)
+    assert legs.notes == tuple(
+        f"{name} was passed over: its vectors are of another space" for name in ("bare", "dots")
+    )
     server.fault = Fault(only="older", vanishing=True)
     legs = await search(source, Scope())
     assert "older is not there any more" in legs.notes

@@ -1,6 +1,7 @@
 """Memories as a source: the laws of `ports.Source`, whose they are, neighbours, cards, faults, erasure."""
 
 import asyncio
+import random
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.clients.edge import Edge
-from app.clients.points import Ask, Point
+from app.clients.edge import Edge, open_edge
+from app.clients.points import Ask, Point, Where
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.domain.errors import RetrievalError, Unavailable
@@ -20,9 +21,10 @@ from app.domain.memory import ASSISTANT, DAEMONS, GRAVITY, RAW
 from app.domain.passage import Hit, Legs, Query, Scope
 from app.domain.relevance import is_match
 from app.index.catalogue import Catalogue
+from app.sources import memories as module
 from app.sources.memories import MemorySource
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.recollections import ANN, THEN, given, keep, memory, named
+from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named
 
 BEN = Scope(user_id="ben")
 RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
@@ -161,6 +163,23 @@ async def test_others_move_nothing(memories: MemorySource) -> None:
     after = await search(memories, "the danube and the otters")
     assert repr(after) == repr(before)
     assert (await memories.reach(ANN)).standing == (await memories.reach(ANN)).standing
+
+
+@pytest.mark.parametrize("words", [100, 400])
+async def test_who_wrote_first_moves_no_score_of_a_long_question(pool: Pool, drive: Path, words: int) -> None:
+    """A hundred words and more asked of two hundred memories, to the last bit: an engine adds a point's words
+    in the order in which it met them first, in anybody's text."""
+    spoken, chance = [f"w{n}" for n in range(words)], random.Random(7)  # noqa: S311 - the same on every run
+    mine = [" ".join(chance.sample(spoken, 25)) for _ in range(200)]
+    others = [" ".join(chance.sample(spoken, 25)) for _ in range(60)]
+    found = []
+    for name, before in (("alone", []), ("second", others)):
+        async with open_edge(drive / name) as edge:
+            source = MemorySource(pool, edge, Catalogue(edge), SPACE)
+            await keep(source, BEN, *before)
+            await keep(source, ANN, *mine)
+            found.append(repr(await search(source, " ".join(spoken))))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("origin", [ASSISTANT, *DAEMONS])
@@ -309,12 +328,15 @@ async def test_another_replica_sees_a_new_collection_at_once(
     assert texts(await search(other, "danube")) == {"danube"}
 
 
-async def test_cards_are_the_users_newest_first(memories: MemorySource) -> None:
+async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Pool) -> None:
     """Of the kinds asked for, a daemon's too, with what they hold beside their text."""
     for n, kind in enumerate(("persona", "style", "note", "persona")):
-        await keep(memories, ANN, f"{kind} {n}", kind=kind, created_at=THEN + timedelta(days=n))
-    await keep(memories, ANN, "weights", kind=GRAVITY, origin=DAEMONS[0], fields={"weights": {"fm": 0.5}})
-    await keep(memories, BEN, "persona of ben", kind="persona")
+        card = memory(ANN, f"{kind} {n}", kind=kind, created_at=THEN + timedelta(days=n))
+        await enter(pool, ANN, card)
+        await memories.put(ANN, [card], [bag(card.text)])
+    held = {"origin": DAEMONS[0], "fields": {"weights": {"fm": 0.5}}}
+    await enter(pool, ANN, memory(ANN, "weights", kind=GRAVITY, **held))
+    await enter(pool, BEN, memory(BEN, "persona of ben", kind="persona"))
     cards = await memories.cards(ANN, ["persona", "style"])
     assert [card.text for card in cards] == ["persona 3", "style 1", "persona 0"]
     [gravity] = await memories.cards(ANN, [GRAVITY])
@@ -327,7 +349,35 @@ async def test_without_a_collection_there_are_no_cards(memories: MemorySource) -
     assert await memories.cards(ANN, ["persona"]) == []
 
 
-async def test_what_comes_back_is_what_was_kept(memories: MemorySource) -> None:
+async def test_the_newest_cards_are_told_however_many_there_are(
+    memories: MemorySource, edge: Edge, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another kind's and another tool's crowd none of them out, and of our own no point is read."""
+    monkeypatch.setattr(module, "CARDS", 3)
+    monkeypatch.setattr(module, "MOST_CARDS", 2)
+    monkeypatch.setattr(module, "PAGE", 2)
+    ours = [memory(ANN, f"{n}", kind="preference", created_at=THEN + timedelta(n)) for n in range(9)]
+    ours.append(memory(ANN, "persona", kind="persona", created_at=THEN))
+    await enter(pool, ANN, *ours)
+    await memories.put(ANN, ours, [bag(each.text) for each in ours])
+    named_at = {"tenant": "default", "user_id": "ann", "kind": "style", "created_at": THEN.isoformat()}
+    await edge.put(RAW, [Point("7", named_at | {"text": "older tool's"}, bag("style"))])
+    cards = await memories.cards(ANN, ["preference", "persona", "style"])
+    assert [card.text for card in cards[:3]] == ["8", "7", "6"]
+    assert {card.text for card in cards[3:]} == {"persona", "older tool's"}
+
+
+async def test_a_card_is_told_once(memories: MemorySource, edge: Edge, pool: Pool) -> None:
+    """As the record has it, also while its point is still that of another space."""
+    card = memory(ANN, "short sentences", kind="style")
+    await enter(pool, ANN, card)
+    await memories.put(ANN, [card], [bag(card.text)])
+    [point] = await edge.scroll(RAW, Where(), limit=2, vectors=True)
+    await edge.put(RAW, [replace(point, payload={**point.payload, "space": "former", "text": "long ones"})])
+    assert await memories.cards(ANN, ["style"]) == [card]
+
+
+async def test_what_comes_back_is_what_was_kept(memories: MemorySource, pool: Pool) -> None:
     """A card is the memory that was written, every field."""
     facts = {
         "kind": "style",
@@ -338,6 +388,7 @@ async def test_what_comes_back_is_what_was_kept(memories: MemorySource) -> None:
         "place": 3,
     }
     kept = memory(ANN, "short sentences", fields={"weights": {"a": 1.5}}, **facts)
+    await enter(pool, ANN, kept)
     await memories.put(ANN, [kept], [bag(kept.text)])
     assert await memories.cards(ANN, ["style"]) == [kept]
 

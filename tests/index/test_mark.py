@@ -1,0 +1,26 @@
+"""Short forms of ids: stable, and no two alike."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.index import mark
+from app.index.mark import short
+
+
+@given(st.sets(st.text(max_size=8), max_size=30))
+def test_short_forms_are_stable_and_different(keys: set[str]) -> None:
+    """Eight letters and digits, the same whatever stands beside them; another source's are others."""
+    found = short("s", keys)
+    assert len(set(found.values())) == len(keys)
+    assert all(re.fullmatch("[0-9a-v]{8}", mark) for mark in found.values())
+    assert all(short("s", [key])[key] == mark for key, mark in found.items())
+    assert not set(short("t", keys).values()) & set(found.values())
+
+
+def test_those_that_would_look_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both of them, and nobody else."""
+    monkeypatch.setattr(mark, "digest", lambda text: ("x" if text[-1] in "ab" else "y") * 8 + text[-1] * 8)
+    assert short("s", "abc") == {"a": "x" * 8 + "a" * 8, "b": "x" * 8 + "b" * 8, "c": "y" * 8}
