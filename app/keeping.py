@@ -3,12 +3,13 @@
 Qdrant may be away at the start, and come later. Raises `StartError` for an address that is none.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from app.clients.guarded import GuardedPoints, open_points
+from app.clients.guarded import GuardedPoints, greet, open_points
 from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.config import Settings
@@ -16,12 +17,13 @@ from app.domain.greeting import is_pure_reentry_greeting
 from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
+from app.index.census import Census
 from app.models.tokens import O200k
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
 from app.services.upkeep import Upkeep
-from app.sources.corpus import CorpusSource
+from app.sources.corpus import SERVED, TOGETHER, CorpusSource
 from app.sources.memories import MemorySource
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
@@ -41,14 +43,20 @@ class Kept:
 @asynccontextmanager
 async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
-    async with open_points(settings) as points:
+    async with open_points(settings, dim=space.dim) as points:
         catalogue, store = Catalogue(points), await place(settings, pool)
+        together = SERVED if settings.qdrant.url else TOGETHER
         only = [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
-        yield Kept(
-            points,
-            MemorySource(pool, points, catalogue, space, store=store),
-            CorpusSource(pool, points, catalogue, space, store=store, only=only),
-        )
+        greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
+        try:
+            yield Kept(
+                points,
+                MemorySource(pool, points, catalogue, space, store=store),
+                CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
+            )
+        finally:
+            greeting.cancel()
+            await asyncio.gather(greeting, return_exceptions=True)
 
 
 async def place(settings: Settings, pool: Pool) -> str:
@@ -71,7 +79,7 @@ def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
     """On what is open."""
     record, texts = MemoryStore(pool), CorpusStore(pool)
     memories = MemoryService(record, kept.memories, HeardStore(pool), embedder, O200k())
-    upkeep = Upkeep(StrayStore(pool), kept.points, (record, kept.memories), (texts, kept.corpus))
+    upkeep = Upkeep(StrayStore(pool), Census(kept.points), (record, kept.memories), (texts, kept.corpus))
     kept.points.on_renewal(upkeep.hurry)
     return Writers(
         memories=memories,

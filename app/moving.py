@@ -53,8 +53,8 @@ class Indexes:
     async def rebuild(self) -> int:
         """How many documents were mended, and memories and texts written."""
         mended = await self._documents.rebuild()
-        _, texts = await self._strays.kept()
-        homes = {RAW: MEMORY_FIELDS} | dict.fromkeys(texts, CORPUS_FIELDS)
+        _, stocks = await self._strays.kept()
+        homes = dict.fromkeys(stocks, CORPUS_FIELDS) | {RAW: MEMORY_FIELDS}
         for name in homes:
             await self._move.clear(name, self._strays.known)
         written = await self._upkeep.rebuild()

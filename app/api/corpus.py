@@ -32,7 +32,7 @@ Where = Annotated[Collection, Path(description="3 to 100 letters, digits, `.`, `
     responses={
         200: shown(TextsReply, "All of them replaced earlier ones", kept.KEPT_TEXTS),
         201: shown(TextsReply, "Searchable", kept.KEPT_TEXTS),
-        **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile),
+        **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile, errors.TooMany),
     },
 )
 async def keep(
@@ -41,7 +41,7 @@ async def keep(
     collection: Where,
     body: Annotated[CorpusBody, Body(openapi_examples=dict(kept.TEXTS))],
 ) -> Response:
-    """All are kept, or none; an id again replaces."""
+    """All are kept, or none; an id again replaces. A tenant may have 100 collections."""
     outcomes = await opened.corpus.keep(scope_of(who), collection, body.given())
     items = [kept.text(reference, fresh=fresh) for reference, fresh in outcomes]
     status = 201 if any(fresh for _, fresh in outcomes) else 200
@@ -62,6 +62,20 @@ async def collections(who: Asker, opened: Opened) -> Response:
     """Those that were written here; ones that other tools wrote are searched too."""
     found = await opened.corpus.collections(scope_of(who))
     return Json({"items": [kept.collection(each) for each in found], "next": None})
+
+
+@router.delete(
+    "/{collection}",
+    operation_id="deleteCollection",
+    summary="Remove a collection",
+    status_code=204,
+    responses={**responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)},
+)
+async def clear(who: Asker, opened: Opened, collection: Where) -> Response:
+    """All of the tenant's texts that were written here: gone from the next answer on. What other tools wrote
+    into it, or another tenant, stays."""
+    await opened.corpus.remove_all(scope_of(who), collection)
+    return Response(status_code=204)
 
 
 @router.delete(

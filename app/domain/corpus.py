@@ -5,12 +5,13 @@ Source: CONTRACT §2.4 and `POST /corpus/{collection}`, seed 003 (4.2).
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from app.domain.passage import Embedding, Scope
+from app.domain.revision import Marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Reference:
     title: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Of these a search shows kind, origin (or source), url and tags."""
+    revision: int = field(default=0, compare=False)
+    """As `memory.Memory.revision`."""
 
 
 class CorpusIndex(Protocol):
@@ -43,7 +46,12 @@ class CorpusIndex(Protocol):
     async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
         """Gone from the index; nothing there is no error."""
 
+    async def drop(self, collection: str) -> None:
+        """The collection itself, if it is one of ours and empty; nobody may write to it meanwhile."""
 
+
+MOST = 100
+"""Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
 """What the points of the corpus are named under."""
 
@@ -88,21 +96,30 @@ class Corpus(Protocol):
         *,
         space: str,
     ) -> list[tuple[Reference, bool]]:
-        """Keep them all or none, each id again replaces; (text, whether it is new). Not yet searchable."""
+        """Keep them all or none, each id again replaces; (text, whether it is new). Not yet searchable.
+        `TooMany` where the collection would be one more than MOST."""
 
-    async def indexed(self, scope: Scope, collection: str, points: Sequence[str]) -> Sequence[str]:
-        """These are searchable now; the tenant's version is bumped. Returned: those that were removed while
-        they were written, whose points must go again."""
+    async def indexed(self, scope: Scope, collection: str, texts: Sequence[Reference]) -> Marked[Reference]:
+        """Searchable now; the tenant's version is bumped. Returned: those that were not as they are now."""
 
-    async def withdraw(self, scope: Scope, collection: str, points: Sequence[str]) -> Sequence[str]:
-        """Their writer is told that they are not kept: those that are not searchable are removed.
-        Returned: those that are not kept now."""
+    async def withdraw(
+        self, scope: Scope, collection: str, texts: Sequence[Reference], *, new: Sequence[str]
+    ) -> Sequence[str]:
+        """Their writer is told that they are not kept: those of the `new` points that are not searchable are
+        removed; the others wait for a repair. Returned: those that are not kept now."""
 
     async def collections(self, scope: Scope) -> list[Shelf]:
         """The tenant's, by name."""
 
     async def remove(self, scope: Scope, collection: str, id: str) -> str | None:  # noqa: A002 - its name
         """Unanswerable from now on: its point; None: not there."""
+
+    async def clear(self, scope: Scope, collection: str) -> Sequence[str]:
+        """`remove` for all of the tenant's texts in a collection: their points; none: not there."""
+
+    async def vacate(self, scope: Scope, collection: str, drop: Callable[[], Awaitable[None]]) -> bool:
+        """Where no tenant has a text in it, nor one that waits to go, it is dropped, and writers wait for
+        that. True: it was."""
 
     async def forget(self, points: Sequence[str]) -> bool:
         """As `memory.Memories.forget`."""

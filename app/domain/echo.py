@@ -18,6 +18,8 @@ SHARE = 0.8
 MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
 """A citation as answers carry it (CONTRACT §0)."""
 SOURCES = re.compile(r"(?i)\bsources:\s*(?=\[|【|$)")
+GAP = re.compile(r"(?<![ \t])[ \t]+(?=[.,;:!?])")
+"""White space before a stop. Tried once a run of it, else long runs take the square of their length."""
 BULLET = re.compile(r"^[\s>*•·\-–—]*(?:\d{1,2}[.)]\s+)?")
 SENTENCE = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|(?<=[。！？])")
 WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
@@ -32,6 +34,7 @@ class Echoes:
     def __init__(self, heard: Iterable[str]) -> None:
         """Half a million characters take a fifth of a second of a processor."""
         self._texts: dict[Span, set[int]] = {}
+        self._judged: dict[Span, bool] = {}
         for number, text in enumerate(heard):
             for span in runs(words(plain(text)), range(1, SPAN + 1)):
                 self._texts.setdefault(span, set()).add(number)
@@ -47,9 +50,12 @@ class Echoes:
 
     def _repeats(self, said: Sequence[str]) -> bool:
         """Whether one of the heard texts holds (almost) all spans of a sentence."""
-        asked = spans(said)
-        shared = Counter(number for span in asked for number in self._texts.get(span, ()))
-        return any(count >= SHARE * len(asked) for count in shared.values())
+        key = tuple(said)
+        if key not in self._judged:
+            asked = spans(said)
+            shared = Counter(number for span in asked for number in self._texts.get(span, ()))
+            self._judged[key] = any(count >= SHARE * len(asked) for count in shared.values())
+        return self._judged[key]
 
 
 def spans(said: Sequence[str]) -> list[Span]:
@@ -73,7 +79,7 @@ def split(text: str) -> list[str]:
 def plain(text: str) -> str:
     """Without citations and the list of sources."""
     bare = MARKER.sub("", SOURCES.sub("", text))
-    return re.sub(r"[ \t]+(?=[.,;:!?])", "", bare)
+    return GAP.sub("", bare)
 
 
 def words(text: str) -> list[str]:

@@ -6,6 +6,7 @@
     ├── Forbidden        403      what for; NotLocal: from where
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: gone before it was answered
+    ├── TooMany          409      as many as a tenant may have
     ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full
     ├── Rejected         500      a store answered, and would not take this statement
     ├── Overloaded       503
@@ -145,6 +146,12 @@ class Conflict(IbidError):
     """Another document of the same scope has this name with other bytes."""
 
     slug, title, status = "name-taken", "The name is taken by another document", 409
+
+
+class TooMany(IbidError):
+    """A tenant may not have more of this: some must go first."""
+
+    slug, title, status = "too-many", "There are as many as there may be", 409
 
 
 class RemovedMeanwhile(IbidError):

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from app.domain.passage import Embedding, Scope
+from app.domain.revision import Marked
 
 RAW = "memory_raw"
 """The collection of memories and cards (seed 003, 2.1)."""
@@ -32,10 +33,12 @@ IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
 
 
 def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
-    """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind."""
-    told = " ".join(draft.text.casefold().split()) if draft.origin not in DAEMONS else ""
-    card = draft.kind if draft.origin in DAEMONS else ""
-    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if card else "", card, told)
+    """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind; a
+    card's that a person wrote: both, so that a note of the same words is not in its way."""
+    derived = draft.origin in DAEMONS
+    told = "" if derived else " ".join(draft.text.casefold().split())
+    card = draft.kind if derived or draft.kind in CARDS else ""
+    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, told)
     return str(uuid.uuid5(IDS, "\x1f".join(parts)))
 
 
@@ -73,6 +76,8 @@ class Memory:
     place: int = 0
     """Its number among the user's memories of that thread, from 1, as they were written."""
     fields: Mapping[str, object] = field(default_factory=dict)
+    revision: int = field(default=0, compare=False)
+    """Of this write of it, and of no other (`domain/revision.py`)."""
 
 
 class Outcome(StrEnum):
@@ -91,6 +96,8 @@ class Written:
 
     outcome: Outcome
     memory: Memory | None = None
+    pending: bool = False
+    """Not searchable yet: whoever wrote it, or waits for it, puts it in the index."""
 
 
 class Memories(Protocol):
@@ -104,22 +111,24 @@ class Memories(Protocol):
         tokens: Sequence[int],
         space: str,
         *,
-        asked: datetime | None = None,
+        since: datetime,
     ) -> list[Written]:
-        """Keep those whose words are new to the user, in order, all or none; the index has yet to be told.
-        A card of a daemon's origin is keyed by its kind: again replaces. Nothing of a user who was erased
-        since `asked`: `RemovedMeanwhile`."""
+        """Keep those whose words are new to the user, in order, all or none; the index has yet to be told
+        of the pending ones, another's too. A card of a daemon's origin is keyed by its kind: again replaces.
+        Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
 
-    async def indexed(self, scope: Scope, ids: Sequence[str]) -> Sequence[str]:
-        """These are searchable now; the user's version is bumped. Returned: those that were removed or
-        erased while they were written, whose points must go again."""
+    async def clock(self) -> datetime:
+        """Now, as the record counts time: replicas' clocks differ."""
 
-    async def withdraw(self, scope: Scope, ids: Sequence[str]) -> Sequence[str]:
+    async def indexed(self, scope: Scope, memories: Sequence[Memory]) -> Marked[Memory]:
+        """Searchable now; the user's version is bumped. Returned: those that were not as they are now."""
+
+    async def withdraw(self, scope: Scope, memories: Sequence[Memory]) -> Sequence[str]:
         """Their writer is told that they are not kept: those that are not searchable are removed; cards of
-        a daemon's origin stay, for the next repair. Returned: those that are not kept now."""
+        a daemon's origin and what was written anew wait for a repair. Returned: those not kept now."""
 
-    async def known(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, Memory]:
-        """Those of `texts` that the user has word for word already (case and white space aside)."""
+    async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
+        """By id, those whose words the user has already and can find (case and white space aside)."""
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
         """A memory of the scope's tenant (and of its user, where it has one)."""

@@ -34,6 +34,14 @@ class StrayText:
     removed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What of a collection should be searchable."""
+
+    count: int
+    tenants: tuple[str, ...]
+
+
 class Strays(Protocol):
     """Rows by id (memories) or point (texts), in pages (`stores/strays.py`). `Unavailable`."""
 
@@ -43,5 +51,6 @@ class Strays(Protocol):
     async def texts(self, after: str, limit: int, *, all_of_them: bool) -> Sequence[StrayText]:
         """Likewise."""
 
-    async def kept(self) -> tuple[int, dict[str, int]]:
-        """Searchable rows: of memories, and of texts by collection."""
+    async def kept(self) -> tuple[str, dict[str, Stock]]:
+        """The current space, and the searchable rows with vectors of it, by collection; those without any
+        are left out."""

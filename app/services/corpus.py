@@ -2,11 +2,13 @@
 
 The order is `services/memories.py`'s: vectors, the record, the index, searchable, acknowledged. A text is
 kept and cited whole: words find all of it, meaning what the embedding model reads of it (the bundled one: 512
-tokens); long works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`.
+tokens); long works are documents. A collection whose last text goes is dropped. Needs a tenant key. Raises
+`Forbidden`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`.
 """
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -15,7 +17,11 @@ from app.domain.document import embedded_text
 from app.domain.errors import Forbidden, Missing, RemovedMeanwhile, Unavailable
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder, Tokens
-from app.services.memories import AGAIN, SECONDS, embedded
+from app.domain.revision import settled
+from app.services.memories import AGAIN, SECONDS, counted, embedded
+
+BATCH = 1_000
+"""Points removed at a time."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +44,7 @@ class CorpusService:
         until = asyncio.get_running_loop().time() + seconds
         inputs = [embedded_text(given.title, "", given.text) for given in texts]
         embeddings = await embedded(self._embedder, inputs, until)
-        tokens = [self._tokens.count(given.text) for given in texts]
+        tokens = await counted(self._tokens, [given.text for given in texts])
         space = self._embedder.space
         kept = await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
         last = {text.point: (text, vector) for (text, _), vector in zip(kept, embeddings, strict=True)}
@@ -58,6 +64,15 @@ class CorpusService:
             raise Missing("there is no such text")
         await self._clear(scope, collection, [point])
 
+    async def remove_all(self, scope: Scope, collection: str) -> None:
+        """All of the tenant's texts in a collection, from the next answer on."""
+        permit(scope)
+        points = await self._record.clear(scope, collection)
+        if not points:
+            raise Missing("there is no such collection")
+        for at in range(0, len(points), BATCH):
+            await self._clear(scope, collection, points[at : at + BATCH])
+
     async def _show(
         self,
         scope: Scope,
@@ -68,13 +83,14 @@ class CorpusService:
     ) -> None:
         """Make them searchable. What is new and cannot be is taken back; what replaced a text is left to
         the next repair, since the text before it is gone."""
+        put = partial(self._index.put, scope, collection)
         try:
             async with asyncio.timeout_at(until):
-                references, embeddings = [text for text, _ in texts], [vector for _, vector in texts]
-                await self._index.put(scope, collection, references, embeddings)
-                gone = await self._record.indexed(scope, collection, [text.point for text in references])
+                gone = await settled(texts, put, partial(self._record.indexed, scope, collection))
         except (Unavailable, TimeoutError) as error:
-            await self._clear(scope, collection, await self._record.withdraw(scope, collection, new))
+            references = [text for text, _ in texts]
+            back = await self._record.withdraw(scope, collection, references, new=new)
+            await self._clear(scope, collection, back)
             raise Unavailable("the index of the corpus does not answer", retry_after=AGAIN) from error
         if gone:
             await self._clear(scope, collection, gone)
@@ -88,6 +104,14 @@ class CorpusService:
             log.warning("points not removed", points=len(points))
         else:
             await self._record.forget(points)
+            await self._vacate(scope, collection)
+
+    async def _vacate(self, scope: Scope, collection: str) -> None:
+        """Nothing is left of a collection with its last text; one that stays is empty, and does no harm."""
+        try:
+            await self._record.vacate(scope, collection, partial(self._index.drop, collection))
+        except Unavailable:
+            log.warning("collection not dropped", collection=collection)
 
 
 def permit(scope: Scope) -> None:

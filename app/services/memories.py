@@ -7,27 +7,42 @@ a crash leaves between the two is `services/upkeep.py`'s. Times are seconds. Rai
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from functools import partial
+from typing import ParamSpec, Protocol, TypeVar
 
 import structlog
 
 from app.domain.echo import Echoes
 from app.domain.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.memory import DAEMONS, Draft, Memories, Memory, MemoryIndex, Outcome, Written
+from app.domain.memory import (
+    CARDS,
+    DAEMONS,
+    Draft,
+    Memories,
+    Memory,
+    MemoryIndex,
+    Outcome,
+    Written,
+    memory_id,
+)
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder, Tokens
+from app.domain.revision import settled
 
 BATCH = 64
 """Texts embedded at once (as in `services/ingest.py`)."""
 SECONDS = 60.0
 """For one write: five hundred long texts with the bundled model take about that."""
-MOMENT = 20_000
-"""Characters heard that are compared on the loop; more, in a thread."""
+MOMENT = 4_000
+"""Characters that are compared or counted on the loop (a millisecond or two); more, in a thread."""
 AGAIN = 2
 """Seconds after which the writer may ask again."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -61,68 +76,70 @@ class MemoryService:
     ) -> list[Written]:
         """One outcome a draft, in order; durable and searchable when it returns. `scope` has a user_id.
 
-        `asked`: when the words were said; what was heard later is no echo, and of a user who was erased since
-        nothing is kept. Cancelled, what was begun is finished by the next repair.
+        `asked`: when the words were said (left out: now); what was heard later is no echo. Of a user who was
+        erased since they were said, or since this began, nothing is kept: `RemovedMeanwhile`. Cancelled, what
+        was begun is finished by the next repair.
         """
         until = asyncio.get_running_loop().time() + seconds
+        # By the clock that erasures are dated by. One that runs behind it refuses too much, never too little.
+        began = await self._record.clock()
+        since = min(asked, began) if asked else began
         said = await self._own(scope, drafts, asked)
         settled = await self._known(scope, said)
         new = [at for at, draft in enumerate(said) if draft and at not in settled]
         if new:
             fresh = [draft for draft in (said[at] for at in new) if draft]
-            settled |= dict(zip(new, await self._write(scope, fresh, asked, until), strict=True))
+            settled |= dict(zip(new, await self._write(scope, fresh, since, until), strict=True))
         return [settled.get(at, Written(Outcome.ECHO)) for at in range(len(drafts))]
 
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
-        threads = {draft.thread_id for draft in drafts if draft.origin not in DAEMONS}
-        heard = {thread: await echoes(await self._heard.heard(scope, thread, asked)) for thread in threads}
-        return [
-            draft if draft.origin in DAEMONS else sifted(draft, heard[draft.thread_id]) for draft in drafts
-        ]
+        threads = {draft.thread_id for draft in drafts if compared(draft)}
+        heard = {thread: await self._heard.heard(scope, thread, asked) for thread in threads}
+        texts = [draft.text for draft in drafts] + [text for told in heard.values() for text in told]
+        return await apart(sifted, texts, drafts, heard)
 
     async def _known(self, scope: Scope, drafts: Sequence[Draft | None]) -> dict[int, Written]:
         """Those that need not be embedded, by position: the same words are kept already."""
-        asked = {
-            at: draft for at, draft in enumerate(drafts) if draft is not None and draft.origin not in DAEMONS
+        ids = {
+            at: memory_id(scope.tenant, scope.user_id or "", draft)
+            for at, draft in enumerate(drafts)
+            if draft is not None and draft.origin not in DAEMONS
         }
-        known: dict[int, Written] = {}
-        for space in {draft.vantage_id for draft in asked.values()}:
-            here = {at: draft.text for at, draft in asked.items() if draft.vantage_id == space}
-            found = await self._record.known(replace(scope, vantage_id=space), list(here.values()))
-            known |= {
-                at: Written(Outcome.REPEATED, found[text]) for at, text in here.items() if text in found
-            }
-        return known
+        found = await self._record.known(scope, [draft for at in ids if (draft := drafts[at])])
+        return {at: Written(Outcome.REPEATED, found[name]) for at, name in ids.items() if name in found}
 
     async def _write(
-        self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None, until: float
+        self, scope: Scope, drafts: Sequence[Draft], since: datetime, until: float
     ) -> list[Written]:
-        """Embedded, admitted, indexed."""
+        """Embedded, admitted, indexed; what another's write is about to make searchable, is helped."""
         embeddings = await embedded(self._embedder, [draft.text for draft in drafts], until)
-        tokens = [self._tokens.count(draft.text) for draft in drafts]
+        tokens = await counted(self._tokens, [draft.text for draft in drafts])
         space = self._embedder.space
-        written = await self._record.admit(scope, drafts, embeddings, tokens, space, asked=asked)
-        created = [
+        written = await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
+        pending = [
             (each.memory, vector)
             for each, vector in zip(written, embeddings, strict=True)
-            if each.memory and each.outcome is Outcome.CREATED
+            if each.memory and each.pending
         ]
-        if created:
-            await self._show(scope, [memory for memory, _ in created], [each for _, each in created], until)
+        made = [each.memory for each in written if each.memory and each.outcome is Outcome.CREATED]
+        await self._show(scope, pending, made, until)
         return written
 
     async def _show(
-        self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding], until: float
+        self,
+        scope: Scope,
+        pending: Sequence[tuple[Memory, Embedding]],
+        made: Sequence[Memory],
+        until: float,
     ) -> None:
-        """Make them searchable, or as if they had never been."""
-        ids = [memory.id for memory in memories]
+        """Make them searchable, or those that were made here as if they had never been."""
+        put, mark = partial(self._index.put, scope), partial(self._record.indexed, scope)
         try:
             async with asyncio.timeout_at(until):
-                await self._index.put(scope, memories, embeddings)
-                gone = await self._record.indexed(scope, ids)
+                gone = await settled(pending, put, mark)
         except (Unavailable, TimeoutError) as error:
-            await self._clear(scope, await self._record.withdraw(scope, ids))
+            await self._clear(scope, await self._record.withdraw(scope, made))
             raise Unavailable("the index of memories does not answer", retry_after=AGAIN) from error
         if gone:
             await self._clear(scope, gone)
@@ -149,16 +166,33 @@ class MemoryService:
         await self._clear(replace(scope, user_id=memory.user_id), [memory_id])
 
 
-async def echoes(heard: Sequence[str]) -> Echoes | None:
-    """What was heard, to compare with; of a long conversation that is made in a thread. None: nothing was."""
-    long = sum(map(len, heard)) > MOMENT
-    return (await asyncio.to_thread(Echoes, heard) if long else Echoes(heard)) if heard else None
+def compared(draft: Draft) -> bool:
+    """Whether it is compared with what was heard: a card says what its writer wants to be said again."""
+    return draft.origin not in DAEMONS and draft.kind not in CARDS
 
 
-def sifted(draft: Draft, heard: Echoes | None) -> Draft | None:
-    """A draft without what was heard; None: nothing is left."""
+def sifted(drafts: Sequence[Draft], heard: Mapping[str | None, Sequence[str]]) -> list[Draft | None]:
+    """The drafts without what was heard in their threads; None: nothing is left."""
+    echoes = {thread: Echoes(told) for thread, told in heard.items() if told}
+    return [own(draft, echoes.get(draft.thread_id)) if compared(draft) else draft for draft in drafts]
+
+
+def own(draft: Draft, heard: Echoes | None) -> Draft | None:
+    """A draft with its own words alone."""
     text = heard.own(draft.text) if heard else draft.text
     return replace(draft, text=text) if text else None
+
+
+async def counted(tokens: Tokens, texts: Sequence[str]) -> list[int]:
+    """The tokens of each."""
+    return await apart(lambda: [tokens.count(text) for text in texts], texts)
+
+
+async def apart(work: Callable[P, T], texts: Sequence[str], *args: P.args, **more: P.kwargs) -> T:
+    """Work on texts; on long ones in a thread."""
+    if sum(map(len, texts)) > MOMENT:
+        return await asyncio.to_thread(work, *args, **more)
+    return work(*args, **more)
 
 
 async def embedded(embedder: Embedder, texts: Sequence[str], until: float) -> list[Embedding]:

@@ -8,6 +8,7 @@ record has every vector. Each step may be repeated, on several replicas at once.
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
@@ -15,35 +16,26 @@ import structlog
 from app.domain.corpus import Corpus, CorpusIndex
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import RAW, Memories, MemoryIndex
+from app.domain.revision import settled
 from app.domain.stray import StrayMemory, Strays, StrayText
 
 PAGE = 256
 """Rows at a time."""
 PAUSE, AGAIN = 300.0, 5.0
 """Seconds between two looks; after one that a store did not answer."""
+CERTAIN = 0.5
+"""Seconds after which what seems to be lost is counted again: a write under way looks like a loss."""
 
 log = structlog.get_logger(__name__)
 
 Stray = TypeVar("Stray", StrayMemory, StrayText)
 
 
-class Held(Protocol):
-    """A collection as the engine tells of it."""
+class Census(Protocol):
+    """Tells whether everything is there (`index/census.py`). `RetrievalError`."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def points(self) -> int:
-        """How many it holds, others' too."""
-
-
-class Engine(Protocol):
-    """The part of `clients/points.Points` that tells whether everything is there. `RetrievalError`."""
-
-    async def collections(self) -> Sequence[Held]:
-        """All of them."""
+    async def ours(self, collection: str, space: str, tenants: Sequence[str]) -> int:
+        """How many points of ours a collection holds, whatever else is in it."""
 
 
 class Upkeep:
@@ -52,12 +44,12 @@ class Upkeep:
     def __init__(
         self,
         strays: Strays,
-        engine: Engine,
+        census: Census,
         memories: tuple[Memories, MemoryIndex],
         corpus: tuple[Corpus, CorpusIndex],
     ) -> None:
         self._strays = strays
-        self._engine = engine
+        self._census = census
         self._memories, self._memory_index = memories
         self._corpus, self._corpus_index = corpus
         self._hurried = asyncio.Event()
@@ -98,15 +90,24 @@ class Upkeep:
 
     async def lost(self) -> tuple[bool, bool]:
         """Whether memories, and whether texts are missing: a folder set aside, a server made anew."""
-        memories, texts = await self._strays.kept()
-        if not memories and not texts:
-            return False, False
+        short = await self._short()
+        if any(short.values()):  # perhaps a write or a removal was under way; nothing at all is plain enough
+            await asyncio.sleep(CERTAIN)
+            again = await self._short()
+            short = {name: held for name, held in short.items() if name in again or not held}
+        return RAW in short, bool(short.keys() - {RAW})
+
+    async def _short(self) -> dict[str, int]:
+        """Collections with fewer points of ours than the record has rows, at this moment: how many."""
+        space, stocks = await self._strays.kept()
         try:
-            held = {each.name: each.points for each in await self._engine.collections()}
+            return {
+                name: held
+                for name, stock in stocks.items()
+                if (held := await self._census.ours(name, space, stock.tenants)) < stock.count
+            }
         except RetrievalError as error:
             raise Unavailable("Qdrant does not answer") from error
-        few = any(held.get(name, 0) < count for name, count in texts.items())
-        return held.get(RAW, 0) < memories, few
 
     async def _walk_memories(self, *, all_of_them: bool) -> int:
         """Page by page."""
@@ -125,9 +126,9 @@ class Upkeep:
             await self._memory_index.remove(scope, ids)
             await self._memories.forget(ids)
             return
-        vectors = [stray.embedding for stray in group]
-        await self._memory_index.put(scope, [stray.memory for stray in group], vectors)
-        if gone := await self._memories.indexed(scope, ids):
+        rows = [(stray.memory, stray.embedding) for stray in group]
+        put, mark = partial(self._memory_index.put, scope), partial(self._memories.indexed, scope)
+        if gone := await settled(rows, put, mark):
             await self._memory_index.remove(scope, gone)
 
     async def _walk_texts(self, *, all_of_them: bool) -> int:
@@ -147,10 +148,11 @@ class Upkeep:
         if group[0].removed:
             await self._corpus_index.remove(scope, collection, points)
             await self._corpus.forget(points)
+            await self._corpus.vacate(scope, collection, partial(self._corpus_index.drop, collection))
             return
-        vectors = [stray.embedding for stray in group]
-        await self._corpus_index.put(scope, collection, [stray.reference for stray in group], vectors)
-        if gone := await self._corpus.indexed(scope, collection, points):
+        rows = [(stray.reference, stray.embedding) for stray in group]
+        put = partial(self._corpus_index.put, scope, collection)
+        if gone := await settled(rows, put, partial(self._corpus.indexed, scope, collection)):
             await self._corpus_index.remove(scope, collection, gone)
 
 

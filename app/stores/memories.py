@@ -13,6 +13,7 @@ from app.clients.pool import Pool
 from app.domain.errors import RemovedMeanwhile
 from app.domain.memory import DAEMONS, Draft, Memory, Outcome, Written, memory_id
 from app.domain.passage import Embedding, Scope
+from app.domain.revision import Marked
 from app.stores.cursor import closed, opened
 from app.stores.reach import is_id
 from app.stores.register import COLUMNS, KNOWN, STANDS, bump, decided, hold, memory, row_of
@@ -22,22 +23,26 @@ ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user
 # What is there under the id waits to go, or was never searchable, or is a card that this one replaces.
 WRITE = f"""
     INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        indexed_at = NULL, removed_at = NULL
+        revision = excluded.revision, indexed_at = NULL, removed_at = NULL
 """  # noqa: S608 - a constant of ours
-INDEXED = """
-    UPDATE ibid.memory SET indexed_at = now()
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL RETURNING id
+THESE = """
+    FROM unnest($3::text[], $4::bigint[]) AS put (name, seen)
+    WHERE tenant = $1 AND user_id = $2 AND id = name AND removed_at IS NULL
 """
-WITHDRAW = """
-    UPDATE ibid.memory SET removed_at = now()
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND indexed_at IS NULL AND removed_at IS NULL
-    AND origin <> ALL($4)
-"""
+INDEXED = f"UPDATE ibid.memory SET indexed_at = now() {THESE} AND revision = seen RETURNING id"  # noqa: S608
+# An older text may lie over these in the index.
+NEWER = f"""
+    UPDATE ibid.memory SET indexed_at = NULL {THESE} AND revision <> seen RETURNING {COLUMNS}, embedding
+"""  # noqa: S608 - constants of ours
+WITHDRAW = f"""
+    UPDATE ibid.memory SET removed_at = now() {THESE}
+    AND revision = seen AND indexed_at IS NULL AND origin <> ALL($5)
+"""  # noqa: S608 - constants of ours
 STAY = """
     SELECT id FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL
 """
@@ -75,14 +80,14 @@ class MemoryStore:
         tokens: Sequence[int],
         space: str,
         *,
-        asked: datetime | None = None,
+        since: datetime,
     ) -> list[Written]:
         """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
         async with transaction(self._pool) as connection:
             await hold(connection, tenant, user)
-            if asked and await connection.fetchval(ERASED, tenant, user, asked):
+            if await connection.fetchval(ERASED, tenant, user, since):
                 raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
             written = await decided(connection, (tenant, user), drafts, ids, tokens)
             rows = [
@@ -93,31 +98,43 @@ class MemoryStore:
             await connection.executemany(WRITE, rows)
             return written
 
-    async def indexed(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """These are searchable now; those that were removed or erased meanwhile."""
-        tenant, user = whose(scope)
-        async with transaction(self._pool) as connection:
-            rows = await connection.fetch(INDEXED, tenant, user, list(ids))
-            await bump(connection, tenant, user)
-        return sorted(set(ids) - {row["id"] for row in rows})
+    async def clock(self) -> datetime:
+        """Postgres's, as `erased_at` is."""
+        with postgres_faults():
+            now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
+        return now
 
-    async def withdraw(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+    async def indexed(self, scope: Scope, memories: Sequence[Memory]) -> Marked[Memory]:
+        """Searchable now; those that were removed, erased or written anew meanwhile."""
+        tenant, user = whose(scope)
+        ids, seen = [each.id for each in memories], [each.revision for each in memories]
+        async with transaction(self._pool) as connection:
+            await hold(connection, tenant, user)
+            there = {row["id"] for row in await connection.fetch(INDEXED, tenant, user, ids, seen)}
+            rows = await connection.fetch(NEWER, tenant, user, ids, seen)
+            await bump(connection, tenant, user)
+        there |= {row["id"] for row in rows}
+        return Marked(sorted(set(ids) - there), [(memory(row), row["embedding"]) for row in rows])
+
+    async def withdraw(self, scope: Scope, memories: Sequence[Memory]) -> list[str]:
         """Those of them that are not searchable are removed; those that are not kept now."""
         tenant, user = whose(scope)
+        ids, seen = [each.id for each in memories], [each.revision for each in memories]
         async with transaction(self._pool) as connection:
-            await connection.execute(WITHDRAW, tenant, user, list(ids), list(DAEMONS))
-            rows = await connection.fetch(STAY, tenant, user, list(ids))
+            await hold(connection, tenant, user)
+            await connection.execute(WITHDRAW, tenant, user, ids, seen, list(DAEMONS))
+            await connection.execute(NEWER, tenant, user, ids, seen)
+            rows = await connection.fetch(STAY, tenant, user, ids)
             await bump(connection, tenant, user)
         return sorted(set(ids) - {row["id"] for row in rows})
 
-    async def known(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, Memory]:
-        """Those of `texts` that the user has word for word already, in the scope's namespace."""
+    async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
+        """By id, those whose words the user has already."""
         tenant, user = whose(scope)
-        ids = {text: memory_id(tenant, user, Draft(text, vantage_id=scope.vantage_id)) for text in set(texts)}
+        ids = {memory_id(tenant, user, draft) for draft in drafts}
         with postgres_faults():
-            rows = await self._pool.fetch(KNOWN, tenant, user, list(ids.values()))
-        found = {row["id"]: memory(row) for row in rows}
-        return {text: found[name] for text, name in ids.items() if name in found}
+            rows = await self._pool.fetch(KNOWN, tenant, user, list(ids))
+        return {row["id"]: memory(row) for row in rows}
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
         """A memory of the scope's tenant, and of its user where it has one."""

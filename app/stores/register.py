@@ -5,7 +5,7 @@ Under the user's lock, so that no two writers decide at once. Raises nothing of 
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
 import asyncpg
@@ -22,6 +22,11 @@ KNOWN = f"""
     SELECT {COLUMNS} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND {STANDS}
 """  # noqa: S608 - constants of ours
+HERE = f"""
+    SELECT {COLUMNS}, indexed_at IS NULL AS pending FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL AND origin <> ALL($4)
+"""  # noqa: S608 - constants of ours
+NOW = "SELECT clock_timestamp() AS now, nextval('ibid.revision') AS revision"
 PLACES = """
     SELECT thread_id, max(place) FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND thread_id = ANY($3) GROUP BY thread_id
@@ -51,22 +56,26 @@ async def decided(
     tokens: Sequence[int],
 ) -> list[Written]:
     """What becomes of each draft, under the user's lock; later ones of the same words are repeats."""
-    rows = await connection.fetch(KNOWN, *owner, list(ids))
-    known = {row["id"]: memory(row) for row in rows if row["origin"] not in DAEMONS}
+    rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
+    known = {row["id"]: memory(row) for row in rows}
+    pending = {row["id"] for row in rows if row["pending"]}
     threads = {draft.thread_id or "" for draft in drafts}
     places = {row[0]: int(row[1]) for row in await connection.fetch(PLACES, *owner, list(threads))}
-    now: datetime = await connection.fetchval("SELECT clock_timestamp()")
+    now = await connection.fetchrow(NOW)
+    assert now is not None  # noqa: S101 - no table that it could be missing from
     written = []
     for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
         if name in known:
-            written.append(Written(Outcome.REPEATED, known[name]))
+            written.append(Written(Outcome.REPEATED, known[name], name in pending))
+            pending.discard(name)
             continue
         place, thread = 0, draft.thread_id or ""
         if draft.origin not in DAEMONS:
             place = places[thread] = places.get(thread, 0) + 1
-        moment = draft.created_at or now + timedelta(microseconds=at)
-        known[name] = made(draft, name, owner[1], tokens=count, at=moment, place=place)
-        written.append(Written(Outcome.CREATED, known[name]))
+        moment = draft.created_at or now["now"] + timedelta(microseconds=at)
+        this = made(draft, name, owner[1], tokens=count, at=moment, place=place)
+        known[name] = replace(this, revision=now["revision"])
+        written.append(Written(Outcome.CREATED, known[name], pending=True))
     return written
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
+from app.domain.memory import RAW
 from app.domain.passage import Scope
-from app.domain.stray import StrayMemory, StrayText
+from app.domain.stray import Stock, StrayMemory, StrayText
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
 from app.stores.register import COLUMNS, STANDS, memory
@@ -25,8 +26,12 @@ TEXTS = f"""
     FROM ibid.corpus_text
     WHERE ({{which}}) AND {USABLE} AND point > $1 ORDER BY point LIMIT $2
 """  # noqa: S608 - constants of ours
-KEPT = f"SELECT count(*) FROM ibid.memory WHERE {STANDS}"  # noqa: S608 - a constant of ours
-KEPT_TEXTS = f"SELECT collection, count(*) FROM ibid.corpus_text WHERE {STANDS} GROUP BY collection"  # noqa: S608
+SPACE = "SELECT name FROM ibid.space WHERE current"
+KEPT = f"""
+    SELECT '{RAW}', tenant, count(*) FROM ibid.memory WHERE {STANDS} AND space = $1 GROUP BY tenant
+    UNION ALL SELECT collection, tenant, count(*) FROM ibid.corpus_text WHERE {STANDS} AND space = $1
+    GROUP BY collection, tenant
+"""  # noqa: S608 - constants of ours
 KNOWN = """
     SELECT id FROM ibid.memory WHERE id = ANY($1)
     UNION ALL SELECT point FROM ibid.corpus_text WHERE point = ANY($1)
@@ -61,11 +66,16 @@ class StrayStore:
             for row in rows
         ]
 
-    async def kept(self) -> tuple[int, dict[str, int]]:
-        """Searchable rows: of memories, and of texts by collection."""
+    async def kept(self) -> tuple[str, dict[str, Stock]]:
+        """The current space, and its searchable rows by collection."""
         with postgres_faults():
-            memories = int(await self._pool.fetchval(KEPT))
-            return memories, {row[0]: int(row[1]) for row in await self._pool.fetch(KEPT_TEXTS)}
+            space: str = await self._pool.fetchval(SPACE) or ""
+            rows = await self._pool.fetch(KEPT, space)
+        found: dict[str, Stock] = {}
+        for collection, tenant, count in rows:
+            sofar = found.get(collection, Stock(0, ()))
+            found[collection] = Stock(sofar.count + int(count), (*sofar.tenants, tenant))
+        return space, found
 
     async def known(self, points: Sequence[str]) -> set[str]:
         """Which of these points the record has, whatever became of them."""

@@ -62,3 +62,11 @@ async def test_whose_key_it_is_is_the_service_s_to_judge(client: httpx.AsyncClie
     told(await client.post("/corpus/sleep", json=TEXTS, headers=headers), 403, "forbidden")
     told(await client.delete("/corpus/sleep/a1", headers=headers), 403, "forbidden")
     assert {scope for scope, *_ in fakes.corpus.asks} == {Scope("acme", "ada", "ada")}
+
+
+async def test_a_collection_is_removed(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """204; one that is not there 404, one more than there may be 409."""
+    assert (await client.delete("/corpus/sleep")).status_code == 204
+    told(await client.delete("/corpus/waking"), 404, "not-found")
+    fakes.corpus.error = errors.TooMany("there are 100 collections")
+    told(await client.post("/corpus/waking", json=TEXTS), 409, "too-many")

@@ -145,6 +145,7 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
         "chat",
         "computeProfiles",
         "countVotes",
+        "deleteCollection",
         "deleteDocument",
         "deleteMemory",
         "deleteSession",

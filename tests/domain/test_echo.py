@@ -1,13 +1,13 @@
 """What of a text is the person's own."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.echo import Echoes, split
+from app.domain.echo import Echoes, plain, split
 
 
 def own(text: str, heard: Sequence[str]) -> str:
@@ -101,3 +101,48 @@ def test_long_conversations_are_compared_in_moments() -> None:
     own(" ".join(heard)[:32_000], heard)
 
     assert time.process_time() - before < 1.0
+
+
+@pytest.mark.parametrize("work", [plain, split, lambda text: own(text, HEARD)], ids=["plain", "split", "own"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        " ",
+        "\t",
+        " \t",
+        "[",
+        "]",
+        "[#",
+        "[a#b",
+        "【",
+        "#",
+        "(",
+        ")",
+        ".)",
+        ". ",
+        ".",
+        "> ",
+        "1. ",
+        "Sources: ",
+        "\n",
+        "b. ",
+    ],
+    ids=repr,
+)
+def test_the_longest_message_of_anything_takes_a_moment(work: Callable[[str], object], piece: str) -> None:
+    """Whatever it is made of: one message must not stop a service."""
+    text = "x" + piece * (32_000 // len(piece)) + "y"
+    before = time.process_time()
+
+    work(text)
+
+    assert time.process_time() - before < 0.5
+
+
+def test_a_sentence_said_a_thousand_times_is_compared_once() -> None:
+    """With fifty texts that hold it."""
+    echoes = Echoes(["b. "] * 150)
+    before = time.process_time()
+
+    assert echoes.own("b. " * 10_000) == ""
+    assert time.process_time() - before < 0.3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.memory import DAEMONS, GRAVITY, Draft, Tally, memory_id
+from app.domain.memory import CARDS, DAEMONS, GRAVITY, Draft, Tally, memory_id
 
 DRAFT = Draft("I moved to Lyon.")
 CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
@@ -48,6 +48,16 @@ def test_a_daemon_s_card_is_known_by_its_kind() -> None:
     assert memory_id("acme", "ada", replace(CARD, text="likes play")) == mine
     assert memory_id("acme", "ada", replace(CARD, kind="style")) != mine
     assert memory_id("acme", "ada", replace(CARD, origin="api")) != mine
+
+
+@pytest.mark.parametrize("kind", CARDS)
+def test_a_person_s_card_is_known_by_its_words_and_its_kind(kind: str) -> None:
+    """A note of the same words is another; kinds that make no block are no name."""
+    card = replace(DRAFT, kind=kind)
+
+    assert memory_id("acme", "ada", card) != memory_id("acme", "ada", DRAFT)
+    assert memory_id("acme", "ada", replace(card, text="another")) != memory_id("acme", "ada", card)
+    assert memory_id("acme", "ada", replace(DRAFT, kind="diary")) == memory_id("acme", "ada", DRAFT)
 
 
 @given(st.text(min_size=1), st.text(min_size=1))

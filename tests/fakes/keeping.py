@@ -93,6 +93,7 @@ class FakeShelves:
 
     error: IbidError | None = None
     found: dict[str, tuple[str, Reference]] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
 
     async def put(
         self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
@@ -109,6 +110,12 @@ class FakeShelves:
             raise self.error
         for each in points:
             self.found.pop(each, None)
+
+    async def drop(self, collection: str) -> None:
+        """Told."""
+        if self.error:
+            raise self.error
+        self.dropped.append(collection)
 
     @property
     def texts(self) -> list[str]:
@@ -174,4 +181,10 @@ class FakeCorpus:
         """Gone, if it is the one."""
         self.asks.append((scope, collection, []))
         if self.error or text_id != "a1":
+            raise self.error or Missing
+
+    async def remove_all(self, scope: Scope, collection: str) -> None:
+        """Gone, if it is the one."""
+        self.asks.append((scope, collection, []))
+        if self.error or collection != "sleep":
             raise self.error or Missing

@@ -55,6 +55,23 @@ def test_a_reference_text_is_found_by_the_very_next_question(house: Service) -> 
     assert house.chat("When do spring tides follow?", **ask)["citations"] == []
 
 
+def test_a_collection_goes_with_its_texts_and_comes_again(house: Service) -> None:
+    """Its files too; the next question is answered without a word of it."""
+    texts_of = {"texts": ["Neap tides follow the half moon.", "Rip currents run off the beach."]}
+    shelves = house.folder / "qdrant"
+    ask = {"sources": ["corpus"], "session_id": "currents"}
+    for _ in range(2):
+        assert house.client.post("/corpus/currents", json=texts_of).status_code == 201
+        assert len(house.chat("What do neap tides follow?", **ask)["citations"]) == 1
+        assert list(shelves.glob("currents-*"))
+
+        assert house.client.delete("/corpus/currents").status_code == 204
+        assert house.client.delete("/corpus/currents").status_code == 404
+        reply = house.chat("What do neap tides follow?", **ask)
+        assert (reply["citations"], reply["degraded"]) == ([], [])
+        assert not list(shelves.glob("currents-*"))
+
+
 def test_answers_fed_back_leave_no_recall_loop(house: Service) -> None:
     """Turn for turn the service's own answer comes back as a message to remember: memories grow by the
     person's new words alone."""

@@ -1,13 +1,17 @@
 """The write side of the corpus: a real record, an index in memory that fails where it is told to."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.corpus import Given
+from app.domain.corpus import Given, Reference
 from app.domain.errors import Forbidden, Missing, RemovedMeanwhile, RetrievalError, Unavailable
 from app.domain.passage import Scope
+from app.services import corpus as module
 from app.services.corpus import CorpusService
 from app.stores.corpus import CorpusStore
 from tests.fakes.answering import Words
@@ -114,6 +118,33 @@ async def test_a_removal_that_came_between_takes_it_along(house: House) -> None:
     assert house.index.texts == []
 
 
+async def test_of_two_writers_the_record_s_last_word_is_found(house: House) -> None:
+    """Also where the index is told of the older text later."""
+    slow = asyncio.Event()
+
+    class Slow(FakeShelves):
+        """The first write waits."""
+
+        async def put(self, scope: Scope, collection: str, texts: Sequence[Reference], *rest: Any) -> None:
+            """Old words arrive after new ones."""
+            if any(text.text == "old" for text in texts):
+                await slow.wait()
+            await super().put(scope, collection, texts, *rest)
+
+    house.index = Slow()
+    older = asyncio.create_task(house.kept(Given("old", "a1")))
+    while not await house.pool.fetchval("SELECT count(*) FROM ibid.corpus_text"):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await house.kept(Given("new", "a1"))
+    slow.set()
+    await older
+
+    assert house.index.texts == ["new"]
+    assert (
+        await house.pool.fetchval("SELECT text FROM ibid.corpus_text WHERE indexed_at IS NOT NULL") == "new"
+    )
+
+
 async def test_a_removed_text_is_gone(house: House) -> None:
     """From the record and the index; a second time it is not there; its point may go later."""
     await house.kept(Given("a", "a1"), Given("b", "b1"))
@@ -127,3 +158,31 @@ async def test_a_removed_text_is_gone(house: House) -> None:
     house.index.error = Unavailable("down")
     await house.service.remove(ACME, "sleep", "b1")
     assert await house.pool.fetchval(ROWS) is None
+
+
+async def test_a_collection_goes_with_its_last_text(house: House) -> None:
+    """Not before; an index that cannot drop it keeps nobody from removing."""
+    await house.kept(Given("a", "a1"), Given("b", "b1"))
+
+    await house.service.remove(ACME, "sleep", "a1")
+    assert house.index.dropped == []
+    await house.service.remove(ACME, "sleep", "b1")
+    assert house.index.dropped == ["sleep"]
+
+
+async def test_a_collection_is_removed_whole(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tenant's texts, batch by batch; another tenant's stay, and the collection with them."""
+    monkeypatch.setattr(module, "BATCH", 2)
+    other = Scope("other")
+    await house.kept(*(Given(f"text {n}") for n in range(5)))
+    await house.kept(Given("theirs"), scope=other)
+
+    await house.service.remove_all(ACME, "sleep")
+
+    assert (house.index.texts, house.index.dropped) == (["theirs"], [])
+    with pytest.raises(Missing):
+        await house.service.remove_all(ACME, "sleep")
+    with pytest.raises(Forbidden):
+        await house.service.remove_all(Scope("other", "ada", "ada"), "sleep")
+    await house.service.remove_all(other, "sleep")
+    assert (house.index.texts, house.index.dropped) == ([], ["sleep"])

@@ -1,18 +1,22 @@
 """The write side of memories: a real record, an index in memory that fails where it is told to."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.memory import DAEMONS, GRAVITY, Draft, Outcome
+from app.domain.memory import CARDS, DAEMONS, GRAVITY, Draft, Outcome
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.services import memories as writing
 from app.services.memories import MemoryService
+from app.stores.erasures import ErasureStore
 from app.stores.heard import HeardStore
 from app.stores.memories import MemoryStore
 from tests.fakes.answering import Words
@@ -120,14 +124,58 @@ async def test_a_long_conversation_is_compared_off_the_loop(
     """With the same end."""
     monkeypatch.setattr(writing, "MOMENT", 3)
     await house.heard("You moved to Lyon.")
+    done: list[object] = []
+    to_thread = asyncio.to_thread
 
-    assert await house.kept("You moved to Lyon.") == [Outcome.ECHO]
+    async def noted(work: Callable[..., object], *args: object) -> object:
+        """As it is, and noted."""
+        done.append(work)
+        return await to_thread(work, *args)
+
+    monkeypatch.setattr(asyncio, "to_thread", noted)
+
+    assert await house.kept("You moved to Lyon.", "I slept.") == [Outcome.ECHO, Outcome.CREATED]
+    assert len(done) == 2  # the drafts with all that was heard; then their tokens
+
+
+async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
+    """Whoever writes them, others are answered meanwhile."""
+    await house.heard("b. " * 50)
+    drafts = [f"a. {n} " + "b. " * 1_000 for n in range(80)]
+    writing_them = asyncio.create_task(house.kept(*drafts))
+    longest, before = 0.0, time.perf_counter()
+    while not house.embedder.asked:
+        await asyncio.sleep(0.005)
+        longest, before = max(longest, time.perf_counter() - before), time.perf_counter()
+    await writing_them
+
+    assert longest < 0.5
 
 
 @pytest.mark.parametrize("text", ["...", "  !  "])
 async def test_words_without_a_word_are_kept_where_nothing_was_heard(house: House, text: str) -> None:
     """Nothing was heard that they could repeat."""
     assert await house.kept(text) == [Outcome.CREATED]
+
+
+@pytest.mark.parametrize("kind", CARDS)
+async def test_a_card_is_its_writer_s_own(house: House, kind: str) -> None:
+    """Though a note has the same words, and though the assistant has said them; again it is a repeat."""
+    await house.heard("I like green tea.")
+    await house.kept("I like green tea.", scope=replace(ADA, thread_id="t2"))
+    card = Draft("I like green tea. Also I hate peas.", kind=kind, thread_id="t1")
+    same = replace(card, text="I like green tea.")
+
+    written = await house.service.remember(ADA, [card, same])
+    (again,) = await house.service.remember(ADA, [same])
+
+    assert [(each.outcome, each.memory and each.memory.kind) for each in (*written, again)] == [
+        (Outcome.CREATED, kind),
+        (Outcome.CREATED, kind),
+        (Outcome.REPEATED, kind),
+    ]
+    assert written[0].memory
+    assert written[0].memory.text == card.text
 
 
 async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
@@ -203,13 +251,61 @@ async def test_an_erasure_that_came_between_takes_it_along(house: House) -> None
     assert house.index.found == {}
 
 
+@pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1)], ids=["asked", "by a clock ahead"])
+@pytest.mark.parametrize("told", [False, True], ids=["when it came", "when it was said"])
+async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool, ahead: timedelta) -> None:
+    """One that came while the words were embedded: whoever's clock says when they were said."""
+    house.embedder.delay = 0.1
+    asked = datetime.now(UTC) + ahead if told else None
+    keeping = asyncio.create_task(house.kept("I moved.", asked=asked))
+    while not house.embedder.asked:  # noqa: ASYNC110 - nobody tells us
+        await asyncio.sleep(0.01)
+    await ErasureStore(house.pool).begin(ADA, [])
+
+    with pytest.raises(RemovedMeanwhile):
+        await keeping
+
+    house.embedder.delay = 0
+    assert house.index.texts == []
+    assert await house.kept("I moved.") == [Outcome.CREATED]
+
+
+async def test_one_s_failure_takes_nothing_back_that_another_acknowledged(house: House) -> None:
+    """Of two who say the same, the first gives up, and the second has put it in the index."""
+    slow = asyncio.Event()
+
+    class Slow(FakeIndex):
+        """The first write hangs, and then fails."""
+
+        async def put(self, *args: Any) -> None:
+            """The next does not."""
+            if not self.puts:
+                self.puts = 1
+                await slow.wait()
+                raise Unavailable("down")
+            await super().put(*args)
+
+    house.index = Slow()
+    first = asyncio.create_task(house.kept("I moved."))
+    while not house.index.puts:  # noqa: ASYNC110 - nobody tells us
+        await asyncio.sleep(0.01)
+    assert await house.kept("I moved.") == [Outcome.REPEATED]
+    slow.set()
+
+    with pytest.raises(Unavailable):
+        await first
+    assert house.index.texts == ["I moved."]
+    assert await house.pool.fetchval(ROWS) == 1
+
+
 async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
     """One memory, found."""
     house.index.delay = 0.05
 
     outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
 
-    assert {outcome for (outcome,) in outcomes} <= {Outcome.CREATED, Outcome.REPEATED}
+    assert sorted(outcome for (outcome,) in outcomes) == [Outcome.CREATED, *[Outcome.REPEATED] * 3]
+    assert await house.pool.fetchval("SELECT place FROM ibid.memory") == 1
     assert await house.pool.fetchval(ROWS) == 1
     assert house.index.texts == ["I moved."]
 

@@ -1,8 +1,10 @@
 """Indexes kept in step with the record, on a real Postgres and indexes in memory."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import RAW, Draft
 from app.domain.passage import Scope
 from app.services import upkeep as keeping
-from app.services.upkeep import Held, Upkeep
+from app.services.upkeep import Upkeep
 from app.stores.corpus import CorpusStore
 from app.stores.memories import MemoryStore
 from app.stores.spaces import SpaceStore
@@ -27,30 +29,24 @@ UNFINISHED = """
 """
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A collection as the engine tells of it."""
-
-    name: str
-    points: int
-
-
 @dataclass
 class Engine:
-    """What the indexes hold, others' points too."""
+    """What the indexes hold; keeps upkeep.Census."""
 
     index: FakeIndex
     shelves: FakeShelves
-    others: int = 0
     error: RetrievalError | None = None
+    late: list[int] = field(default_factory=list)
+    """Points that the next looks miss, as while one is written."""
 
-    async def collections(self) -> Sequence[Held]:
-        """Those with points in them."""
+    async def ours(self, collection: str, space: str, tenants: Sequence[str]) -> int:
+        """Those of the collection; one tenant's here, in one space."""
         if self.error:
             raise self.error
-        names = {name for name, _ in self.shelves.found.values()}
-        counts = {name: [at for at, _ in self.shelves.found.values()].count(name) for name in names}
-        return [Shape(RAW, len(self.index.found) + self.others), *(Shape(*each) for each in counts.items())]
+        assert (space, list(tenants)) == (SPACE.name, ["acme"])
+        texts = [at for at, _ in self.shelves.found.values()].count(collection)
+        there = len(self.index.found) if collection == RAW else texts
+        return there - (self.late.pop() if self.late else 0)
 
 
 @dataclass
@@ -76,8 +72,9 @@ class House:
 
 
 @pytest.fixture
-async def house(pool: Pool) -> House:
+async def house(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> House:
     """In the space of the rows."""
+    monkeypatch.setattr(keeping, "CERTAIN", 0.01)
     await SpaceStore(pool).keep(SPACE)
     await SpaceStore(pool).make_current(SPACE.name)
     return House(pool)
@@ -96,7 +93,7 @@ async def test_what_a_crash_left_unfinished_is_finished(house: House) -> None:
 
 
 async def test_what_a_crash_left_of_a_removal_is_cleared_away(house: House) -> None:
-    """Point and row."""
+    """Point and row, and a collection that has none left."""
     (memory,) = await test_memories.written(house.pool, Draft("I moved."))
     (text,) = await test_corpus.written(house.pool, Given("a", "a1"))
     await house.upkeep.rebuild()
@@ -107,6 +104,7 @@ async def test_what_a_crash_left_of_a_removal_is_cleared_away(house: House) -> N
     await house.upkeep.mend()
 
     assert house.texts == []
+    assert house.shelves.dropped == ["sleep"]
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
 
@@ -125,14 +123,53 @@ async def test_an_index_that_lost_everything_is_filled_anew(house: House) -> Non
 
 
 async def test_an_index_that_has_everything_is_left_alone(house: House) -> None:
-    """Whatever else is in it."""
-    await test_memories.written(house.pool, Draft("I moved."))
+    """And so is one that seemed to lack something while it was written."""
+    await test_memories.written(house.pool, Draft("I moved."), Draft("I slept."))
     await house.upkeep.mend()
-    house.index.puts, house.engine.others = 0, 5
+    house.index.puts, house.engine.late = 0, [1]
 
     await house.upkeep.mend()
 
     assert house.index.puts == 0
+
+
+async def test_an_index_that_lost_a_few_is_filled_anew(house: House) -> None:
+    """Two looks find the same."""
+    await test_memories.written(house.pool, Draft("I moved."), Draft("I slept."))
+    await house.upkeep.mend()
+    house.index.found.popitem()
+
+    await house.upkeep.mend()
+
+    assert house.texts == ["I moved.", "I slept."]
+
+
+async def test_what_is_written_anew_under_the_repair_is_what_is_found(house: House) -> None:
+    """Though the page of the repair was read before."""
+    await test_corpus.admitted(house.pool, Given("old", "a1"))
+    await test_memories.admitted(house.pool, test_memories.CARD)
+    shelves, index = house.shelves.put, house.index.put
+    text = partial(test_corpus.written, house.pool, Given("new", "a1"))
+    card = partial(test_memories.written, house.pool, replace(test_memories.CARD, text="likes play"))
+
+    def overtaken(put: Callable[..., Awaitable[None]], by: Callable[[], Awaitable[object]]) -> Any:
+        """Another writes the newer one first, once."""
+        newer = [by]
+
+        async def late(*args: object) -> None:
+            while newer:
+                await newer.pop()()
+            await put(*args)
+
+        return late
+
+    house.index.put = overtaken(index, card)  # type: ignore[method-assign] # for this test
+    house.shelves.put = overtaken(shelves, text)  # type: ignore[method-assign] # for this test
+
+    await house.upkeep.mend()
+
+    assert house.texts == ["likes play", "new"]
+    assert await house.pool.fetchval(UNFINISHED) == 0
 
 
 async def test_pages_are_walked_to_the_end(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,14 @@ from app.clients.pool import Pool
 from app.domain.errors import InvalidField, RemovedMeanwhile
 from app.domain.memory import DAEMONS, GRAVITY, Draft, Memory, Outcome, Written
 from app.domain.passage import Scope
+from app.domain.revision import Marked
 from app.stores.memories import MemoryStore
 from app.stores.votes import VoteStore
 from tests.fakes.keeping import ADA, NOON
 from tests.fakes.uploads import SPACE, vector
 
+LATER = datetime(2999, 1, 1, tzinfo=UTC)
+"""After every erasure."""
 BOB = replace(ADA, user_id="bob")
 OTHERS = [
     pytest.param(BOB, id="another user"),
@@ -24,19 +27,17 @@ CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0], fields={"weights": {
 VERSION = "SELECT version FROM ibid.memory_user WHERE tenant = 'acme' AND user_id = 'ada'"
 
 
-async def admitted(
-    pool: Pool, *drafts: Draft, scope: Scope = ADA, asked: datetime | None = None
-) -> list[Written]:
+async def admitted(pool: Pool, *drafts: Draft, scope: Scope = ADA, since: datetime = LATER) -> list[Written]:
     """What becomes of drafts in the record."""
     vectors, counts = [vector(draft.text) for draft in drafts], [len(draft.text) for draft in drafts]
-    return await MemoryStore(pool).admit(scope, drafts, vectors, counts, SPACE.name, asked=asked)
+    return await MemoryStore(pool).admit(scope, drafts, vectors, counts, SPACE.name, since=since)
 
 
 async def written(pool: Pool, *drafts: Draft, scope: Scope = ADA) -> list[Memory]:
     """Drafts that went the whole way; those that are new."""
     outcomes = await admitted(pool, *drafts, scope=scope)
     new = [each.memory for each in outcomes if each.memory and each.outcome is Outcome.CREATED]
-    assert await MemoryStore(pool).indexed(scope, [memory.id for memory in new]) == []
+    assert await MemoryStore(pool).indexed(scope, new) == Marked()
     return new
 
 
@@ -64,7 +65,7 @@ async def test_what_is_not_indexed_yet_is_nowhere(pool: Pool) -> None:
 
     assert await listed(pool) == []
     assert await MemoryStore(pool).get(ADA, each.memory.id) is None
-    assert await MemoryStore(pool).known(ADA, ["I moved."]) == {}
+    assert await MemoryStore(pool).known(ADA, [Draft("I moved.")]) == {}
 
 
 async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
@@ -74,9 +75,8 @@ async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
     (again,) = await admitted(pool, Draft("  i MOVED\nto lyon. ", created_at=NOON))
 
     assert again == Written(Outcome.REPEATED, first)
-    assert await MemoryStore(pool).known(ADA, ["I moved  to Lyon.", "I slept."]) == {
-        "I moved  to Lyon.": first
-    }
+    drafts = [Draft("I moved  to Lyon."), Draft("I slept.")]
+    assert await MemoryStore(pool).known(ADA, drafts) == {first.id: first}
 
 
 async def test_twice_in_one_request_is_once(pool: Pool) -> None:
@@ -85,6 +85,20 @@ async def test_twice_in_one_request_is_once(pool: Pool) -> None:
 
     assert (one.outcome, two.outcome) == (Outcome.CREATED, Outcome.REPEATED)
     assert two.memory == one.memory
+
+
+async def test_what_another_writes_just_now_is_told_to_whoever_says_it_again(pool: Pool) -> None:
+    """As pending: it is helped, not written over; no place is spent on it."""
+    (one,) = await admitted(pool, Draft("I moved.", thread_id="t1"))
+    two, three = await admitted(pool, Draft("i moved.", thread_id="t1"), Draft("I MOVED."))
+
+    assert one.memory
+    assert two.memory
+    assert (two.outcome, two.pending, two.memory.revision) == (Outcome.REPEATED, True, one.memory.revision)
+    assert (three.outcome, three.pending) == (Outcome.REPEATED, False)
+    assert await MemoryStore(pool).indexed(ADA, [two.memory]) == Marked()
+    (next_,) = await written(pool, Draft("I slept.", thread_id="t1"))
+    assert next_.place == 2
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -106,7 +120,7 @@ async def test_a_namespace_has_memories_of_its_own(pool: Pool) -> None:
     (there,) = await admitted(pool, Draft("I moved.", vantage_id="work"))
 
     assert there.outcome is Outcome.CREATED
-    assert list(await MemoryStore(pool).known(replace(ADA, vantage_id="home"), ["I moved."])) == []
+    assert list(await MemoryStore(pool).known(ADA, [Draft("I moved.", vantage_id="home")])) == []
 
 
 async def test_places_count_in_each_thread(pool: Pool) -> None:
@@ -141,6 +155,33 @@ async def test_a_card_of_a_daemon_replaces_itself(pool: Pool) -> None:
     assert await listed(pool) == ["likes play"]
 
 
+async def test_a_card_written_anew_meanwhile_is_told_and_not_marked(pool: Pool) -> None:
+    """Whichever of the two is marked last: the older may lie over the newer in the index."""
+    (old,) = await admitted(pool, CARD)
+    (new,) = await written(pool, replace(CARD, text="likes play"))
+    assert old.memory
+
+    marked = await MemoryStore(pool).indexed(ADA, [old.memory])
+
+    assert [(card.text, card.revision) for card, _ in marked.newer] == [("likes play", new.revision)]
+    assert list(marked.newer[0][1]) == list(vector("likes play"))
+    assert not marked.gone
+    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.memory")
+
+
+async def test_a_text_that_was_erased_and_kept_anew_is_another_write(pool: Pool) -> None:
+    """Though nothing but the number tells them apart."""
+    (old,) = await admitted(pool, Draft("I moved."))
+    await pool.execute("DELETE FROM ibid.memory")
+    (new,) = await admitted(pool, Draft("I moved.", kind="diary"))
+    assert old.memory
+    assert new.memory
+
+    marked = await MemoryStore(pool).indexed(ADA, [old.memory])
+
+    assert [card for card, _ in marked.newer] == [new.memory]
+
+
 async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> None:
     """Indexed, removed, withdrawn: caches and replicas compare it."""
     seen = []
@@ -148,7 +189,7 @@ async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> 
     seen.append(await pool.fetchval(VERSION))
     await MemoryStore(pool).remove(ADA, memory.id)
     seen.append(await pool.fetchval(VERSION))
-    await MemoryStore(pool).withdraw(ADA, [memory.id])
+    await MemoryStore(pool).withdraw(ADA, [memory])
     seen.append(await pool.fetchval(VERSION))
 
     assert seen == sorted(set(seen))
@@ -203,12 +244,12 @@ async def test_what_is_withdrawn_was_never_there(pool: Pool) -> None:
     (theirs,) = await written(pool, Draft("theirs"))
     assert mine.memory
     assert card.memory
-    ids = [mine.memory.id, card.memory.id, theirs.id, "nobody's"]
+    nobody_s = replace(theirs, id="nobody's")
 
-    gone = await MemoryStore(pool).withdraw(ADA, ids)
+    gone = await MemoryStore(pool).withdraw(ADA, [mine.memory, card.memory, theirs, nobody_s])
 
     assert gone == sorted([mine.memory.id, "nobody's"])
-    assert await MemoryStore(pool).indexed(ADA, [mine.memory.id]) == [mine.memory.id]
+    assert await MemoryStore(pool).indexed(ADA, [mine.memory]) == Marked([mine.memory.id])
 
 
 async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:
@@ -242,10 +283,17 @@ async def test_nothing_asked_for_before_an_erasure_is_kept(pool: Pool) -> None:
     )
 
     with pytest.raises(RemovedMeanwhile):
-        await admitted(pool, Draft("before"), asked=NOON - timedelta(seconds=1))
+        await admitted(pool, Draft("before"), since=NOON - timedelta(seconds=1))
 
-    assert (await admitted(pool, Draft("since"), asked=NOON + timedelta(seconds=1)))[0].memory
+    assert (await admitted(pool, Draft("since"), since=NOON + timedelta(seconds=1)))[0].memory
     assert (await admitted(pool, Draft("an import", created_at=NOON - timedelta(days=9))))[0].memory
+
+
+async def test_time_is_postgres_s(pool: Pool) -> None:
+    """The one that erasures are dated by."""
+    before = await pool.fetchval("SELECT clock_timestamp()")
+
+    assert before < await MemoryStore(pool).clock() < await pool.fetchval("SELECT clock_timestamp()")
 
 
 async def test_drafts_without_a_time_are_of_now_and_in_order(pool: Pool) -> None:

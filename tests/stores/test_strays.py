@@ -2,9 +2,9 @@
 
 from app.clients.pool import Pool
 from app.domain.corpus import Given
-from app.domain.memory import Draft
+from app.domain.memory import RAW, Draft
 from app.domain.passage import Scope
-from app.domain.stray import StrayMemory
+from app.domain.stray import Stock, StrayMemory
 from app.stores.corpus import CorpusStore
 from app.stores.memories import MemoryStore
 from app.stores.spaces import SpaceStore
@@ -62,7 +62,8 @@ async def test_a_lost_index_is_given_all_that_is_searchable(pool: Pool) -> None:
 
     assert sorted(stray.memory.text for stray in found) == [f"n{n}" for n in range(5)]
     assert len(await store.texts("", 9, all_of_them=True)) == 2
-    assert await store.kept() == (5, {"sleep": 2})
+    told = {RAW: Stock(5, ("acme",)), "sleep": Stock(2, ("acme",))}
+    assert await store.kept() == (SPACE.name, told)
 
 
 async def test_it_is_known_which_points_are_ours(pool: Pool) -> None:
