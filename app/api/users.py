@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
@@ -16,11 +16,13 @@ from starlette.responses import Response
 from app.api.bodies import Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.export import ExportStream
+from app.api.profiles import of_tenant
 from app.api.refusals import ASKING, KEEPING
 from app.api.replies import shown
 from app.api.wire import Json, moment
 from app.domain import errors
 from app.domain.holding import Receipt
+from app.domain.ports import Caller
 from app.problems import responses
 
 
@@ -42,6 +44,10 @@ register_url_convertor("name", NameConvertor())
 router = APIRouter(prefix="/users", tags=["users"])
 
 User = Annotated[Name, Path(description="As requests name it; of a user key: that user.")]
+Tenant = Annotated[
+    Name | None,
+    Query(description="Another tenant than the key's: for commands of the service's own machine alone."),
+]
 EXPORT: Mapping[str, Any] = {
     "user_id": "ada",
     "exported_at": "2026-11-21T09:30:40.5Z",
@@ -55,7 +61,7 @@ RECEIPT: Mapping[str, Any] = {
     "user_id": "ada",
     "erased_at": "2026-11-21T09:30:40.5Z",
     "counts": {"memories": 12, "votes": 3, "chat_log": 40, "answers": 20, "activity": 1, "documents": 2},
-    "files": {"compacted": False, "at": None, "by": "2026-11-21T09:40:40.5Z", "external": []},
+    "files": {"compacted": False, "at": None, "by": "2026-11-21T09:40:40.5Z", "pending": [], "external": []},
     "cached_until": None,
 }
 
@@ -76,7 +82,13 @@ class FilesReply(BaseModel):
 
     compacted: bool = Field(description="Nothing of the user is left in files of this service.")
     at: datetime | None = Field(description="When they were last rewritten for this user.")
-    by: datetime | None = Field(description="By when they will be; null: they are. Ask again to see.")
+    by: datetime | None = Field(
+        description="By when they will be; null: they are, or `pending` is all that is left. Ask again."
+    )
+    pending: list[str] = Field(
+        description="Files that hold something for longer. `chroma`, with more than 50,000 vectors: numbers"
+        " and ids, no text; rewritten once it is smaller, since searches would go without it meanwhile."
+    )
     external: list[str] = Field(description="Servers whose files are not this service's to rewrite.")
 
 
@@ -121,8 +133,12 @@ async def export(who: Asker, opened: Opened, user_id: User) -> Response:
         **responses(*ASKING, *KEEPING, errors.Forbidden, errors.InvalidField),
     },
 )
-async def erase(who: Asker, opened: Opened, user_id: User) -> Response:
+async def erase(
+    request: Request, who: Asker, opened: Opened, user_id: User, tenant: Tenant = None
+) -> Response:
     """Unanswerable at once, also for answers under way; gone from files by the time that the receipt says."""
+    if tenant is not None:
+        who = Caller(of_tenant(who, request, opened, tenant), None)
     return Json(shape(await opened.users.erase(scope_of(who, user_id=user_id))))
 
 
@@ -136,6 +152,7 @@ def shape(receipt: Receipt) -> dict[str, Any]:
             "compacted": receipt.compacted,
             "at": receipt.at and moment(receipt.at),
             "by": receipt.by and moment(receipt.by),
+            "pending": receipt.pending,
             "external": receipt.external,
         },
         "cached_until": receipt.cached_until and moment(receipt.cached_until),

@@ -37,9 +37,10 @@ class Files(Protocol):
     def external(self) -> bool:
         """Another's server: when it gives room back is its own affair."""
 
-    async def compact(self, holdings: Collection[str]) -> None:
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long,
-        nothing waits for it. Raises `Unavailable`, `RetrievalError`."""
+        nothing waits for it. Those of them that cannot be rewritten for now: they are asked for again under
+        these files' name. Raises `Unavailable`, `RetrievalError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Mark:
 
     erased_at: datetime
     dirty: tuple[str, ...] = ()
-    """Holdings whose files are still to be rewritten."""
+    """Holdings whose files are still to be rewritten, and names of files that could not be."""
     dirty_at: datetime | None = None
     compacted_at: datetime | None = None
 
@@ -76,7 +77,9 @@ class Receipt:
     at: datetime | None
     """When they were last rewritten for this user."""
     by: datetime | None
-    """By when they will be; None: they are."""
+    """By when they will be; None: they are, or all that is left is `pending`."""
+    pending: tuple[str, ...]
+    """Files of ours that are too large to be rewritten for now, and hold something erased until they are."""
     external: tuple[str, ...]
     """Servers whose files are not ours: when they give room back is their own affair."""
     cached_until: datetime | None
@@ -97,4 +100,7 @@ class Erasures(Protocol):
         """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Done, unless they were erased again meanwhile."""
+        """Done, unless they were erased again meanwhile; `dirty` of each is what could not be."""
+
+    async def sweep(self) -> None:
+        """Marks of names of whom nothing was ever kept go, once they guard nothing any more."""

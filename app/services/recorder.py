@@ -86,7 +86,7 @@ class Recorder:
 
     def last(self, scope: Scope) -> Kept | None:
         """The newest of the scope's user and thread that said anything, if it waits here."""
-        ours = [kept for kept in self._backlog if _may_see(scope, kept.scope) and kept.answer.text]
+        ours = [kept for kept in self._backlog if _same_user(scope, kept.scope) and kept.answer.text]
         heard = [kept for kept in ours if _thread(kept.scope) == _thread(scope)]
         return max(heard, key=lambda kept: kept.answer.id, default=None)
 
@@ -183,9 +183,19 @@ def _same_asker(one: Scope, other: Scope) -> bool:
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
-def _may_see(asker: Scope, asked: Scope) -> bool:
+def _same_user(asker: Scope, asked: Scope) -> bool:
     """Whether a record is the asker's, and of the user that the asker names."""
     return _same_asker(asker, asked) and asker.user_id in (None, asked.user_id)
+
+
+def _may_see(asker: Scope, asked: Scope) -> bool:
+    """Whether a record is of the user that the asker acts for, whichever key asked; a key for all that names
+    nobody sees any of its tenant."""
+    if asker.tenant != asked.tenant:
+        return False
+    if asker.user_id is None:
+        return asker.owner in ("", asked.owner)
+    return asker.user_id in (asked.user_id, asked.owner)
 
 
 def _thread(scope: Scope) -> str:

@@ -6,15 +6,16 @@ another failed. Files are rewritten in the background. Seconds. Raises `Unavaila
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
 
 from app.domain.errors import IbidError, Unavailable
-from app.domain.holding import Erasures, Files, Holding, Mark, Receipt
+from app.domain.holding import Due, Erasures, Files, Holding, Mark, Receipt
 from app.domain.passage import Scope
 from app.services.cache import Cache
 from app.services.recorder import Recorder
@@ -25,6 +26,9 @@ SOON, IDLE = 1.0, 60.0
 """Between two looks for what is to be compacted: after an erasure, whose purges are under way; else."""
 EAGER = 60
 """Looks after an erasure that come soon."""
+BURST, EVERY = 4, 180.0
+"""Files are rewritten so many times at once, and then once in so many seconds: tables are locked for all,
+while anybody may ask for his own erasure as often as he likes."""
 
 AGAIN = 5
 """Seconds after which an erasure that could not be done whole is asked for again."""
@@ -40,6 +44,23 @@ class Caching:
     """Of this process."""
     shared_seconds: float = 0
     """How long others may still hold a result; 0: there are no others."""
+
+
+class Turns:
+    """BURST at once, and one more every EVERY seconds."""
+
+    def __init__(self) -> None:
+        self._left, self._at = float(BURST), time.monotonic()
+
+    def take(self) -> bool:
+        """Whether there was one."""
+        now = time.monotonic()
+        self._left = min(BURST, self._left + (now - self._at) / EVERY)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
 
 
 class UserService:
@@ -60,6 +81,7 @@ class UserService:
         self._caching = caching
         self._more = asyncio.Event()
         self._eager = 0
+        self._turns = Turns()
 
     @property
     def holdings(self) -> tuple[str, ...]:
@@ -77,8 +99,6 @@ class UserService:
         mark = await self._erasures.begin(scope, self.holdings)
         waiting = self._recorder.forget_user(scope)
         counts = await self._dropped(scope)
-        if self._caching.cache:
-            self._caching.cache.clear()
         mark = await self._erasures.end(scope, mark, [name for name, count in counts.items() if count])
         if mark.dirty:
             self._eager = EAGER
@@ -88,14 +108,16 @@ class UserService:
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
         """What each holding had. One that fails keeps no other from it; until all have done their part the
-        user's files count as dirty."""
-        counts, faults = {}, []
+        user's files count as dirty. Where anything went, results kept in this process may hold it."""
+        counts, faults = dict[str, int](), list[str]()
         for holding in self._holdings:
             try:
                 counts[holding.name] = await holding.erase(scope)
             except IbidError as error:
                 log.warning("not erased", holding=holding.name, slug=error.slug)
                 faults.append(holding.name)
+        if self._caching.cache and (faults or any(counts.values())):
+            self._caching.cache.clear()
         if faults:
             names = ", ".join(faults)
             raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
@@ -104,13 +126,16 @@ class UserService:
     def _receipt(self, scope: Scope, mark: Mark, counts: Mapping[str, int]) -> Receipt:
         """As it stands now."""
         shared = timedelta(seconds=self._caching.shared_seconds)
+        pending = tuple(files.name for files in self._ours if files.name in mark.dirty)
+        soon = set(mark.dirty) - set(pending)
         return Receipt(
             user_id=scope.user_id or "",
             erased_at=mark.erased_at,
             counts=counts,
             compacted=not mark.dirty,
             at=None if mark.dirty else mark.compacted_at,
-            by=mark.dirty_at + WITHIN if mark.dirty and mark.dirty_at else None,
+            by=mark.dirty_at + WITHIN if soon and mark.dirty_at else None,
+            pending=pending,
             external=tuple(files.name for files in self._files if files.external),
             cached_until=mark.erased_at + shared if shared else None,
         )
@@ -118,26 +143,43 @@ class UserService:
     async def run(self) -> None:
         """Rewrite files for as long as the service lives, those too that an earlier one left to do."""
         while True:
+            self._more.clear()  # before the look: an erasure that ends during it is looked for soon
             try:
-                if await self.compact():
-                    self._eager = 0
+                await self._look()
             except IbidError as error:
                 log.warning("files not compacted", slug=error.slug, detail=error.detail)
-            self._more.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(SOON if self._eager else IDLE):
                     await self._more.wait()
             self._eager = max(0, self._eager - 1)
 
+    @property
+    def _ours(self) -> tuple[Files, ...]:
+        """Files that are ours to rewrite."""
+        return tuple(files for files in self._files if not files.external)
+
+    async def _look(self) -> None:
+        """Once: what is due, if it is its turn; when nothing happens, marks that guard nothing go."""
+        due = await self._erasures.due()
+        if due and self._turns.take():
+            await self._rewrite(due)
+        elif not self._eager:
+            await self._erasures.sweep()
+
     async def compact(self) -> bool:
         """Rewrite what erased users' holdings kept in files of ours. False: nothing to do yet."""
         due = await self._erasures.due()
-        if not due:
-            return False
+        if due:
+            await self._rewrite(due)
+        return bool(due)
+
+    async def _rewrite(self, due: Sequence[Due]) -> None:
+        """All at once, whoever's they are; what cannot be rewritten for now stays marked."""
         holdings = {name for each in due for name in each.dirty}
-        for files in self._files:
-            if not files.external:
-                await files.compact(holdings)
-        await self._erasures.compacted(due)
+        kept = {files.name: set(await files.compact(holdings)) for files in self._ours}
+        done = [
+            replace(each, dirty=tuple(name for name, left in kept.items() if left.intersection(each.dirty)))
+            for each in due
+        ]
+        await self._erasures.compacted(done)
         log.info("files compacted", erasures=len(due), holdings=sorted(holdings))
-        return True

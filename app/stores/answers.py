@@ -52,10 +52,13 @@ KEEP = """
 """
 GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
-    WHERE tenant = $1 AND owner = $2
+    WHERE tenant = $1
 """
-ONE = f"{GET} AND id = $3 AND ($4::text IS NULL OR user_id = $4)"
-HEARD = f"{GET} AND user_id = $3 AND text <> '' AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
+# By its id an answer is its user's, whichever key asked (CONTRACT §6); a key for all that names nobody sees
+# any of its tenant. `Recorder.find` says so of those that wait.
+ONE = f"{GET} AND id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
+SAID = f"{GET} AND owner = $2 AND user_id = $3 AND text <> ''"
+HEARD = f"{SAID} AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
 LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
 REMOVED = """
     SELECT true FROM ibid.part
@@ -92,7 +95,7 @@ class AnswerStore:
             )
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the asker's."""
+        """The answer if it is the asker's, or of the user that the asker acts for."""
         if not is_id(answer_id):
             return None
         with record_faults():

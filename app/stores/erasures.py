@@ -18,24 +18,43 @@ from app.stores.transaction import transaction
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 READ = "SELECT dirty, dirty_at, compacted_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
-BEGIN = """
-    INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, dirty, dirty_at)
-    SELECT $1, $2, 1, at, $3::text[], at FROM (SELECT clock_timestamp() AS at) AS this
+BROKEN_OFF = "interval '10 minutes'"
+"""After its beginning an erasure that has not ended is taken for one that never will."""
+BEGIN = f"""
+    INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, dirty, dirty_at, due_at)
+    SELECT $1, $2, 1, at, $3::text[], at, at + {BROKEN_OFF} FROM (SELECT clock_timestamp() AS at) AS this
     ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1,
-        erased_at = excluded.erased_at, dirty = excluded.dirty, dirty_at = excluded.dirty_at
+        erased_at = excluded.erased_at, dirty = excluded.dirty, dirty_at = excluded.dirty_at,
+        due_at = excluded.due_at, ended_at = NULL
     RETURNING erased_at
+"""  # noqa: S608 - a constant of ours
+# The version again: a search that began between the two may have found what was not yet gone.
+BUMP = """
+    UPDATE ibid.memory_user SET version = version + 1,
+        ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END
+    WHERE tenant = $1 AND user_id = $2
 """
-# The version again: a search that began between the two may have found what was not yet gone. Where the mark
-# is another's by now (a later erasure, a compaction that took it along), it stays as it is.
-BUMP = "UPDATE ibid.memory_user SET version = version + 1 WHERE tenant = $1 AND user_id = $2"
-END = """
-    UPDATE ibid.memory_user SET dirty = $3, dirty_at = $4
-    WHERE tenant = $1 AND user_id = $2 AND dirty_at = $5
+# Always with a time of its own: a compaction that is under way began before these deletes, and clears no mark
+# that is later than what it was told. A later erasure that is under way decides when all of it is due.
+HELD = """
+    UPDATE ibid.memory_user SET dirty_at = clock_timestamp(),
+        dirty = ARRAY(
+            SELECT DISTINCT unnest($3::text[] || CASE WHEN dirty_at <> $4 THEN dirty END) ORDER BY 1),
+        due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE clock_timestamp() END
+    WHERE tenant = $1 AND user_id = $2
+"""
+# Nothing was there. Where the mark is another's by now (another erasure, a compaction), it stays as it is.
+NOTHING = """
+    UPDATE ibid.memory_user SET dirty = CASE WHEN dirty_at = $4 THEN $3::text[] ELSE dirty END,
+        dirty_at = CASE WHEN dirty_at = $4 THEN $5::timestamptz ELSE dirty_at END,
+        due_at = CASE WHEN ended_at IS NULL THEN due_at
+            WHEN dirty_at <> $4 OR $5 IS NOT NULL THEN clock_timestamp() END
+    WHERE tenant = $1 AND user_id = $2
 """
 # A purge has yet to take a removed document away, or a repair a memory: rewriting files would keep them.
 DUE = """
     SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
-    WHERE dirty_at IS NOT NULL
+    WHERE due_at <= clock_timestamp()
     AND NOT EXISTS (
         SELECT FROM ibid.document AS document
         WHERE document.tenant = known.tenant AND document.owner = known.user_id
@@ -44,12 +63,27 @@ DUE = """
         SELECT FROM ibid.memory AS memory
         WHERE memory.tenant = known.tenant AND memory.user_id = known.user_id
         AND memory.removed_at IS NOT NULL)
-    ORDER BY dirty_at LIMIT 1000
+    ORDER BY due_at LIMIT 1000
 """
-DONE = """
-    UPDATE ibid.memory_user AS known SET dirty = NULL, dirty_at = NULL, compacted_at = clock_timestamp()
-    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS done (tenant, user_id, dirty_at)
+LATER = "interval '1 hour'"
+"""Files that could not be rewritten are looked at again."""
+DONE = f"""
+    UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
+        dirty_at = CASE WHEN kept <> '' THEN known.dirty_at END,
+        due_at = CASE WHEN kept <> '' THEN clock_timestamp() + {LATER} END,
+        compacted_at = CASE WHEN kept <> '' THEN known.compacted_at ELSE clock_timestamp() END
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+        AS done (tenant, user_id, kept, dirty_at)
     WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at = done.dirty_at
+"""  # noqa: S608 - a constant of ours
+# Nothing was ever kept of these names. The row stays until nothing that was asked for before it can still be
+# written, and no cache (a day at most) still holds a result under a version that would come again.
+BLANK = """
+    DELETE FROM ibid.memory_user AS known
+    WHERE ended_at < clock_timestamp() - interval '2 days' AND compacted_at IS NULL AND dirty_at IS NULL
+    AND NOT EXISTS (
+        SELECT FROM ibid.memory AS memory
+        WHERE memory.tenant = known.tenant AND memory.user_id = known.user_id)
 """
 
 
@@ -73,10 +107,12 @@ class ErasureStore:
     async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
         """These held something, and what was dirty before still is."""
         who, names = whose(scope), sorted({*dirty, *mark.dirty})
-        at = mark.erased_at if dirty else mark.dirty_at
         async with transaction(self._pool) as connection:
-            await connection.execute(BUMP, *who)
-            await connection.execute(END, *who, names or None, at, mark.erased_at)
+            await connection.execute(BUMP, *who, mark.erased_at)
+            if dirty:
+                await connection.execute(HELD, *who, names, mark.erased_at)
+            else:
+                await connection.execute(NOTHING, *who, names or None, mark.erased_at, mark.dirty_at)
             row = await connection.fetchrow(READ, *who)
         return replace(mark, **dirt(row))
 
@@ -89,10 +125,15 @@ class ErasureStore:
         ]
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Those, unless they were erased again meanwhile."""
-        columns = zip(*((each.tenant, each.user_id, each.dirty_at) for each in done), strict=True)
+        """Those, unless they were erased again meanwhile; `dirty` of each is what is left of it."""
+        rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
         with postgres_faults():
-            await self._pool.execute(DONE, *map(list, columns))
+            await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
+
+    async def sweep(self) -> None:
+        """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
+        with postgres_faults():
+            await self._pool.execute(BLANK)
 
 
 def whose(scope: Scope) -> tuple[str, str]:

@@ -27,9 +27,9 @@ class RecordFiles:
         """Whether the server is another's."""
         return self._superuser is None
 
-    async def compact(self, holdings: Collection[str]) -> None:
-        """The tables of these holdings, largest last, as TABLES names them."""
-        if self._superuser is None:
-            return
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """The tables of these holdings, largest last, as TABLES names them; nothing is left."""
         tables = [table for name in TABLES if name in holdings for table in TABLES[name]]
-        await compact(self._superuser, [MARKS, *tables])
+        if self._superuser is not None and tables:
+            await compact(self._superuser, [MARKS, *tables])
+        return ()

@@ -12,15 +12,17 @@ from app.domain.weights import Said
 from app.stores.register import STANDS
 
 OURS = f"{STANDS} AND origin <> ALL($3) AND kind <> ALL($4)"
+TOLD_CHARS = 2_000
+"""Of a message are read: rules look at each word, and more of a pasted text says no more of a person."""
 # Two indexes, each read to `limit` at most; a message is known by its words.
 OWN = f"""
     WITH said AS (
-        SELECT content AS text, created_at AS at FROM public.chat_log
+        SELECT left(content, {TOLD_CHARS}) AS text, created_at AS at FROM public.chat_log
         WHERE tenant = $1 AND user_id = $2 AND role = 'user' AND content IS NOT NULL
         AND created_at IS NOT NULL
         ORDER BY created_at DESC LIMIT $5),
     kept AS (
-        SELECT text, created_at AS at FROM ibid.memory
+        SELECT left(text, {TOLD_CHARS}) AS text, created_at AS at FROM ibid.memory
         WHERE tenant = $1 AND user_id = $2 AND {OURS}
         ORDER BY created_at DESC, id LIMIT $5)
     SELECT text, at FROM (

@@ -50,7 +50,13 @@ async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, 
         "user_id": "ada",
         "erased_at": "2026-11-21T09:30:00Z",
         "counts": {"memories": 0, "votes": 0, "answers": 0, "activity": 0},
-        "files": {"compacted": True, "at": "2026-11-21T09:30:00Z", "by": None, "external": ["postgres"]},
+        "files": {
+            "compacted": True,
+            "at": "2026-11-21T09:30:00Z",
+            "by": None,
+            "pending": [],
+            "external": ["postgres"],
+        },
         "cached_until": None,
     }
     assert fakes.users.scopes == [Scope(user_id="ada")]
@@ -117,3 +123,18 @@ def test_the_examples_are_what_is_sent() -> None:
     """As the schemas say."""
     ExportReply.model_validate(EXPORT)
     ReceiptReply.model_validate(RECEIPT)
+
+
+async def test_commands_of_this_machine_erase_in_any_tenant(client: httpx.AsyncClient, keyed: Fakes) -> None:
+    """With the data folder's own token; a key is for its own tenant, and a user's for no other user."""
+    keyed.keys.known = {**keyed.keys.known, "acme's": Caller("acme", None)}
+    for key, tenant, status in (
+        (keyed.token, "acme", 200),
+        ("acme's", "acme", 200),
+        ("acme's", "other", 403),
+        ("hers", "other", 403),
+    ):
+        head = {"Authorization": f"Bearer {key}"}
+        response = await client.delete("/users/ada", params={"tenant": tenant}, headers=head)
+        assert response.status_code == status
+    assert [scope.tenant for scope in keyed.users.scopes] == ["acme", "acme"]

@@ -36,20 +36,22 @@ class FakeHolding:
 
 @dataclass
 class FakeFiles:
-    """Remembers what it was to rewrite."""
+    """Remembers what it was to rewrite; `stuck` cannot be."""
 
     name: str = "postgres"
     external: bool = False
     error: IbidError | None = None
+    stuck: set[str] = field(default_factory=set)
     rewritten: list[set[str]] = field(default_factory=list)
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def compact(self, holdings: Collection[str]) -> None:
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Once more."""
         if self.error:
             raise self.error
         self.rewritten.append(set(holdings))
         self.done.set()
+        return self.stuck & set(holdings)
 
 
 @dataclass
@@ -84,7 +86,15 @@ class FakeErasures:
         return [Due("default", "ada", self.mark.dirty, self.mark.dirty_at)]
 
     async def compacted(self, done: Collection[Due]) -> None:
-        """Clean."""
+        """Clean, but for what could not be."""
         assert self.mark
         self.log.append("compacted")
-        self.mark = Mark(self.mark.erased_at, compacted_at=AT)
+        ((left, told),) = [(each.dirty, each.dirty_at) for each in done]
+        if self.mark.dirty_at != told:
+            return
+        at = self.mark.dirty_at if left else None
+        self.mark = Mark(self.mark.erased_at, left, at, None if left else AT)
+
+    async def sweep(self) -> None:
+        """Nothing to do."""
+        self.log.append("sweep")

@@ -200,7 +200,7 @@ def test_a_user_key_speaks_for_its_own_user(home: Home) -> None:
     assert [response.status_code for response in refused] == [403, 403]
     assert nobody["user_id"] == "nobody/at all"
     assert set(nobody["counts"].values()) == {0}
-    assert nobody["files"] == {"compacted": True, "at": None, "by": None, "external": []}
+    assert nobody["files"] == {"compacted": True, "at": None, "by": None, "pending": [], "external": []}
 
 
 def test_the_command_erases_through_the_service(home: Home) -> None:

@@ -44,7 +44,7 @@ async def test_one_that_waits_is_found_too() -> None:
     recorder.later(replace(kept(), scope=HERE))
     service = AnswerService(log, recorder)
     assert (await service.get(HERE, "a")).id == "a"
-    for stranger in (replace(HERE, owner=""), replace(HERE, tenant="other")):
+    for stranger in (Scope(owner="bob", user_id="bob"), Scope(user_id="bob"), replace(HERE, tenant="other")):
         with pytest.raises(Unavailable):
             await service.get(stranger, "a")
 
@@ -112,11 +112,14 @@ async def test_the_last_of_a_removed_session_is_gone() -> None:
 
 
 async def test_one_that_waits_is_of_its_user() -> None:
-    """Where the asker names one; a key that acts for all sees it too."""
-    log = FakeLog()
-    recorder = Recorder(log)
-    recorder.later(said("a", Scope(user_id="ada")))
-    service = AnswerService(log, recorder)
-    assert (await service.get(Scope(), "a")).id == (await service.get(Scope(user_id="ada"), "a")).id == "a"
-    with pytest.raises(Missing):
-        await service.get(Scope(user_id="bob"), "a")
+    """Whichever key asked, and whichever looks; a key that acts for all and names nobody sees it too."""
+    named, own = Scope(user_id="ada"), Scope(owner="ada", user_id="ada")
+    for asked in (named, own):
+        log = FakeLog()
+        recorder = Recorder(log)
+        recorder.later(said("a", asked))
+        service = AnswerService(log, recorder)
+        assert [(await service.get(asker, "a")).id for asker in (Scope(), named, own)] == ["a"] * 3
+        for stranger in (Scope(user_id="bob"), Scope(owner="bob", user_id="bob"), replace(own, tenant="b")):
+            with pytest.raises(Missing):
+                await service.get(stranger, "a")

@@ -1,7 +1,7 @@
 """A person's data handed out and erased, holding by holding, and the files after it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -114,7 +114,7 @@ async def test_a_holding_that_fails_keeps_no_other_from_going() -> None:
 
 
 async def test_results_in_this_process_are_forgotten() -> None:
-    """They hold texts."""
+    """They hold texts. Whoever erases nothing takes nothing from others."""
     found = Found(stored=1)
 
     async def search() -> Found:
@@ -127,8 +127,13 @@ async def test_results_in_this_process_are_forgotten() -> None:
         receipt = await subject.erase(ADA)
         again = await cache.get("key", search, seconds=1)
 
+        nothing = await subject.erase(ADA)
+        kept = await cache.get("key", search, seconds=1)
+
     assert again is not None
-    assert not again.cached
+    assert kept is not None
+    assert (again.cached, kept.cached) == (False, True)
+    assert set(nothing.counts.values()) == {0}
     assert receipt.cached_until == receipt.erased_at + timedelta(seconds=300)
 
 
@@ -174,6 +179,7 @@ async def test_a_servers_files_are_its_own() -> None:
 async def test_files_are_rewritten_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Soon after an erasure, once what is removed is cleared away; an engine that is away is tried again."""
     monkeypatch.setattr(users, "SOON", 0.01)
+    monkeypatch.setattr(users, "EVERY", 0.01)
     files, erasures = FakeFiles(error=Unavailable("busy")), FakeErasures(waiting=True)
     subject = service(some(), files=[files], erasures=erasures)
     task = asyncio.create_task(subject.run())
@@ -206,3 +212,78 @@ async def test_what_an_earlier_service_left_is_done_at_the_start() -> None:
     task.cancel()
 
     assert files.rewritten == [{"memories"}]
+
+
+async def test_what_cannot_be_rewritten_is_told() -> None:
+    """Not called clean, nor promised by a time; the rest is done once."""
+    ours, large = FakeFiles("postgres"), FakeFiles("chroma", stuck={"answers", "chroma"})
+    subject = service(some(), files=[ours, large])
+
+    first = await subject.erase(ADA)
+    await subject.compact()
+    second = await subject.erase(ADA)
+    large.stuck.clear()
+    await subject.compact()
+    third = await subject.erase(ADA)
+
+    assert (first.pending, first.by is None) == ((), False)
+    assert (second.compacted, second.pending, second.by) == (False, ("chroma",), None)
+    assert (third.compacted, third.pending) == (True, ())
+
+
+async def test_files_are_rewritten_so_many_times_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are locked for all: whoever erases himself again and again is one among many in the next."""
+    monkeypatch.setattr(users, "SOON", 0.001)
+    files = FakeFiles()
+    subject = service(some(), files=[files])
+    task = asyncio.create_task(subject.run())
+
+    for _ in range(3 * users.BURST):
+        holding = FakeHolding("answers", {WHO: [{"id": 1}]})
+        subject._holdings = [holding]
+        await subject.erase(ADA)
+        await asyncio.sleep(0.005)
+    task.cancel()
+
+    assert len(files.rewritten) == users.BURST
+
+
+async def test_an_erasure_during_a_look_is_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are being rewritten for one do not make the next wait for the idle look."""
+    monkeypatch.setattr(users, "SOON", 30.0)
+    going = asyncio.Event()
+
+    class Slow(FakeFiles):
+        async def compact(self, holdings: Collection[str]) -> Collection[str]:
+            going.set()
+            await asyncio.sleep(0.05)
+            return await super().compact(holdings)
+
+    files = Slow()
+    subject = service(some(), files=[files])
+    task = asyncio.create_task(subject.run())
+    await subject.erase(ADA)
+    await going.wait()
+
+    subject._holdings = [FakeHolding("votes", {WHO: [{"id": 9}]})]
+    await subject.erase(ADA)
+    async with asyncio.timeout(5):
+        while len(files.rewritten) < 2:  # noqa: ASYNC110 - nobody tells us
+            await asyncio.sleep(0.01)
+    task.cancel()
+
+    assert "votes" in files.rewritten[1]
+
+
+async def test_marks_that_guard_nothing_go_when_nothing_happens() -> None:
+    """At the looks that find nothing due; not while an erasure's purges are waited for."""
+    erasures = FakeErasures()
+    task = asyncio.create_task(service(some(), erasures=erasures).run())
+    await asyncio.sleep(0.01)
+    idle = list(erasures.log)
+    erasures.waiting = True
+    await service(some(), erasures=erasures).erase(ADA)
+    task.cancel()
+
+    assert idle == ["sweep"]
+    assert erasures.log == ["sweep", "begin", "end"]

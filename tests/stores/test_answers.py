@@ -54,6 +54,12 @@ ANSWER = Answer(
 )
 
 
+KEYS = [
+    pytest.param(Scope(tenant="acme", owner="alice", user_id="alice"), id="their key"),
+    pytest.param(Scope(tenant="acme", user_id="alice"), id="a key for all"),
+]
+
+
 async def test_comes_back_as_it_was(pool: Pool) -> None:
     """Trace, citations and all."""
     store = AnswerStore(pool)
@@ -72,7 +78,9 @@ async def test_an_answer_that_ended_in_an_error(pool: Pool) -> None:
     "stranger",
     [
         pytest.param(replace(HERE, tenant="other"), id="tenant"),
-        pytest.param(replace(HERE, owner="bob"), id="owner"),
+        pytest.param(replace(HERE, owner="bob", user_id="bob"), id="another's key"),
+        pytest.param(replace(HERE, owner="bob", user_id=None), id="another's key, naming nobody"),
+        pytest.param(replace(HERE, owner="", user_id="bob"), id="in another's name"),
     ],
 )
 async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> None:
@@ -82,6 +90,25 @@ async def test_another_s_answer_is_not_there(pool: Pool, stranger: Scope) -> Non
     await store.keep(stranger, replace(ANSWER, text="forged"))
     assert await store.get(stranger, ANSWER.id) is None
     assert await store.get(HERE, ANSWER.id) == ANSWER
+
+
+@pytest.mark.parametrize("asked", KEYS)
+@pytest.mark.parametrize(
+    "asker", [*KEYS, pytest.param(Scope(tenant="acme"), id="a key for all, naming nobody")]
+)
+async def test_keys_of_a_person_meet(pool: Pool, asked: Scope, asker: Scope) -> None:
+    """Their own key, and a key for all that acts for them."""
+    store = AnswerStore(pool)
+    await store.keep(asked, ANSWER)
+    assert await store.get(asker, ANSWER.id) == ANSWER
+
+
+async def test_what_nobody_asked_is_no_persons(pool: Pool) -> None:
+    """A key for all that named nobody sees it, and no user."""
+    store, nobody = AnswerStore(pool), Scope(tenant="acme")
+    await store.keep(nobody, ANSWER)
+    askers = (nobody, replace(nobody, user_id="ada"), replace(nobody, owner="ada", user_id="ada"))
+    assert [await store.get(asker, ANSWER.id) for asker in askers] == [ANSWER, None, None]
 
 
 async def test_an_id_that_is_none_is_not_there(pool: Pool) -> None:

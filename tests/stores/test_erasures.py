@@ -9,17 +9,25 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.answer import Answer, new_id
+from app.domain.holding import Due
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.services.recorder import Recorder
+from app.services.users import Caching, UserService
 from app.stores.answers import AnswerStore
 from app.stores.belongings import Belongings
 from app.stores.erasures import LOCK, ErasureStore
 from app.stores.transaction import transaction
+from tests.fakes.holdings import FakeFiles, FakeHolding
 from tests.fakes.uploads import ALICE, ready, upload
 from tests.stores.test_answers import ANSWER
 
 ADA = Scope(tenant="acme", user_id="ada")
 NAMES = ("memories", "answers")
+MEMORY = """
+    INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ('m', 'acme', $1, 'words', 'note', 'api', 1, 1, 's', '[1]')
+"""
 ASKERS = [
     pytest.param(ADA, id="in his name"),
     pytest.param(Scope(tenant="acme", owner="ada"), id="with his key"),
@@ -34,6 +42,11 @@ STRANGERS = [
 def asked(at: datetime) -> Answer:
     """An answer to a question of that time."""
     return replace(ANSWER, id=new_id(), created_at=at)
+
+
+def clean(due: list[Due]) -> list[Due]:
+    """All of their files were rewritten."""
+    return [replace(each, dirty=()) for each in due]
 
 
 async def stands(pool: Pool, answer: Answer) -> bool:
@@ -121,9 +134,11 @@ async def test_files_are_dirty_with_what_was_erased(pool: Pool) -> None:
 
     mark = await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
     due = await store.due()
-    await store.compacted(due)
+    await store.compacted(clean(due))
 
-    assert (mark.dirty, mark.dirty_at) == (("answers",), mark.erased_at)
+    assert mark.dirty == ("answers",)
+    assert mark.dirty_at
+    assert mark.dirty_at > mark.erased_at
     assert [(each.tenant, each.user_id, each.dirty) for each in due] == [("acme", "ada", ("answers",))]
     assert await store.due() == []
 
@@ -132,7 +147,7 @@ async def test_nothing_erased_makes_nothing_dirty(pool: Pool) -> None:
     """To ask again tells when the files were rewritten."""
     store = ErasureStore(pool)
     await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
-    await store.compacted(await store.due())
+    await store.compacted(clean(await store.due()))
 
     again = await store.end(ADA, await store.begin(ADA, NAMES), [])
 
@@ -150,14 +165,116 @@ async def test_what_was_dirty_before_stays_so(pool: Pool) -> None:
     more = await store.end(ADA, await store.begin(ADA, NAMES), ["memories"])
 
     assert (again.dirty, again.dirty_at) == (("answers",), first.dirty_at)
-    assert (more.dirty, more.dirty_at) == (("answers", "memories"), more.erased_at)
+    assert more.dirty == ("answers", "memories")
+    assert more.dirty_at
+    assert more.dirty_at > more.erased_at
 
 
 async def test_an_erasure_that_broke_off_is_due_whole(pool: Pool) -> None:
-    """A crash between beginning and end: nobody knows what was there."""
+    """A crash between beginning and end: nobody knows what was there. Not before it must have been one."""
     await ErasureStore(pool).begin(ADA, NAMES)
+    at_once = await ErasureStore(pool).due()
+    await pool.execute("UPDATE ibid.memory_user SET due_at = due_at - interval '10 minutes'")
 
+    assert at_once == []
     assert [each.dirty for each in await ErasureStore(pool).due()] == [NAMES]
+
+
+async def test_files_are_not_called_clean_by_a_compaction_that_came_too_early(pool: Pool) -> None:
+    """It began before the erasure's deletes, whatever it was told then."""
+    store = ErasureStore(pool)
+    mark = await store.begin(ADA, NAMES)
+    await pool.execute("UPDATE ibid.memory_user SET due_at = now()")
+    early = await store.due()
+
+    ended = await store.end(ADA, mark, ["answers"])
+    await store.compacted(clean(early))
+
+    assert [each.dirty for each in await store.due()] == [ended.dirty] == [("answers",)]
+
+
+async def test_files_wait_for_a_slow_holding(pool: Pool) -> None:
+    """A look for what is to be compacted, while a holding is at its deletes, finds nothing to do; the receipt
+    does not call clean what was rewritten before them."""
+    going, gone = asyncio.Event(), asyncio.Event()
+
+    class Slow(FakeHolding):
+        async def erase(self, scope: Scope) -> int:
+            going.set()
+            await gone.wait()
+            return await super().erase(scope)
+
+    files, holding = FakeFiles(), Slow("answers", {("acme", "ada"): [{"id": 1}]})
+    subject = UserService([holding], [files], ErasureStore(pool), Recorder(AnswerStore(pool)), Caching())
+    erasing = asyncio.create_task(subject.erase(ADA))
+    await going.wait()
+    early = await subject.compact()
+    gone.set()
+
+    receipt = await erasing
+
+    assert (early, receipt.compacted, receipt.pending) == (False, False, ())
+    assert await subject.compact()
+    assert (await subject.erase(ADA)).compacted
+
+
+async def test_an_earlier_erasure_that_ends_later_counts(pool: Pool) -> None:
+    """Two at once: what the first dropped is dirty, though the second found nothing and is rewritten; and
+    nothing is due while one of them is at it."""
+    store = ErasureStore(pool)
+    first = await store.begin(ADA, NAMES)
+    second = await store.begin(ADA, NAMES)
+    await store.end(ADA, first, ["answers"])
+    meanwhile = await store.due()
+    await store.end(ADA, second, [])
+
+    assert meanwhile == []
+    assert "answers" in (await store.due())[0].dirty
+
+
+async def test_what_could_not_be_rewritten_is_looked_at_again_later(pool: Pool) -> None:
+    """And stays dirty, also when asked again; nothing else does."""
+    store = ErasureStore(pool)
+    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    await store.compacted([replace(each, dirty=("chroma",)) for each in await store.due()])
+    at_once = await store.due()
+
+    again = await store.end(ADA, await store.begin(ADA, NAMES), [])
+
+    assert at_once == []
+    assert (again.dirty, again.compacted_at) == (("chroma",), None)
+
+
+async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool) -> None:
+    """It guards what is under way, and goes. Marks of others stay, and of who came back."""
+    store = ErasureStore(pool)
+    for user in ("ada", "bob", "eve"):
+        scope = replace(ADA, user_id=user)
+        await store.end(scope, await store.begin(scope, NAMES), ["answers"] if user == "bob" else [])
+    await pool.execute(MEMORY, "eve")
+    await store.sweep()
+    at_once = await pool.fetchval("SELECT count(*) FROM ibid.memory_user")
+    await pool.execute("UPDATE ibid.memory_user SET ended_at = ended_at - interval '49 hours'")
+
+    await store.sweep()
+
+    left = await pool.fetch("SELECT user_id FROM ibid.memory_user ORDER BY user_id")
+    assert (at_once, [row["user_id"] for row in left]) == (3, ["bob", "eve"])
+
+
+async def test_an_erasure_is_whole_when_the_last_of_two_has_ended(pool: Pool) -> None:
+    """Until then searches are told what was written since (`index/standing.py`)."""
+    ended = "SELECT ended_at IS NOT NULL FROM ibid.memory_user"
+    store = ErasureStore(pool)
+    first = await store.begin(ADA, NAMES)
+    second = await store.begin(ADA, NAMES)
+
+    states = []
+    for mark in (first, second):
+        await store.end(ADA, mark, [])
+        states.append(await pool.fetchval(ended))
+
+    assert states == [False, True]
 
 
 async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> None:
@@ -167,7 +284,7 @@ async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> 
     due = await store.due()
 
     await store.end(ADA, await store.begin(ADA, NAMES), ["memories"])
-    await store.compacted(due)
+    await store.compacted(clean(due))
 
     assert [each.dirty for each in await store.due()] == [("answers", "memories")]
 

@@ -8,7 +8,7 @@ from app.clients.pool import Pool
 from app.domain.errors import Unavailable
 from app.domain.memory import ASSISTANT, DAEMONS, GRAVITY
 from app.domain.passage import Scope
-from app.stores.utterances import UtteranceStore
+from app.stores.utterances import TOLD_CHARS, UtteranceStore
 
 ADA = Scope("acme", user_id="ada")
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -58,6 +58,14 @@ async def test_own_words_of_all_threads_and_memories(pool: Pool) -> None:
     await keeps(pool, "second", hours=2)
     assert await own(pool) == ["first", "second", "third"]
     assert await own(pool, 2) == ["first", "second"]
+
+
+async def test_of_a_long_message_the_beginning_is_read(pool: Pool) -> None:
+    """Rules look at each word of hundreds of messages. Said and kept, it still counts once."""
+    long = "word " * 6_000
+    await says(pool, long)
+    await keeps(pool, long)
+    assert await own(pool) == [long[:TOLD_CHARS]]
 
 
 async def test_times_are_told(pool: Pool) -> None:
