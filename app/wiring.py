@@ -127,7 +127,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
             recorder,
             writing.keepsake,
         ),
-        feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing)),
+        feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing).quick_persona_refresh),
         signals=SignalService(votes, temporal),
         memories=writing.memories,
         profiles=profiles(settings, parts, writing),

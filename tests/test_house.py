@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,14 @@ UNTESTED = {
 BROAD = {"app/problems.py", "app/api/events.py"}
 """`except Exception` stands in the 500 handler and the stream's last resort only."""
 
+SEEDED = (
+    "overlay_to_instructions", "is_pure_reentry_greeting", "retrieve_personal_memory", "unified_retrieve",
+    "load_latest_vb_desire_profile", "vb_desire_bias_map", "score_personal_hit", "build_system_prompt",
+    "build_meta_explanation", "infer_query_tags", "infer_vb_tags", "extract_tag_from_message",
+    "quick_persona_refresh",
+)  # fmt: skip
+"""What the seeds call the steps of an answer from memory."""
+
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "common", "misc", "base", "core"}
 
 
@@ -59,6 +68,17 @@ def test_every_module_has_its_test() -> None:
     expected = {module: Path("tests", *module.parts[1:-1], f"test_{module.name}") for module in MODULES}
     missing = [str(module) for module, test in expected.items() if not (ROOT / test).is_file()]
     assert [module for module in missing if module not in UNTESTED] == []
+
+
+def test_what_the_seeds_name_is_there_once() -> None:
+    """Two functions of one name had the second silently win (seed 003, 7.2)."""
+    defined = Counter(
+        node.name
+        for module in MODULES
+        for node in nodes(module, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    assert {name: defined[name] for name in SEEDED} == dict.fromkeys(SEEDED, 1)
 
 
 def test_exceptions_are_no_older_than_their_reason() -> None:

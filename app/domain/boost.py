@@ -52,9 +52,13 @@ def score_personal_hit(relevance: float, tags: Sequence[str], tally: Tally, want
     return boosted(relevance, factors)
 
 
-def score_corpus_hit(relevance: float, tags: Sequence[str], wanted: Sequence[str]) -> Boosted:
-    """A reference text's score: at most + 10 %, by the share of the question's tags that it has."""
-    asked = [tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name)]
+def corpus_tags(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Those of a question's tags that count for reference texts."""
+    return tuple(tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name))
+
+
+def score_corpus_hit(relevance: float, tags: Sequence[str], asked: Sequence[str]) -> Boosted:
+    """A reference text's score: at most + 10 %, by the share of the question's `corpus_tags` that it has."""
     share = sum(tag in tags for tag in asked) / len(asked) if asked else 0.0
     return boosted(relevance, {"tags": 1 + BOUND * share})
 

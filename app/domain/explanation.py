@@ -6,7 +6,7 @@ Source: CONTRACT §2, seed 003 (3.1.7). Nothing here raises.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.gravity import Gravity, gravity
+from app.domain.gravity import Gravity
 from app.domain.memory import Moment, Tally
 from app.domain.tags import FORMATS, of_family
 
@@ -35,15 +35,19 @@ class Explanation:
 
 
 def build_meta_explanation(
-    tags: Sequence[str], used: Sequence[Used], weights: Mapping[str, float], temporal: Moment | None
+    tags: Sequence[str],
+    used: Sequence[Used],
+    weights: Mapping[str, float],
+    gravity: Gravity,
+    temporal: Moment | None,
 ) -> Explanation:
-    """`tags` of the question, `weights` of the gravity profile ({}: none)."""
+    """`tags` of the question, `weights` of the gravity profile ({}: none), and how the tags lie to it."""
     votes = [memory.tally for memory in used]
     return Explanation(
         query_tags=tuple(tags),
         feedback=Tally(sum(vote.positive for vote in votes), sum(vote.negative for vote in votes)),
         format_consistency=consistency(tags, used, weights),
-        gravity=gravity(tags, weights),
+        gravity=gravity,
         temporal=temporal,
     )
 

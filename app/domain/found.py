@@ -25,7 +25,8 @@ class Reach(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidates of all sources, fused and best first; what was left out as a duplicate; who failed."""
+    """Candidates of all sources, fused and best first; what was left out as a duplicate in its source (across
+    sources whoever tells them decides); who failed."""
 
     candidates: tuple[Candidate, ...] = ()
     duplicates: tuple[Candidate, ...] = ()

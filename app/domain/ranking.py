@@ -12,13 +12,28 @@ def content(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def dedupe(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-    """(kept, duplicates), each in the order given: give the best first."""
+def dedupe(
+    candidates: Sequence[Candidate], *, across: bool = True
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(kept, duplicates), each in the order given: give the best first. Not `across`: each source alone,
+    since a person's own memory and a copy of it elsewhere are two things until one of them is told."""
     kept: list[Candidate] = []
     duplicates: list[Candidate] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for candidate in candidates:
-        text = content(candidate.passage.text)
-        (duplicates if text in seen else kept).append(candidate)
-        seen.add(text)
+        same = ("" if across else candidate.passage.source, content(candidate.passage.text))
+        (duplicates if same in seen else kept).append(candidate)
+        seen.add(same)
     return kept, duplicates
+
+
+def apart(
+    candidates: Sequence[Candidate], told: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(others, copies of what is `told`), each in the order given."""
+    texts = {content(item.passage.text) for item in told}
+    others: list[Candidate] = []
+    copies: list[Candidate] = []
+    for candidate in candidates:
+        (copies if content(candidate.passage.text) in texts else others).append(candidate)
+    return others, copies

@@ -8,22 +8,24 @@ threshold kept out. Times are not read here. Source: CONTRACT §2 (2-4), seed 00
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.boost import BOUND, CORPUS_FAMILIES, Boosted, Wants, score_corpus_hit, score_personal_hit
+from app.domain.boost import BOUND, Boosted, Wants, corpus_tags, score_corpus_hit, score_personal_hit
 from app.domain.budget import Budget, Meter, fit
 from app.domain.fusion import scored
 from app.domain.memory import Tally
 from app.domain.passage import Candidate, Passage
 from app.domain.probe import is_probe, is_test
-from app.domain.ranking import content
+from app.domain.ranking import apart, content
 from app.domain.relevance import is_match
 from app.domain.selection import Selection, digest
-from app.domain.tags import memory_tags, of_family
+from app.domain.tags import memory_tags
 from app.domain.trace import Entry, Verdict
 
 MEMORIES, CORPUS = "memories", "corpus"
 """`Passage.source` of both."""
 CONSIDERED, TOLD = 8, 3
 """Memories that are re-ranked, and that the model sees, at most."""
+MARKS, CLOSING = frozenset("?？"), "?？!！.。… \t\n\r"
+"""Of a question; and what a text may close with."""
 
 Scores = Mapping[tuple[str, str], Boosted]
 """With their factors, by source and id of the passage."""
@@ -44,32 +46,40 @@ def retrieve_personal_memory(
 ) -> Drawn:
     """The most relevant memories that match, min(8, top_k): by relevance, before any boost. Texts that only
     probe the service are none of them, unless the message is itself a test; nor is the question itself, kept
-    when it was asked before: it is no answer."""
+    when it was asked before: it is no answer. A statement may be asked for in its own words."""
     tests = is_test(message)
-    question = content(message) if message.rstrip().endswith(("?", "？")) else None
+    words = bare(message)
 
     def fits(item: Candidate) -> bool:
         text = item.passage.text
-        return content(text) != question and (tests or not is_probe(text))
+        return not (asks(text) and bare(text) == words) and (tests or not is_probe(text))
 
     return draw(of(found, MEMORIES), threshold, min(CONSIDERED, top_k), fits)
 
 
 def unified_retrieve(
-    found: Sequence[Candidate], wanted: Sequence[str], *, top_k: int, threshold: float
+    found: Sequence[Candidate],
+    wanted: Sequence[str],
+    *,
+    top_k: int,
+    threshold: float,
+    told: Sequence[Candidate] = (),
 ) -> Drawn:
     """The reference texts of all collections that match, boosted by the tags of the question that they have;
-    one global top_k. What no boost could bring in is not looked at for tags: a long list costs time."""
-    asked = {tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name)}
+    one global top_k. A copy of a memory that is `told` is none of them: the memory can be voted on. What no
+    boost could bring in is not looked at for tags: a long list costs time."""
+    asked = corpus_tags(wanted)
 
     def boost(passage: Passage) -> Boosted:
-        return score_corpus_hit(passage.score, tags_of(passage) if asked else (), wanted)
+        return score_corpus_hit(passage.score, tags_of(passage) if asked else (), asked)
 
-    matches = draw(of(found, CORPUS), threshold, len(found))
+    others, copies = apart(of(found, CORPUS), told)
+    matches = draw(others, threshold, len(others))
     least = matches.chosen[top_k - 1].passage.score if 0 < top_k <= len(matches.chosen) else 0.0
     near = [item for item in matches.chosen if item.passage.score * (1 + BOUND) >= least]
     far = tuple((item, Verdict.OVER_BUDGET) for item in matches.chosen[len(near) :])
-    return rerank(Drawn(tuple(near), (*far, *matches.left)), boost, keep=top_k)
+    same = tuple((item, Verdict.DUPLICATE) for item in copies)
+    return rerank(Drawn(tuple(near), (*far, *matches.left, *same)), boost, keep=top_k)
 
 
 def rerank_personal(drawn: Drawn, tallies: Mapping[str, Tally], wants: Wants, *, keep: int) -> Drawn:
@@ -158,6 +168,16 @@ def key(passage: Passage) -> tuple[str, str]:
 def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
     """Those of one source."""
     return [item for item in found if item.passage.source == source]
+
+
+def asks(text: str) -> bool:
+    """Whether it ends as a question does."""
+    return not MARKS.isdisjoint(text[len(text.rstrip(CLOSING)) :])
+
+
+def bare(text: str) -> str:
+    """Its content without the marks at its end."""
+    return content(text.rstrip(CLOSING))
 
 
 def tags_of(passage: Passage) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from app.domain.instructions import SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED
 from app.domain.passage import Passage, Query, Scope
 from app.domain.ports import ChatLog, ChatModel, Clock, Tokens
 from app.domain.prompt import Prompt, Turn, quote
+from app.domain.ranking import dedupe
 from app.domain.room import Limits, answered, share
 from app.domain.selection import Selection, select
 from app.domain.text import prepared
@@ -171,10 +172,11 @@ class ChatService:
         budget, turns = share(
             self._limits, meter, system=SYSTEM, message=ask.message, notes=ask.notes, turns=turns
         )
+        kept, copies = dedupe(found.candidates)
         selection = select(
             ask.message,
-            found.candidates,
-            found.duplicates,
+            kept,
+            (*found.duplicates, *copies),
             threshold=self._limits.threshold,
             budget=Budget(budget, ask.top_k or self._limits.top_k),
             meter=meter,

@@ -12,7 +12,7 @@ from app.domain.boost import Wants
 from app.domain.budget import Budget, Meter
 from app.domain.desire import load_latest_vb_desire_profile, vb_desire_bias_map
 from app.domain.explanation import Explanation, Used, build_meta_explanation
-from app.domain.gravity import gravity, gravity_note, gravity_weights, load_latest_gravity_profile
+from app.domain.gravity import Gravity, gravity, gravity_note, gravity_weights, load_latest_gravity_profile
 from app.domain.greeting import reentry_line
 from app.domain.instructions import (
     SYSTEM_GREETING,
@@ -72,7 +72,8 @@ def assemble(wanted: Wanted, known: Known, overlay: str, limits: Limits, meter: 
     """Boosts, what is told, persona, overlay, gravity note: the prompt."""
     tags = infer_query_tags(wanted.message)
     weights = gravity_weights(load_latest_gravity_profile(known.cards))
-    note = gravity_note(gravity(tags, weights), weights)
+    lies = gravity(tags, weights)
+    note = gravity_note(lies, weights)
     fixed = (SYSTEM_MEMORY, overlay, note)
     persona = persona_block(known.cards, meter, roomy(limits, meter, wanted.message, fixed))
     system = BREAK.join(block for block in (*fixed, persona) if block)
@@ -96,7 +97,7 @@ def assemble(wanted: Wanted, known: Known, overlay: str, limits: Limits, meter: 
         told=known.found.notes,
     )
     used = [evidence(passage, known) for passage in selection.passages if passage.source == MEMORIES]
-    explanation = build_meta_explanation(tags, used, weights, known.moment)
+    explanation = build_meta_explanation(tags, used, weights, lies, known.moment)
     return Context(prompt, trace, meter.prompt(prompt), explanation)
 
 
@@ -114,18 +115,22 @@ def greeted(
         SYSTEM_GREETING, message, reentry=reentry_line(moment), overlay_text=overlay, form=GREETING
     )
     share(limits, meter, system=prompt.messages()[0]["content"], message=message, notes=(), turns=())
-    explanation = build_meta_explanation(infer_query_tags(message), (), {}, moment)
+    explanation = build_meta_explanation(infer_query_tags(message), (), {}, Gravity(), moment)
     trace = Trace(Reason.GREETING, degraded=tuple(lost))
     return Context(prompt, trace, meter.prompt(prompt), explanation, bypass="greeting")
 
 
 def chosen(wanted: Wanted, known: Known, wants: Wants, budget: Budget, meter: Meter) -> Selection:
-    """At most three memories, then the reference texts, as far as they fit."""
+    """At most three memories, then the reference texts, as far as they fit; of the same words the memory."""
     memories = rerank_personal(
         known.drawn, known.tallies or Tallies(), wants, keep=min(TOLD, wanted.personal)
     )
     corpus = unified_retrieve(
-        known.found.candidates, wants.tags, top_k=wanted.corpus, threshold=wanted.threshold
+        known.found.candidates,
+        wants.tags,
+        top_k=wanted.corpus,
+        threshold=wanted.threshold,
+        told=memories.chosen,
     )
     return pack((memories, corpus), known.found.duplicates, budget=budget, meter=meter)
 

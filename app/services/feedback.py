@@ -6,8 +6,9 @@ CONTRACT §2, seed 003 (3.2).
 Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from app.domain.answer import Answer
 from app.domain.memory import Votes
@@ -58,21 +59,19 @@ class Heard(Protocol):
         """The newest of the scope's user and thread."""
 
 
-class Persona(Protocol):
-    """Who keeps the style card (`services/personas.py`). Never raises: the votes stand without it."""
-
-    async def quick_persona_refresh(self, scope: Scope) -> bool:
-        """Of the scope's user, from what they said lately. Whether it says what they are like now."""
+Refresh: TypeAlias = Callable[[Scope], Awaitable[bool]]
+"""Of the style card of the scope's user (`services/personas.py`): whether it says what they are like now.
+Never raises: the votes stand without it."""
 
 
 class FeedbackService:
     """Takes feedback, for whichever endpoint gave the answer."""
 
-    def __init__(self, answers: Heard, judge: Judge, votes: Votes, persona: Persona) -> None:
+    def __init__(self, answers: Heard, judge: Judge, votes: Votes, refresh: Refresh) -> None:
         self._answers = answers
         self._judge = judge
         self._votes = votes
-        self._persona = persona
+        self._refresh = refresh
 
     async def take(self, remark: Remark) -> Effect:
         """Again with the same changes nothing. Neutral votes for nothing and takes no vote back."""
@@ -87,7 +86,7 @@ class FeedbackService:
             tag=extract_tag_from_message(remark.message),
             memory_ids=ids,
             applied=changed,
-            persona_refreshed=await self._persona.quick_persona_refresh(remark.scope),
+            persona_refreshed=await self._refresh(remark.scope),
         )
 
     async def _answer(self, remark: Remark) -> Answer:

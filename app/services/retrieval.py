@@ -33,7 +33,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 2
+VERSION = 3
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -112,7 +112,7 @@ class Retrieval:
         for task, name in searches.items():
             outcome = _outcome(task, name)
             (found.append if isinstance(outcome, Legs) else faults.append)(outcome)  # type: ignore[arg-type]
-        kept, duplicates = dedupe(fuse(found))
+        kept, duplicates = dedupe(fuse(found), across=False)
         return Found(
             candidates=tuple(kept),
             duplicates=tuple(duplicates),

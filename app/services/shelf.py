@@ -146,23 +146,25 @@ class DocumentShelf:
 
     async def put(self, name: str | None, texts: Sequence[Text]) -> int:
         """Side by side, as clients upload them: one is read while another is embedded."""
-        before, session = len(self._known), self.scope(name).session_id
+        session, made = self.scope(name).session_id, list[str]()
 
         async def one(text: Text) -> None:
-            await self._upload(text, session)
+            made.extend(await self._upload(text, session))
 
         await side_by_side(one, texts, UPLOADS)
-        return len(self._known) - before
+        return len(made)
 
-    async def _upload(self, text: Text, session: str | None) -> None:
-        """One file; the same bytes again are the same document."""
+    async def _upload(self, text: Text, session: str | None) -> list[str]:
+        """One file; its document if it is a new one: the same bytes again are the same."""
         data = self._dressed(text.title, text.text)
         path = self._folder / f"{named(text.id)}.pdf"
         await asyncio.to_thread(path.write_bytes, data)
         given = Upload(path, path.name, len(data), hashlib.sha256(data).hexdigest(), session)
         document, _ = await self._documents.upload(Scope(), given, wait=WAIT)
+        made = [] if document.id in self._known else [document.id]
         self._known[document.id].append(text.id)
         await asyncio.to_thread(path.unlink)
+        return made
 
     def names(self, name: str | None, passage: Passage) -> Sequence[str]:  # noqa: ARG002 - the protocol's
         """Those of its document."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.boost import Wants, boosted, feedback, score_corpus_hit, score_personal_hit
+from app.domain.boost import Wants, boosted, corpus_tags, feedback, score_corpus_hit, score_personal_hit
 from app.domain.memory import Tally
 from app.domain.tags import VOCABULARY
 
@@ -137,8 +137,9 @@ def test_a_reference_text_gains_at_most_ten_percent(
 
 def test_a_reference_text_gains_by_the_share_of_what_is_asked() -> None:
     """Form, tone and intent count; values are the person's."""
-    wanted = ["format:prose", "intent:explain", "vb:rest"]
-    assert score_corpus_hit(1.0, ["intent:explain", "vb:rest"], wanted).boosts["tags"] == pytest.approx(1.05)
+    asked = corpus_tags(["format:prose", "intent:explain", "vb:rest"])
+    assert asked == ("format:prose", "intent:explain")
+    assert score_corpus_hit(1.0, ["intent:explain", "vb:rest"], asked).boosts["tags"] == pytest.approx(1.05)
 
 
 def test_factors_are_taken_as_they_come() -> None:

@@ -13,19 +13,20 @@ LIST, PROSE = ("format:skeleton",), ("format:prose", "vb:rest")
 
 def test_the_facts_of_an_answer() -> None:
     """Tags, votes summed, the form, gravity and time."""
+    far = Gravity(0.5, "drifting")
     moment = Moment("days", datetime(2026, 1, 2, tzinfo=UTC), 90_000.0)
     used = [Used(LIST, Tally(2, 1)), Used((), Tally(0, 3))]
-    found = build_meta_explanation(("vb:rest",), used, {"vb:rest": 1.0, "format:skeleton": 0.4}, moment)
+    found = build_meta_explanation(("vb:rest",), used, {"vb:rest": 1.0, "format:skeleton": 0.4}, far, moment)
     assert found.query_tags == ("vb:rest",)
     assert (found.feedback, found.feedback.net) == (Tally(2, 4), -2)
     assert found.format_consistency == 1.0
-    assert found.gravity == Gravity(0.0, "aligned")
+    assert found.gravity is far
     assert found.temporal is moment
 
 
 def test_nothing_is_known() -> None:
     """Zeros, and None where there is nothing to tell."""
-    found = build_meta_explanation((), (), {}, None)
+    found = build_meta_explanation((), (), {}, Gravity(), None)
     assert (found.feedback, found.format_consistency, found.temporal) == (Tally(), None, None)
     assert found.gravity == Gravity(0.0, "unknown")
 

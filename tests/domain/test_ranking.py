@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.passage import Candidate, Passage
-from app.domain.ranking import content, dedupe
+from app.domain.ranking import apart, content, dedupe
 
 
 def candidates(texts: list[str]) -> list[Candidate]:
@@ -17,6 +17,20 @@ def test_white_space_and_case_make_no_difference() -> None:
     kept, duplicates = dedupe(candidates(["The  Sea", "the sea\n", "the sand", "THE SEA"]))
     assert [item.passage.id for item in kept] == ["0", "2"]
     assert [item.passage.id for item in duplicates] == ["1", "3"]
+
+
+def test_sources_may_be_looked_at_apart() -> None:
+    """Then the same words in two of them are no duplicates."""
+    twins = [Candidate(Passage(source, source, "The sea", 1, "l#1")) for source in ("corpus", "memories")]
+    assert dedupe([*twins, twins[1]], across=False) == (twins, [twins[1]])
+    assert dedupe(twins) == (twins[:1], twins[1:])
+
+
+def test_copies_of_what_is_told_are_set_apart() -> None:
+    """Whatever their case; the others keep their order."""
+    one, two, three = candidates(["The sea", "the SAND", "THE  sea"])
+    assert apart([one, two, three], [three]) == ([two], [one, three])
+    assert apart([one, two], []) == ([one, two], [])
 
 
 @given(st.lists(st.text("aA \n", max_size=4)))

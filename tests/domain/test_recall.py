@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,32 @@ def test_a_question_is_no_answer_to_itself() -> None:
         for message in ("Where did I walk? ", "i walked by the canal")
     }
     assert told == {"Where did I walk? ": ["m"], "i walked by the canal": ["q", "m"]}
+
+
+@pytest.mark.parametrize(
+    ("message", "kept", "told"),
+    [
+        pytest.param("where did I walk", "Where did I walk?", False, id="asked without a mark"),
+        pytest.param("Where did I walk?", "where did I walk ?!", False, id="kept with two"),
+        pytest.param("我在哪里走路", "我在哪里走路？", False, id="a wide mark"),
+        pytest.param("I walked by the canal?", "I walked by the canal.", True, id="a statement"),
+        pytest.param("where did I walk?", "Where did I walk on Monday?", True, id="another question"),
+    ],
+)
+def test_a_kept_question_is_known_by_its_own_mark(message: str, kept: str, *, told: bool) -> None:
+    """Not by the message's: a statement asked for in its own words is found."""
+    drawn = retrieve_personal_memory([candidate(memory("m", kept))], message, top_k=2, threshold=0.3)
+    assert bool(drawn.chosen) is told
+
+
+def test_a_copy_of_a_told_memory_is_no_reference_text() -> None:
+    """However near it lies, and it takes no other text's place; of a memory that is not told the copy is."""
+    mine = candidate(memory("m", "I sleep  well"))
+    texts = [candidate(reference("c", "i sleep well", 0.9)), candidate(reference("d", "Sleep is rest", 0.5))]
+    drawn = unified_retrieve([*texts, mine], (), top_k=1, threshold=0.3, told=[mine])
+    assert ids(drawn) == ["d"]
+    assert drawn.left == ((texts[0], Verdict.DUPLICATE),)
+    assert ids(unified_retrieve([*texts, mine], (), top_k=1, threshold=0.3)) == ["c"]
 
 
 def test_each_source_is_drawn_alone() -> None:

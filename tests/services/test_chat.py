@@ -70,6 +70,14 @@ async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dic
     return await reply.whole()
 
 
+async def test_the_same_words_in_two_sources_are_told_once() -> None:
+    """Where they are most relevant; the others are duplicates in the ledger."""
+    copy = replace(passage("m", "The sky  is BLUE.", 0.7), source="memories")
+    said = await told(service(FakeSource([passage("a"), copy])), debug=True)
+    assert [item["id"] for item in said["citations"]] == ["a"]
+    assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["m"] == "duplicate"
+
+
 async def test_the_model_sees_context_and_the_reply_names_it() -> None:
     """A match is packed, shown to the model under its label, and listed in `citations`."""
     model = FakeModel(FakeStream(["Because [a.pdf#1]."]))

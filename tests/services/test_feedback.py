@@ -31,7 +31,7 @@ class FakePersona:
     refreshes: bool = True
     scopes: list[Scope] = field(default_factory=list)
 
-    async def quick_persona_refresh(self, scope: Scope) -> bool:
+    async def refresh(self, scope: Scope) -> bool:
         """As told."""
         self.scopes.append(scope)
         return self.refreshes
@@ -49,7 +49,7 @@ class World:
         store = AnswerStore(self.pool)
         self.recorder, self.votes = Recorder(store), VoteStore(self.pool)
         answers = AnswerService(store, self.recorder)
-        self.feedback = FeedbackService(answers, Judge(self.model), self.votes, self.persona)
+        self.feedback = FeedbackService(answers, Judge(self.model), self.votes, self.persona.refresh)
 
     async def asked(self, scope: Scope = ADA, ids: Sequence[str] = IDS, **fields: str) -> str:
         """The id of an answer that used these memories."""

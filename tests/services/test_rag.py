@@ -167,10 +167,13 @@ async def test_probes_are_no_memories_unless_the_message_is_a_test() -> None:
 
 
 async def test_identical_content_is_told_once() -> None:
-    """A memory and a reference text of the same words are one line of the prompt."""
-    house = found(memory("m", "Sleep  well"), reference("c", "sleep WELL"))
-    await house.told()
+    """Of a memory and a reference text of the same words the memory, which can be voted on, though the text
+    lie nearer."""
+    house = found(memory("m", "Sleep  well", 0.7), reference("c", "sleep WELL", 0.9))
+    said = await house.told(debug=True)
     assert house.model.prompts[0].context.count("\n") == 1
+    assert [item["id"] for item in said["memory_used"]] == ["m"]
+    assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["c"] == "duplicate"
 
 
 async def test_only_matches_are_told() -> None:

@@ -85,6 +85,15 @@ async def test_words_answer_when_the_embedding_does_not(embedder: FakeEmbedder, 
     assert found.degraded == (Degraded("embedding", reason),)
 
 
+async def test_the_same_words_in_two_sources_are_both_found() -> None:
+    """Which of them is told is for whoever tells; in one source they are there once."""
+    same = [replace(passage(key), source="memories") for key in ("m", "n")]
+    both = retrieval(FakeSource([passage("a")]), FakeSource(same, name="memories"))
+    found = await both.gather(ASKED, ["documents", "memories"])
+    assert {item.passage.id for item in found.candidates} == {"a", "m"}
+    assert [item.passage.id for item in found.duplicates] == ["n"]
+
+
 async def test_what_sources_tell_is_handed_on() -> None:
     """All of their notes, in the order of the sources."""
     sources = [FakeSource(name=name, notes=(f"{name} told",)) for name in ("memories", "corpus")]

@@ -87,6 +87,14 @@ async def test_a_part_of_a_document_is_its_text(tmp_path: Path) -> None:
     assert list(shelf.names("s", passage("a part", "another's"))) == []
 
 
+async def test_what_others_put_at_the_same_time_is_theirs(tmp_path: Path) -> None:
+    """Each scope counts its own."""
+    shelf = DocumentShelf(Writing(), tmp_path, dressed)
+    scopes = {name: [Text(f"{name}{n}", f"text {n}") for n in range(3)] for name in ("s", "t")}
+    assert await asyncio.gather(*(shelf.put(name, texts) for name, texts in scopes.items())) == [3, 3]
+    assert await shelf.put("s", [*scopes["s"], Text("new", "another")]) == 1
+
+
 def test_words_are_known_with_and_without_their_title() -> None:
     """Sources keep the one or the other."""
     shelf = Worded()
