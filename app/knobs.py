@@ -61,11 +61,11 @@ class Rag(Group):
     """Seconds all sources have together; what has answered by then is used."""
     debug_mode: bool | None = None
     """Show candidates, scores and the prompt in replies. Unset: on while open on loopback, else off."""
-    model: str = "gpt-5.2"
-    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset. Not set while
-    CHAT_BASE_URL is: the same as CHAT_MODEL."""
+    model: str | None = None
+    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset. Unset:
+    gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
     rewrite: bool = False
-    """Let the chat model rewrite the question before it is searched."""
+    """Not yet: let the chat model rewrite the question before it is searched."""
 
 
 class OpenAI(Group):
@@ -85,7 +85,7 @@ class Chat(Group):
     api_key: Key | None = None
     """Its key. Unset: OPENAI_API_KEY."""
     model: str | None = None
-    """Unset: Jinx-gpt-oss-20b when CHAT_BASE_URL is set, else RAG_MODEL."""
+    """Unset: Jinx-gpt-oss-20b when CHAT_BASE_URL is set, else RAG_MODEL or what that stands for."""
     context_tokens: int = Field(128_000, ge=512, le=10_000_000)
     """Tokens the model's window holds."""
     history_tokens: int = Field(8_000, ge=0, le=1_000_000)
@@ -132,8 +132,8 @@ class Qdrant(Group):
     """The index of memories and reference collections."""
 
     url: Url | None = None
-    """http(s)://… of a Qdrant server or cluster. Unset: embedded under IBID_DATA_DIR."""
-    api_key: SecretStr | None = None
+    """http(s)://… of a Qdrant server or cluster, 1.19 or newer. Unset: embedded under IBID_DATA_DIR."""
+    api_key: Key | None = None
     """Its key."""
 
 
@@ -182,29 +182,30 @@ class Rerank(Group):
     """A second stage."""
 
     url: Url | None = None
-    """A `/rerank` server. Unset: none."""
+    """Not yet: a `/rerank` server. Unset: none."""
 
 
 class Enable(Group):
     """Switches."""
 
     vantage_endpoints: bool = False
-    """1 turns the /vantage routes on; else they are 404."""
+    """Not yet: 1 turns the /vantage routes on; else they are 404."""
 
 
 class Vantage(Group):
     """The policy overlay (seed 003)."""
 
     debug: bool = False
-    """Extra fields in `meta`."""
+    """Not yet: extra fields in `meta`."""
     personal_memory: bool = False
-    """1 lets the overlay search personal memory."""
+    """Not yet: 1 lets the overlay search personal memory."""
     model: str = "gpt-5.2"
-    """Chat model of /vantage/query."""
+    """Not yet: chat model of /vantage/query."""
 
 
 class Feedback(Group):
     """The feedback classifier."""
 
-    model: str = "gpt-4o-mini"
-    """Model that names a sentiment in one token. Not set while CHAT_BASE_URL is: the same as CHAT_MODEL."""
+    model: str | None = None
+    """Model that names a sentiment in one token. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same
+    as CHAT_MODEL."""

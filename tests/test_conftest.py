@@ -3,11 +3,13 @@
 import gc
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
 from app.clients.pool import Pool
 from app.config import names
+from tests.fakes import process
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
@@ -31,6 +33,23 @@ def test_settings_of_the_machine_are_out_of_sight() -> None:
 def test_garbage_of_tests_is_looked_for() -> None:
     """The collector rests while tests are collected, and no longer: a leak must warn."""
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [
+        ("/var/pytest-of-me/pytest-7/popen-gw1/test_a0/data", "/var/pytest-of-me/pytest-7/popen-gw1"),
+        ("/var/pytest-of-me/pytest-7/test_a0/data", "/var/pytest-of-me/pytest-7"),
+        ("/mine/test_a0/data", "/mine/test_a0"),
+    ],
+    ids=["a worker", "no worker", "--basetemp"],
+)
+def test_a_new_folder_has_its_pattern_wherever_tests_write(
+    monkeypatch: pytest.MonkeyPatch, folder: str, place: str
+) -> None:
+    """In the place of all that this worker leaves behind, else beside it."""
+    monkeypatch.setattr(process, "made", lambda found: found)
+    assert process.pattern(Path(folder)) == Path(place)
 
 
 @pytest.mark.parametrize("turn", [1, 2])

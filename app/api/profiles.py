@@ -99,7 +99,7 @@ def of_tenant(who: Caller, request: Request, opened: Services, tenant: str | Non
     """Whose users they are. `Forbidden` for a user key, and for another's tenant unless the data folder's own
     token was sent: whoever can read that can read the stores."""
     if who.user is not None:
-        raise errors.Forbidden("Profiles are computed with a tenant key.")
+        raise errors.Forbidden("This needs a tenant key.")
     if tenant in (None, who.tenant):
         return who.tenant
     given = request.headers.get("authorization", "")

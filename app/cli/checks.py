@@ -11,14 +11,12 @@ from importlib.metadata import PackageNotFoundError, requires, version
 import asyncpg
 from packaging.requirements import Requirement
 
-from app.cli.session import client, holder
 from app.cli.store import open_store
-from app.clients.chroma import open_chroma
 from app.clients.faults import postgres_faults
-from app.clients.folder import hold, read_lock
-from app.clients.guarded import open_points
+from app.clients.folder import read_lock
 from app.clients.memory import open_outside
 from app.clients.redis import open_cache
+from app.clients.revision import Behind
 from app.config import Settings
 from app.domain.errors import IbidError, RetrievalError
 from app.domain.space import Space
@@ -33,7 +31,6 @@ DISK = 1 << 30
 """Free bytes below which an ingest of some filings may fill the disk."""
 PATIENCE = 10
 """What an outside server has to answer."""
-RUNNING = "embedded, open in the running service"
 SENTENCE, TOKENS = "Where does a statement come from?", 7
 """o200k tokens of a sentence: a wrong vocabulary would count others."""
 
@@ -93,26 +90,15 @@ async def postgres(settings: Settings) -> str:
     """PostgreSQL and pgvector."""
     where = "POSTGRES_DSN" if settings.postgres.dsn else "embedded"
     try:
-        async with open_store(settings) as pool:
+        async with open_store(settings, migrate=False) as pool:
             with postgres_faults():
                 server = await pool.fetchval("SHOW server_version")
                 vector = await pool.fetchval("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    except Behind as error:
+        raise Ailment(error.detail, "ibid migrate, once no service of an older version runs on it") from error
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Ailment(str(error), "see the server's log") from error
     return f"{server}, pgvector {vector} ({where})"
-
-
-async def chroma(settings: Settings) -> str:
-    """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
-    if settings.chroma.url:
-        async with open_chroma(settings) as opened:
-            await opened.beat()
-        return f"answers at {settings.chroma.url}"
-    if await usable(settings, "chroma"):
-        return RUNNING
-    async with hold(settings.ibid.data_dir), open_chroma(settings) as opened:
-        await opened.ready()
-    return "embedded"
 
 
 async def embedder(settings: Settings) -> str:
@@ -130,7 +116,7 @@ async def embedder(settings: Settings) -> str:
 async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
     """The stores' space, and whether they hold vectors of it; nothing where they cannot be asked."""
     try:
-        async with open_store(settings) as pool:
+        async with open_store(settings, migrate=False) as pool:
             store = SpaceStore(pool)
             space = await store.current()
             return space, bool(space and await store.vectors_in(space.name))
@@ -162,34 +148,6 @@ async def chat(settings: Settings) -> str:
             raise Ailment(f"{at.url}: {told(error, peer).detail}", advice) from error
     shown = "" if name in listed else f"; its list has only {', '.join(listed[:5]) or 'none'}: see CHAT_MODEL"
     return f"{name} at {at.url}{shown}"
-
-
-async def qdrant(settings: Settings) -> str:
-    """Qdrant: the configured server, the folder's own through the service that holds it, or opened here."""
-    if settings.qdrant.url is None:
-        if await usable(settings, "qdrant"):
-            return RUNNING
-        async with hold(settings.ibid.data_dir), open_points(settings) as points:
-            return f"embedded, {len(await points.collections())} collections"
-    async with open_points(settings) as points:
-        try:
-            told, found = await points.check(), await points.collections()
-        except RetrievalError as error:
-            advice = "check QDRANT_URL and QDRANT_API_KEY"
-            raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
-    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
-
-
-async def usable(settings: Settings, name: str) -> bool:
-    """Whether a running service holds the folder, and uses this part of it; `Ailment` if it cannot."""
-    lock = await holder(settings.ibid.data_dir)
-    if lock is None:
-        return False
-    async with client(lock.url, lock.token) as service:
-        checks = (await service.get("/readyz")).json().get("checks", [])
-    if not any(check["ok"] for check in checks if check["name"] == name):
-        raise Ailment("the running service cannot use it", "see the service's log; restart it")
-    return True
 
 
 async def cache(settings: Settings) -> str:

@@ -1,6 +1,7 @@
 """`ibid doctor`: every part looked at, each with what was found and, where it is not well, what to do.
 
-Exit 0 when all is well, 1 when one part is not. Nothing is changed but that a missing data folder is made.
+Exit 0 when all is well, 1 when one part is not. Nothing is changed but that a missing data folder is made:
+nothing is migrated, moved or tidied, which is for a start to do.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from app.cli import checks
+from app.cli import checks, indexes
 from app.cli.checks import Ailment
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.config import Settings
@@ -26,14 +27,17 @@ PARTS: Mapping[str, Check] = {
     "packages": checks.packages,
     "data folder": checks.folder,
     "postgres": checks.postgres,
-    "chroma": checks.chroma,
+    "chroma": indexes.chroma,
     "embeddings": checks.embedder,
     "tokens": checks.tokenizer,
     "chat model": checks.chat,
-    "qdrant": checks.qdrant,
+    "qdrant": indexes.qdrant,
     "cache": checks.cache,
     "memory services": checks.memory,
 }
+
+
+WIDTH = max(map(len, PARTS)) + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,9 @@ class Finding:
     """What to do; "" where nothing is."""
 
     def line(self) -> str:
-        """`ok      postgres     18.6, pgvector 0.8.6 (embedded)`."""
-        told = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<13}{self.found}"
-        return f"{told}\n{'':<21}-> {self.advice}" if self.advice else told
+        """`ok      postgres         18.6, pgvector 0.8.6 (embedded)`."""
+        told = f"{'ok' if self.ok else 'FAILED':<8}{self.part:<{WIDTH}}{self.found}"
+        return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
 
 
 def doctor(json: Json = False, data_dir: DataDir = None) -> None:

@@ -1,4 +1,4 @@
-"""`ibid erase`: all that is kept of a user of the tenant `default`, gone, and the receipt.
+"""`ibid erase`: all that is kept of a user of a tenant, gone, and the receipt.
 
 Waits until files are rewritten too, so that what it leaves behind can be copied or handed on. Through the
 running service, else on the stores themselves. Exit 1 where the user is not erased.
@@ -14,10 +14,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.cli.keys import name
 from app.cli.progress import shown
 from app.cli.session import connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, remark, run
+from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
 from app.config import Settings
+from app.domain.passage import DEFAULT_TENANT
 
 PATIENCE_SECONDS = 600.0
 """For the files: a large table takes minutes."""
@@ -26,6 +28,7 @@ LOOK_SECONDS = 0.5
 
 def erase(
     user: Annotated[str, typer.Argument(help="The user_id, as requests name it.")],
+    tenant: Annotated[str, typer.Option(callback=name, help="Whose user.")] = DEFAULT_TENANT,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: Json = False,
@@ -34,25 +37,26 @@ def erase(
     """Erase a user for good: memories, turns, answers, documents of their own sessions."""
     config = configured(data_dir)
     if not yes:
-        typer.confirm(f"Erase everything of {user!r} for good?", abort=True, err=True)
-    receipt = run(erased(config, user))
+        typer.confirm(f"Erase everything of {user!r} in tenant {tenant!r} for good?", abort=True, err=True)
+    receipt = run(erased(config, user, tenant))
     if json:
         as_json(receipt)
     else:
+        tell(f"{receipt['user_id']} in tenant {receipt['tenant']}, {receipt['erased_at']}")
         Console(markup=False).print(table(receipt))
         for line in remarks(receipt):
             remark(line)
 
 
-async def erased(config: Settings, user: str) -> dict[str, Any]:
-    """The receipt, with how the files stand in the end."""
+async def erased(config: Settings, user: str, tenant: str) -> dict[str, Any]:
+    """The receipt, with the tenant and how the files stand in the end."""
     async with connect(config) as client:
-        address = f"/users/{quote(user, safe='')}"
-        receipt = taken(await client.delete(address))
+        address = f"/users/{quote(user, safe='')}?tenant={quote(tenant, safe='')}"
+        receipt = {"tenant": tenant, **taken(await client.delete(address))}
         until = time.monotonic() + PATIENCE_SECONDS
         with shown("Rewriting files", 1) as progress:
             # Asked again, it tells how the files stand, and finds nothing more to erase.
-            while not receipt["files"]["compacted"] and time.monotonic() < until:
+            while receipt["files"]["by"] and time.monotonic() < until:
                 await asyncio.sleep(LOOK_SECONDS)
                 receipt["files"] = taken(await client.delete(address))["files"]
             progress.add(1)
@@ -61,20 +65,22 @@ async def erased(config: Settings, user: str) -> dict[str, Any]:
 
 def table(receipt: Mapping[str, Any]) -> Table:
     """A line a holding."""
-    rows = Table(
-        "Erased", title=f"{receipt['user_id']}, {receipt['erased_at']}", box=None, title_justify="left"
-    )
+    rows = Table("Erased", box=None)
     rows.add_column("Count", justify="right")
-    for name, count in receipt["counts"].items():
-        rows.add_row(name, f"{count:,}")
+    for holding, count in receipt["counts"].items():
+        rows.add_row(holding, f"{count:,}")
     return rows
 
 
 def remarks(receipt: Mapping[str, Any]) -> list[str]:
     """What is not yet, or not ours to do."""
     files, told = receipt["files"], []
-    if not files["compacted"]:
+    if not any(receipt["counts"].values()):
+        told.append(f"Nothing was kept of {receipt['user_id']} in tenant {receipt['tenant']}.")
+    if files["by"]:
         told.append(f"Files are rewritten by {files['by']}: ask again.")
+    if files["pending"]:
+        told.append(f"Too large to be rewritten for now: {', '.join(files['pending'])} (numbers, no text).")
     if files["external"]:
         told.append(f"Files of {', '.join(files['external'])} are those servers' own to rewrite.")
     if receipt["cached_until"]:

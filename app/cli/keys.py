@@ -73,7 +73,7 @@ async def created(config: Settings, tenant: str, user: str | None, label: str, *
 
 async def listed(config: Settings, *, json: bool) -> None:
     """A table, or a line each."""
-    async with open_store(config) as pool:
+    async with open_store(config, migrate=False) as pool:
         found = await KeyStore(pool).list()
     if json:
         for key in found:

@@ -28,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # they show values of variables
     add_completion=False,
-    help="Answers from your PDFs, and says for every statement where it comes from.",
+    help="Answers from your documents and memories, and says for every statement where it comes from.",
 )
 for command in (serve, ingest, ask, profiles, erase, doctor, migrate, reembed):
     app.command()(command)
@@ -49,7 +49,7 @@ def root(
         bool, typer.Option("--version", callback=shown, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
-    """Answers from your PDFs, and says for every statement where it comes from."""
+    """Answers from your documents and memories, and says for every statement where it comes from."""
 
 
 def main() -> None:

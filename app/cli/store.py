@@ -1,4 +1,4 @@
-"""The record itself, for the few commands that speak to it and not to the service (`keys`, `migrate`).
+"""The record itself, for the few commands that speak to it and not to the service (keys, migrate, doctor).
 
 The configured server, else the embedded one: that of the process that holds the folder, else started here.
 Raises `StartError`, `Unavailable`.
@@ -12,36 +12,42 @@ from app.clients.faults import postgres_faults
 from app.clients.folder import hold, read_lock
 from app.clients.pool import Pool, open_pool
 from app.clients.postgres import open_postgres
-from app.clients.revision import bring
+from app.clients.revision import bring, look
 from app.config import Settings
-from app.domain.errors import Unavailable
+from app.domain.errors import StartError, Unavailable
 
 SOCKET_LINE = 4
 """Of postmaster.pid, from 0: the socket's folder (PostgreSQL, utils/pidfile.h)."""
 
 
 @asynccontextmanager
-async def open_store(settings: Settings) -> AsyncIterator[Pool]:
-    """A pool on the migrated record."""
+async def open_store(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
+    """A pool on the migrated record. `migrate` false: whoever only looks finds the schema as it is, or raises
+    `Behind`; nothing there at all is made."""
     folder = settings.ibid.data_dir
-    if settings.postgres.dsn is None and read_lock(folder) is not None:
-        dsn = held_dsn(folder / "postgres")
+    lock = None if settings.postgres.dsn else read_lock(folder)
+    if lock is not None:
+        dsn = held_dsn(folder / "postgres", lock.url)
         with postgres_faults():
-            await bring(dsn)
+            await (bring(dsn) if migrate else look(dsn))
         async with open_pool(dsn) as pool:
             yield pool
     elif settings.postgres.dsn is None:
-        async with hold(folder), open_postgres(settings) as pool:
+        bare = not (folder / "postgres" / "data").exists()
+        async with hold(folder), open_postgres(settings, migrate=migrate or bare) as pool:
             yield pool
     else:
-        async with open_postgres(settings) as pool:
+        async with open_postgres(settings, migrate=migrate) as pool:
             yield pool
 
 
-def held_dsn(home: Path) -> str:
-    """How to reach the embedded server that another process runs: over its socket, as its user or root."""
+def held_dsn(home: Path, url: str = "") -> str:
+    """How to reach the embedded server that another process runs: over its socket, as its user or root.
+    `url`: of the service that does, or seems to; "" while it starts."""
     try:
         socket = (home / "data" / "postmaster.pid").read_text().splitlines()[SOCKET_LINE]
     except (OSError, IndexError):
+        if url and not (home / "data").exists():
+            raise StartError(f"the service at {url} uses another Postgres: set its POSTGRES_DSN") from None
         raise Unavailable("the folder's PostgreSQL is starting or stopping; try again in a moment") from None
     return f"postgresql://ibid@/ibid?host={socket}"

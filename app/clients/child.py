@@ -1,4 +1,4 @@
-"""The child process that has the embedded Chroma: `python -m app.clients.child PARENT SOCKET FOLDER [aside]`.
+"""The child process that has the embedded Chroma: `-m app.clients.child PARENT SOCKET FOLDER [aside|look]`.
 
 The vendor holds Python's lock for whole calls; here nobody waits for it but others who ask Chroma. Speaks
 frames (`frame.py`) with `keeper.py` over an inherited socket, a few calls at once, until that ends. Reads no
@@ -40,13 +40,13 @@ Reply: TypeAlias = tuple[Message, Matrix | None]
 
 def main() -> None:
     """Open the folder, serve it, close it."""
-    parent, descriptor, folder, *aside = sys.argv[1:]
+    parent, descriptor, folder, *mode = sys.argv[1:]
     sys.excepthook = fatal
     threading.excepthook = lambda error: end(INTERNAL, f"{error.exc_type.__name__}: {error.exc_value}")
     settle(int(parent))
     alone()
     with socket.socket(fileno=int(descriptor)) as wire:
-        client = opened(wire, Path(folder), aside=bool(aside))
+        client = opened(wire, Path(folder), mode)
         serve(wire, client)
         client.close()
 
@@ -62,12 +62,12 @@ def settle(parent: int) -> None:
     os.nice(NICE)
 
 
-def opened(wire: socket.socket, folder: Path, *, aside: bool) -> Client:
+def opened(wire: socket.socket, folder: Path, mode: Sequence[str] = ()) -> Client:
     """The folder's client, and the first frame; ends the process if there is none."""
     try:
-        if aside:
+        if "aside" in mode:
             put_aside(folder)
-        client, anew = open_folder(folder)
+        client, anew = open_folder(folder, look="look" in mode)
     except OSError as error:
         refuse(wire, str(error))
     except Lost as error:

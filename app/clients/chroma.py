@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -154,6 +155,11 @@ class Chroma:
                 async with self._writing:
                     await self._run(WRITE_SECONDS, self._vendor.renew)
 
+    async def filled(self) -> None:
+        """The record has given back what the embedded one lacked; it may have been lost anew meanwhile."""
+        if isinstance(self._vendor, Keeper) and self._renewals == self._vendor.renewals:
+            await asyncio.to_thread(self._vendor.filled)
+
     async def _read(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Ask a collection."""
         with reading():
@@ -226,10 +232,13 @@ def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
 
 
 @asynccontextmanager
-async def open_chroma(settings: Settings) -> AsyncIterator[Chroma]:
-    """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open."""
-    url = settings.chroma.url
-    vendor: Vendor = Client(partial(remote, url)) if url else Keeper(settings.ibid.data_dir / "chroma")
+async def open_chroma(
+    settings: Settings, folder: Path | None = None, *, look: bool = False
+) -> AsyncIterator[Chroma]:
+    """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open. `folder`:
+    another than theirs; `look`: nothing in it is moved or tidied."""
+    url, folder = settings.chroma.url, folder or settings.ibid.data_dir / "chroma"
+    vendor: Vendor = Client(partial(remote, url)) if url else Keeper(folder, look=look)
     threads = Threads("chroma")
     chroma = Chroma(vendor, threads, embedded=not url)
     try:

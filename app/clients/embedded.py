@@ -21,6 +21,7 @@ import numpy as np
 
 from app.clients.collection import Client, Lost, VendorClient, VendorCollection
 from app.clients.engine import Engine
+from app.clients.frame import Matrix
 
 REMADE_MOST = 50_000
 """Live vectors up to which a folder is made anew: no part is then too large to be searched exactly without
@@ -35,27 +36,34 @@ LINKS = struct.Struct("<I")
 """Before the links of each element at the levels above: how many bytes they are."""
 SAMPLE = 8
 """Vectors read from either end of a collection."""
+UNFILLED = "unfilled"
+"""A file in a folder that began empty, until the record has given back what it lacks: a refill that was
+interrupted is begun anew."""
 CANARY = "ibid:canary"
 """Id of a vector written and deleted at each start; no document's (`<document>:<ordinal>`)."""
 SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission denied|Too many open files")
 """What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
 
 
-def open_folder(folder: Path) -> tuple[Client, bool]:
-    """The vendor's client on a folder that works, tidied; whether it begins empty."""
+def open_folder(folder: Path, *, look: bool = False) -> tuple[Client, bool]:
+    """The vendor's client on a folder that works, tidied; whether it began empty and was not filled since.
+    `look`: nothing is tidied, and nothing written in trying it."""
     make_room(folder)
-    done = tidy(folder)
-    if done:
+    if not look and (done := tidy(folder)):
         sys.stderr.write(f"{done}\n")
     folder.mkdir(exist_ok=True)
     database = folder / "chroma.sqlite3"
-    anew = not database.exists() or database.stat().st_size == 0
+    unfilled = folder / UNFILLED
+    if not database.exists() or database.stat().st_size == 0:
+        if look:
+            raise Lost(f"{database} is missing")
+        unfilled.touch()
     for header in folder.glob("*/header.bin"):
         measure(header)
     client = Client(partial(embedded, folder))
     for name in client.names():
-        client.use(name, sing)
-    return client, anew
+        client.use(name, hum if look else sing)
+    return client, unfilled.exists()
 
 
 def embedded(folder: Path) -> VendorClient:
@@ -97,15 +105,22 @@ def measure(header: Path) -> None:
 def sing(store: VendorCollection) -> None:
     """Try what a collection is used for: damaged files are opened without a word, and fail, or end the
     process, when they are first read or written."""
+    row = hum(store)
+    if row is not None:
+        store.upsert(ids=[CANARY], embeddings=row, metadatas=[{"document": CANARY}])
+        store.delete(ids=[CANARY])
+
+
+def hum(store: VendorCollection) -> Matrix | None:
+    """Try to read it; a row of it, None: it has none."""
     count = store.count()
     if count == 0:
-        return
+        return None
     store.get(limit=SAMPLE, offset=max(0, count - SAMPLE), include=["embeddings"])
     found = store.get(limit=SAMPLE, include=["embeddings"])
     row = np.asarray(found["embeddings"][:1], dtype=np.float32)
     store.query(query_embeddings=row, n_results=1, include=[])
-    store.upsert(ids=[CANARY], embeddings=row, metadatas=[{"document": CANARY}])
-    store.delete(ids=[CANARY])
+    return row
 
 
 def put_aside(folder: Path) -> None:

@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ import numpy as np
 import structlog
 
 from app.clients.collection import Lost, VendorCollection
+from app.clients.embedded import UNFILLED
 from app.clients.frame import BROKEN, INTERNAL, Matrix, Message
 from app.clients.link import CRASHES, Link
 
@@ -36,11 +38,17 @@ Result = TypeVar("Result")
 log = structlog.get_logger(__name__)
 
 
+class Damaged(Lost):
+    """Whoever only looks found a folder that cannot be used."""
+
+
 class Keeper:
     """Keeps `collection.Vendor` for a folder of ours."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, look: bool = False) -> None:
         self._folder = folder
+        self._look = look
+        """Nothing is moved or tidied: a folder that cannot be used is only told."""
         self._starting = threading.Lock()
         self._link: Link | None = None
         self._closed = False
@@ -71,8 +79,10 @@ class Keeper:
 
     def _started(self) -> Link:
         """A child that serves the folder; what it cannot use goes aside, once."""
-        link = self._try(aside=len(self._failures) >= SUSPICIONS)
+        link = self._try(aside=len(self._failures) >= SUSPICIONS and not self._look)
         if link.code in {BROKEN, *CRASHES}:
+            if self._look:
+                raise Damaged("its files are damaged")
             log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
             link = self._try(aside=True)
         if link.ended:
@@ -84,7 +94,7 @@ class Keeper:
         """A child that has said its first word, or ended."""
         if self._closed:
             raise Lost("closed", down=None)
-        link = self._link = Link(self._folder, aside=aside)
+        link = self._link = Link(self._folder, aside=aside, look=self._look)
         if aside:
             self._failures.clear()
         if self._closed:  # between the two lines above
@@ -105,6 +115,11 @@ class Keeper:
             self._started()
         finally:
             self._starting.release()
+
+    def filled(self) -> None:
+        """The folder has all that the record has. Where that cannot be noted it is filled again."""
+        with suppress(OSError):
+            (self._folder / UNFILLED).unlink()
 
     def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None

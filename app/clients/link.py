@@ -47,12 +47,12 @@ Answer = Future[tuple[Message, Matrix | None]]
 class Link:
     """A child on a folder."""
 
-    def __init__(self, folder: Path, *, aside: bool) -> None:
+    def __init__(self, folder: Path, *, aside: bool, look: bool = False) -> None:
         self._wire, self._theirs = socket.socketpair()
         # A child that is stopped must not hold up whoever sends to it (socket(7)).
         self._wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
         place = (str(os.getpid()), str(self._theirs.fileno()), str(folder.absolute()))
-        self._command = [*COMMAND, *place, *(["aside"] if aside else [])]
+        self._command = [*COMMAND, *place, *["aside"] * aside, *["look"] * look]
         self._sending = threading.Lock()
         self._numbers = itertools.count(1)
         self._first: Answer = Future()
@@ -60,7 +60,7 @@ class Link:
         self._process: subprocess.Popen[bytes] | None = None
         self._doomed = False
         self.anew = False
-        """Whether it began an empty folder."""
+        """Whether it began an empty folder, or has one that was not filled since."""
         self.code: int | None = None
         """How it ended: an exit status, or less than 0 a signal."""
         self.refusal = "its process ended"

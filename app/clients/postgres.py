@@ -12,7 +12,7 @@ import asyncpg
 from app.clients.cluster import open_cluster
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool, open_pool
-from app.clients.revision import bring
+from app.clients.revision import bring, look
 from app.config import Settings
 from app.domain.errors import StartError
 
@@ -30,11 +30,11 @@ async def open_server(settings: Settings) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def open_postgres(settings: Settings) -> AsyncIterator[Pool]:
-    """A pool on a migrated database, until the end of the block."""
+async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
+    """A pool on a migrated database, until the end of the block. `migrate` false: as it is, or `Behind`."""
     async with open_server(settings) as dsn:
         try:
-            await bring(dsn)
+            await (bring(dsn) if migrate else look(dsn))
         except ValueError:  # its text quotes the DSN, and so perhaps the password
             raise StartError(
                 "POSTGRES_DSN is not of the form postgresql://user:password@host/database"

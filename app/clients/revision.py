@@ -38,13 +38,24 @@ def heads() -> list[str]:
     return [each["revision"] for each in told if "revision" in each and each["revision"] not in below]
 
 
+class Behind(StartError):
+    """Whoever only looks found another schema than the newest."""
+
+
 async def newest(dsn: str) -> bool:
     """Whether there is nothing to migrate. A migration under way has recorded nothing yet."""
+    return await recorded(dsn) == heads()
+
+
+async def recorded(dsn: str) -> list[str] | None:
+    """What the database says of itself; None: nothing."""
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=CONNECT_SECONDS)
     try:
-        return bool(await connection.fetchval(RECORDED) == heads())
+        found: list[str] | None = await connection.fetchval(RECORDED)
     except asyncpg.PostgresError:  # no such table or schema, or not for us: alembic will tell
-        return False
+        return None
+    else:
+        return found
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
 
@@ -56,3 +67,13 @@ async def bring(dsn: str) -> None:
     from app.clients.migrations import migrate  # noqa: PLC0415 - heavy vendor, opened late
 
     await migrate(dsn)
+
+
+async def look(dsn: str) -> None:
+    """Nothing, if the schema is the newest, else `Behind`: a service of another version needs its own."""
+    found = await recorded(dsn)
+    if found is None:
+        raise Behind("the database has no tables of Ibid yet")
+    if found != heads():
+        has, wants = ", ".join(found), ", ".join(heads())
+        raise Behind(f"the database has the schema {has}, this version of Ibid wants {wants}")

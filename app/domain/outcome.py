@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 
-AS_EVER, AS_CHAT = "as ever", "as chat"
-AS_CHAT = "as /api/chat"
+AS_EVER, AS_CHAT = "as ever", "as /api/chat"
 
 HEAD = """# When things break
 

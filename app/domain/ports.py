@@ -104,7 +104,8 @@ class Answers(Protocol):
         `Rejected`: asking again is in vain."""
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the asker's (and of the scope's user, where it names one)."""
+        """The answer if it is the scope's user's, whichever key asked; without one, the key's own, and for a
+        key of all users any of its tenant."""
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything."""

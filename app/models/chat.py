@@ -24,6 +24,8 @@ from app.models.stream import OpenAIStream
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
+RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
+"""Where they are unset: the seeds'. Not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
 
@@ -92,15 +94,15 @@ def chat_server(settings: Settings) -> Server | None:
 
 def chat_name(settings: Settings) -> str:
     """CHAT_MODEL; else the seed's model on a server of its own; else RAG_MODEL."""
-    own = "Jinx-gpt-oss-20b" if settings.chat.base_url else settings.rag.model
+    own = "Jinx-gpt-oss-20b" if settings.chat.base_url else settings.rag.model or RAG_MODEL
     return settings.chat.model or own
 
 
 def model_at(settings: Settings, group: Rag | Feedback) -> str:
     """RAG_MODEL or FEEDBACK_MODEL. A server of its own hardly has the vendor's models: there, one that is not
     set gives way to the chat model, which is."""
-    named = "model" in group.model_fields_set or settings.chat.base_url is None
-    return group.model if named else chat_name(settings)
+    vendors = RAG_MODEL if isinstance(group, Rag) else FEEDBACK_MODEL
+    return group.model or (chat_name(settings) if settings.chat.base_url else vendors)
 
 
 @asynccontextmanager

@@ -10,11 +10,12 @@ from pydantic import SecretStr
 
 from app.cli import checks
 from app.cli.checks import Ailment, unmet
-from app.config import Cache, Chat, Chroma, Embed, Ibid, Memory, Postgres, Qdrant, Settings
+from app.clients.pool import open_pool
+from app.clients.revision import recorded
+from app.config import Cache, Chat, Embed, Ibid, Memory, Postgres, Settings
 from app.domain.errors import IbidError
 from tests.fakes.model import Fault, model_server
 from tests.fakes.outside import Ill, outside_server
-from tests.fakes.qdrant import qdrant_server
 from tests.fakes.redis import RedisServer, free_port
 
 
@@ -119,29 +120,6 @@ class TestChat:
             assert "does not list" in await checks.chat(Settings(chat=Chat(base_url=server.url)))
 
 
-async def test_the_embedded_qdrant_is_opened(tmp_path: Path) -> None:
-    """Where no service holds the folder."""
-    assert await checks.qdrant(Settings(ibid=Ibid(data_dir=tmp_path))) == "embedded, 0 collections"
-
-
-async def test_a_qdrant_server_is_asked_what_it_is(tmp_path: Path) -> None:
-    """Its version and how much there is; without the right key it does not tell."""
-    with qdrant_server(tmp_path, key="secret") as server:
-        known = Qdrant(url=server.url, api_key=SecretStr("secret"))
-        assert await checks.qdrant(Settings(qdrant=known)) == f"1.20.0 at {server.url}, 0 collections"
-        with pytest.raises(Ailment, match="does not answer") as raised:
-            await checks.qdrant(Settings(qdrant=Qdrant(url=server.url)))
-    assert "QDRANT_API_KEY" in raised.value.advice
-
-
-async def test_a_qdrant_that_does_not_answer_is_told() -> None:
-    """With its address and its setting."""
-    with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
-        await checks.qdrant(Settings(qdrant=Qdrant(url="http://127.0.0.1:9")))
-
-    assert raised.value.advice.startswith("check QDRANT_URL")
-
-
 async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str) -> None:
     """Whether it fails when the space is measured or later."""
     async with model_server() as server:
@@ -153,10 +131,18 @@ async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str
             await checks.embedder(config)
 
 
-async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
-    """The configured one is asked, not the folder."""
-    with pytest.raises(IbidError):
-        await checks.chroma(Settings(chroma=Chroma(url="http://127.0.0.1:9")))
+async def test_an_older_schema_is_told_and_left(dsn: str) -> None:
+    """A running service of that version could not start again."""
+    async with open_pool(dsn) as pool:
+        await pool.execute("UPDATE ibid.alembic_version SET version_num = '0001'")
+    config = Settings(postgres=Postgres(dsn=SecretStr(dsn)))
+
+    with pytest.raises(Ailment, match="the schema 0001") as raised:
+        await checks.postgres(config)
+    assert await checks.recorded_space(config) == (None, False)
+
+    assert raised.value.advice.startswith("ibid migrate")
+    assert await recorded(dsn) == ["0001"]
 
 
 async def test_the_shared_cache_is_asked_what_it_is(redis: RedisServer) -> None:

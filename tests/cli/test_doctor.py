@@ -47,14 +47,19 @@ def test_settings_that_cannot_be_read_are_the_one_finding(
     done = ibid("doctor")
 
     assert done.code == 1
-    assert done.out.startswith("FAILED  settings     unknown setting: RAG_TIMEOUT")
+    assert done.out.startswith("FAILED  settings         unknown setting: RAG_TIMEOUT")
 
 
 def test_a_finding_names_its_part_and_what_to_do() -> None:
     """Aligned, the advice below."""
     line = Finding("qdrant", ok=False, found="no answer", advice="check QDRANT_URL").line()
 
-    assert line == "FAILED  qdrant       no answer\n                     -> check QDRANT_URL"
+    assert line == "FAILED  qdrant           no answer\n                         -> check QDRANT_URL"
+
+
+def test_what_was_found_stands_in_one_column() -> None:
+    """Also beside the longest name."""
+    assert {Finding(part, ok=True, found="#").line().index("#") for part in PARTS} == {25}
 
 
 async def test_a_part_that_hangs_is_told() -> None:

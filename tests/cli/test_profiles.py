@@ -1,19 +1,28 @@
 """`ibid profiles` through a running service: cards computed from what people said, and used."""
 
+import httpx
 import pytest
 
+from app.clients.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 SAID = ("I need more sleep and rest.", "My workout as a list.", "Rest days matter to my training plan.")
 ALL = ["gravity_profile", "vb_desire_profile", "style", "persona"]
 
 
+def local(held: Ibid, service: Running) -> httpx.Client:
+    """Speaks as commands do, whether another test has closed the service by a key or not."""
+    lock = read_lock(held.data)
+    assert lock
+    return httpx.Client(
+        base_url=service.url, headers={"Authorization": f"Bearer {lock.token}"}, timeout=60, trust_env=False
+    )
+
+
 @pytest.fixture(scope="module")
 def spoken(held: Ibid, service: Running) -> None:
-    """Two users said something. The open service takes it from this machine."""
-    import httpx
-
-    with httpx.Client(base_url=service.url, timeout=60) as client:
+    """Two users said something."""
+    with local(held, service) as client:
         for user, texts in (("profiled-ada", SAID), ("profiled-bob", SAID[:1])):
             memories = [{"user_id": user, "text": text} for text in texts]
             assert client.post("/memories", json=memories).status_code == 201
@@ -35,11 +44,9 @@ def test_all_users_are_told_to_machines(held: Ibid, spoken: None) -> None:
 
 def test_cards_are_memories_that_answers_use(held: Ibid, service: Running, spoken: None) -> None:
     """One of each kind, however often they are computed; their weights rank the next answer."""
-    import httpx
-
     for _ in range(2):
         held("profiles", "--user", "profiled-ada")
-    with httpx.Client(base_url=service.url, timeout=60) as client:
+    with local(held, service) as client:
         kept = client.get("/memories", params={"user_id": "profiled-ada"}).json()["items"]
         asked = {"user_id": "profiled-ada", "message": "How much rest and sleep did I want?"}
         told = client.post("/rag/query", json=asked).json()

@@ -151,13 +151,13 @@ def test_how_it_ends_tells_whose_fault_it_is(
 ) -> None:
     """Only a folder whose content is at fault may be moved aside; else the reason goes to the parent."""
 
-    def fail(folder: Path) -> None:
+    def fail(folder: Path, *, look: bool) -> None:
         raise error
 
     monkeypatch.setattr(room, "open_folder", fail)
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(Ended):
-        opened(theirs, tmp_path, aside=False)
+        opened(theirs, tmp_path)
     assert [told for told, _ in ends] == [code]
 
 
@@ -168,7 +168,7 @@ def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
     (place / "chroma.sqlite3").write_text("noise")
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        opened(theirs, place, aside=True).close()
+        opened(theirs, place, ["aside"]).close()
         assert receive(ours)[0] == {"id": 0, "anew": True}
     assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 

@@ -216,6 +216,23 @@ async def test_what_is_not_chromas_in_its_place_makes_way(tmp_path: Path) -> Non
     assert aside(tmp_path) == ["not a folder"]
 
 
+async def test_an_interrupted_refill_is_begun_again_at_the_next_start(tmp_path: Path) -> None:
+    """Until whoever fills it says that it is through; what was lost meanwhile is still to be filled."""
+    told: list[int] = []
+    for start in range(4):
+        async with open_chroma(at(tmp_path)) as chroma:
+            chroma.renewed = partial(told.append, start)
+            await chroma.ready()
+            if start == 1:
+                await chroma.filled()  # nobody was told yet: it is of something before
+                await chroma.beat()
+            if start == 2:
+                await chroma.beat()
+                await chroma.filled()
+            await chroma.beat()
+    assert told == [0, 1, 2]
+
+
 def aside(folder: Path) -> list[str]:
     """What was moved."""
     return [path.read_text() for path in folder.glob("chroma.broken-*")]

@@ -9,7 +9,7 @@ import pytest
 
 from app.clients import embedded as room
 from app.clients.collection import Client, Lost, VendorCollection
-from app.clients.embedded import CANARY, embedded, measure, open_folder, put_aside, tidy
+from app.clients.embedded import CANARY, UNFILLED, embedded, measure, open_folder, put_aside, tidy
 from tests.fakes.chromas import DAMAGES
 
 HUNDREDS = 4
@@ -118,15 +118,31 @@ def test_no_folder_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "anew"), [pytest.param(False, True, id="first start"), pytest.param(True, False, id="later")]
+    ("filled", "anew"), [pytest.param(False, True, id="interrupted"), pytest.param(True, False, id="filled")]
 )
-def test_an_empty_folder_says_so(tmp_path: Path, *, before: bool, anew: bool) -> None:
-    """So that it can be filled; one that has been opened before does not."""
-    if before:
-        open_folder(tmp_path)[0].close()
+def test_an_empty_folder_says_so_until_it_is_filled(tmp_path: Path, *, filled: bool, anew: bool) -> None:
+    """At every start: one that ended in the middle of the filling is no reason to leave the rest out."""
+    client, told = open_folder(tmp_path)
+    client.close()
+    assert told
+    if filled:
+        (tmp_path / UNFILLED).unlink()
     client, told = open_folder(tmp_path)
     client.close()
     assert told == anew
+
+
+def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No vector is tried, nothing tidied, no folder begun."""
+    written(tmp_path, "ibid-a", "d")
+    erased(tmp_path, "ibid-a", HUNDREDS - 1)
+    monkeypatch.setattr(room, "sing", erase)  # which would fail
+    client, anew = open_folder(tmp_path, look=True)
+    client.close()
+    assert (anew, slots(tmp_path) >= 100 * HUNDREDS) == (False, True)
+    with pytest.raises(Lost, match="missing"):
+        open_folder(tmp_path / "none", look=True)
+    assert list((tmp_path / "none").iterdir()) == []
 
 
 def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 from app.clients import keeper as room
 from app.clients.collection import Lost, VendorCollection
-from app.clients.embedded import open_folder
+from app.clients.embedded import UNFILLED, open_folder
 from app.clients.frame import INTERNAL
-from app.clients.keeper import Keeper
+from app.clients.keeper import Damaged, Keeper
 from app.clients.link import Link
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.logged import captured
@@ -35,6 +35,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     client, _ = open_folder(folder)
     client.use("ibid-a", write)
     client.close()
+    (folder / UNFILLED).unlink()
     return folder
 
 
@@ -129,6 +130,18 @@ def test_a_folder_that_cannot_be_used_is_moved_aside(folder: Path, keeper: Keepe
     assert counted(keeper) == MANY
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
+    """What a start would move aside is told."""
+    DAMAGES[damage](folder)
+    before = sorted(folder.parent.glob("*"))
+    looking = Keeper(folder, look=True)
+    with pytest.raises(Damaged):
+        looking.beat()
+    looking.close()
+    assert sorted(folder.parent.glob("*")) == before
+
+
 def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
     """No rights, no room: `Lost` with the reason, and nothing is moved."""
     (tmp_path / "file").write_text("kept")
@@ -143,9 +156,9 @@ def test_calls_at_once_start_one_child(folder: Path, monkeypatch: pytest.MonkeyP
     """The first of them; the others wait for it."""
     keeper, begun = Keeper(folder), list[Path]()
 
-    def counting(place: Path, *, aside: bool) -> Link:
+    def counting(place: Path, *, aside: bool, look: bool) -> Link:
         begun.append(place)
-        return Link(place, aside=aside)
+        return Link(place, aside=aside, look=look)
 
     monkeypatch.setattr(room, "Link", counting)
     found: list[int] = []

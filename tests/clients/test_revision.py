@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 
 from app.clients import revision
 from app.clients.migrations import configuration
-from app.clients.revision import bring, heads, newest
+from app.clients.revision import Behind, bring, heads, look, newest, recorded
 from app.domain.errors import StartError
 
 
@@ -55,6 +55,28 @@ async def test_any_other_is_for_alembic(dsn: str, sql: str) -> None:
     """Which knows what to do, or refuses."""
     await execute(dsn, sql)
     assert not await newest(dsn)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        pytest.param(
+            "UPDATE ibid.alembic_version SET version_num = '0001'", "the schema 0001, this", id="older"
+        ),
+        pytest.param(
+            "UPDATE ibid.alembic_version SET version_num = '9999'", "the schema 9999, this", id="newer"
+        ),
+        pytest.param("DROP SCHEMA ibid CASCADE", "no tables of Ibid yet", id="none"),
+    ],
+)
+async def test_who_only_looks_is_told_of_another(dsn: str, sql: str, said: str) -> None:
+    """And changes nothing."""
+    await look(dsn)
+    await execute(dsn, sql)
+    before = await recorded(dsn)
+    with pytest.raises(Behind, match=said):
+        await look(dsn)
+    assert await recorded(dsn) == before
 
 
 async def test_a_newer_one_is_refused(dsn: str) -> None:

@@ -54,8 +54,10 @@ def environment(**settings: str) -> Mapping[str, str]:
 
 
 def pattern(folder: Path) -> Path:
-    """What a new folder begins as; beside it, in the place of all that this worker leaves behind."""
-    return made(next(place for place in folder.parents if place.name.startswith(("popen-", "pytest-"))))
+    """What a new folder begins as; in the place of all that this worker leaves behind, or under `--basetemp`,
+    which may have any name, beside it."""
+    ours = (place for place in folder.parents if place.name.startswith(("popen-", "pytest-")))
+    return made(next(ours, folder.parent))
 
 
 @cache

@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from app.clients.pool import Pool
 from app.domain.corpus import Reference
 from app.domain.memory import Memory
 from app.domain.passage import Embedding, Scope
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
-from tests.fakes.filing import bag
+from app.stores.memories import WRITE
+from app.stores.register import row_of
+from tests.fakes.filing import SPACE, bag
 
 ANN = Scope(user_id="ann")
 THEN = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
@@ -38,6 +41,14 @@ async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) ->
     ]
     await source.put(scope, memories, [bag(text) for text in texts])
     return [each.id for each in memories]
+
+
+async def enter(pool: Pool, scope: Scope, *memories: Memory, searchable: bool = True) -> None:
+    """Memories as the write side leaves them in the record."""
+    for each in memories:
+        await pool.execute(WRITE, scope.tenant, SPACE.name, *row_of(each), bag(each.text))
+        if searchable:
+            await pool.execute("UPDATE ibid.memory SET indexed_at = now() WHERE id = $1", each.id)
 
 
 def reference(text: str, *where: str, **facts: Any) -> Reference:

@@ -48,7 +48,7 @@ class World:
 
 def said_by_model(body: dict[str, Any]) -> str:
     """A sentiment, as far as one token says it, or an answer."""
-    return "neg" if body["model"] == "gpt-4o-mini" else "On Tuesday, and on Thursday."
+    return "neg" if body["model"] == "judge" else "On Tuesday, and on Thursday."
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_after_a_restart_with_an_outside_service(world: World) -> None:
     said, kept = ask(world.one), ranking(ask(world.one))
     ids = [item["id"] for item in said["memory_used"]]
     world.outside.ill = Ill(500)
-    world.start(MEMORY_SERVICE_URL=world.outside.url, CHAT_BASE_URL=world.model.url)
+    world.start(MEMORY_SERVICE_URL=world.outside.url, CHAT_BASE_URL=world.model.url, FEEDBACK_MODEL="judge")
 
     again = ask(world.one)
     assert ranking(again) == kept
@@ -215,7 +215,7 @@ def test_a_model_decides_where_no_marker_does(world: World) -> None:
     effect = say(world.one, "I had hoped for the one about the sea", answer_id=said["answer_id"]).json()
     assert (effect["sentiment"], effect["decided_by"], effect["applied"]) == ("negative", "model", 2)
     sent = world.model.asked("/chat/completions")[-1].body
-    assert (sent["model"], sent["max_tokens"]) == ("gpt-4o-mini", 1)
+    assert (sent["model"], sent["max_tokens"]) == ("judge", 1)
 
 
 def test_without_postgres_feedback_is_refused(world: World) -> None:

@@ -1,11 +1,12 @@
 """Chat behind the OpenAI protocol, against a real socket."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.config import Chat, Feedback, OpenAI, Rag, Settings
+from app.config import Chat, Feedback, OpenAI, Rag, Settings, load
 from app.domain.answer import Finish, Usage
 from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
 from app.domain.ports import Delta
@@ -228,6 +229,27 @@ def test_the_models_name(settings: Settings, name: str) -> None:
 def test_what_is_not_set_gives_way_on_a_server_of_its_own(settings: Settings, names: tuple[str, str]) -> None:
     """It would hardly have the vendor's models: RAG_MODEL and FEEDBACK_MODEL are then CHAT_MODEL."""
     assert (model_at(settings, settings.rag), model_at(settings, settings.feedback)) == names
+
+
+@pytest.mark.parametrize("base_url", ["", "http://own/v1"], ids=["the vendor's", "a server of its own"])
+def test_a_copy_of_the_example_names_the_same_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
+) -> None:
+    """As `.env`, changed for a server of its own only."""
+    example = (Path(__file__).parents[2] / ".env.example").read_text()
+    ours = {"CHAT_BASE_URL": base_url, "CHAT_MODEL": "mine" if base_url else ""}
+    monkeypatch.chdir(tmp_path)
+    for name, value in ours.items():
+        monkeypatch.setenv(name, value)
+    without = load()[0]
+    (tmp_path / ".env").write_text(example)
+    copied = load()[0]
+    named = [
+        (chat_name(each), model_at(each, each.rag), model_at(each, each.feedback))
+        for each in (without, copied)
+    ]
+    expected = ("mine", "mine", "mine") if base_url else ("gpt-5.2", "gpt-5.2", "gpt-4o-mini")
+    assert named == [expected, expected]
 
 
 async def test_feedback_is_judged_in_one_token() -> None:

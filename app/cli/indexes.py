@@ -1,0 +1,95 @@
+"""How `ibid doctor` looks at Chroma and Qdrant, made from Postgres: what is damaged is told, not moved.
+
+A running service is asked instead where it holds the folder. Raises `Ailment`.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.cli.checks import Ailment
+from app.cli.session import client, holder
+from app.clients.chroma import open_chroma
+from app.clients.folder import hold
+from app.clients.guarded import open_points, too_old
+from app.clients.keeper import Damaged
+from app.config import OURS, Settings
+from app.domain.errors import RetrievalError, StartError
+
+MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
+RUNNING = "embedded, open in the running service"
+
+
+async def chroma(settings: Settings) -> str:
+    """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.chroma.url:
+        async with open_chroma(settings) as opened:
+            try:
+                await opened.beat()
+            except RetrievalError as error:
+                said = f"{settings.chroma.url} does not answer ({error.reason})"
+                raise Ailment(said, "check CHROMA_URL") from error
+        return f"answers at {settings.chroma.url}"
+    if await usable(settings, "chroma"):
+        return RUNNING
+    place = settings.ibid.data_dir / "chroma"
+    async with hold(settings.ibid.data_dir):
+        with TemporaryDirectory(dir=settings.scratch, prefix=OURS) as empty:
+            # Where nothing is yet, the engine is tried elsewhere, and nothing is there for the first start.
+            there = place.exists() and not (place.is_dir() and not any(place.iterdir()))
+            async with open_chroma(settings, place if there else Path(empty), look=there) as opened:
+                try:
+                    await opened.ready()
+                except StartError as error:
+                    damaged = isinstance(error.__cause__, Damaged)
+                    advice = MENDED if damaged else "see that there is room, and the right to write there"
+                    raise Ailment(error.detail, advice) from error
+    return "embedded"
+
+
+async def qdrant(settings: Settings) -> str:
+    """Qdrant: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.qdrant.url is None:
+        if await usable(settings, "qdrant"):
+            return RUNNING
+        return await embedded_qdrant(settings)
+    async with open_points(settings) as points:
+        try:
+            told, found = await points.check(), await points.collections()
+        except RetrievalError as error:
+            advice = "check QDRANT_URL and QDRANT_API_KEY"
+            raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
+    old = too_old(str(told["version"]))
+    if old:
+        raise Ailment(old, "run Qdrant 1.19 or newer")
+    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
+
+
+async def embedded_qdrant(settings: Settings) -> str:
+    """The folder's own, opened here; nothing is put aside."""
+    lost: list[str] = []
+    async with hold(settings.ibid.data_dir), open_points(settings, look=True) as points:
+        points.on_renewal(lost.append)
+        try:
+            found = await points.collections()
+        except RetrievalError as error:
+            raise Ailment(f"its folder cannot be read ({error.reason})", MENDED) from error
+    if lost:
+        raise Ailment(f"damaged: {', '.join(sorted(lost))}", MENDED)
+    return f"embedded, {len(found)} collections"
+
+
+async def usable(settings: Settings, name: str) -> bool:
+    """Whether a running service holds the folder, and uses this part of it; `Ailment` if it cannot."""
+    lock = await holder(settings.ibid.data_dir)
+    if lock is None:
+        return False
+    async with client(lock.url, lock.token) as service:
+        response = await service.get("/readyz")
+    try:  # a 503 has them too
+        checks = response.json()["checks"]
+    except (ValueError, KeyError, TypeError):
+        said = f"{lock.url}/readyz answers {response.status_code} with what is no report"
+        raise Ailment(said, "see the service's log; restart it") from None
+    if not any(check["ok"] for check in checks if check["name"] == name):
+        raise Ailment("the running service cannot use it", "see the service's log; restart it")
+    return True
