@@ -175,8 +175,8 @@ async def test_threads_are_told_apart(world: World) -> None:
 
 @pytest.mark.parametrize(
     "stranger",
-    [replace(ADA, user_id="bob"), replace(ADA, tenant="other"), replace(ADA, owner="ada")],
-    ids=["user", "tenant", "key"],
+    [replace(ADA, user_id="bob"), replace(ADA, tenant="other")],
+    ids=["user", "tenant"],
 )
 async def test_another_s_answer_is_not_there(world: World, stranger: Scope) -> None:
     """By its id no more than as the last; nothing is voted on, no card touched."""
@@ -186,6 +186,14 @@ async def test_another_s_answer_is_not_there(world: World, stranger: Scope) -> N
             await world.said("Thanks!", stranger, **fields)
     assert await world.net(*IDS) == [0, 0]
     assert world.persona.scopes == []
+
+
+async def test_an_answer_is_its_user_s_whichever_key_asked(world: World) -> None:
+    """By its id; the last one is a thread's, and threads are a key's own."""
+    answer, own = await world.asked(), replace(ADA, owner="ada")
+    assert (await world.said("Thanks!", own, answer_id=answer)).answer_id == answer
+    with pytest.raises(Missing):
+        await world.said("Thanks!", own)
 
 
 async def test_an_answer_that_waits_to_be_written(world: World) -> None:
