@@ -39,8 +39,16 @@ class Prepared:
 
     reply: Reply
     stream: bool
-    watch: bool
+    watch: bool = True
     """Whether the client's leaving ends it."""
+
+
+async def sent(request: Request, given: Prepared) -> Response:
+    """As events, or whole."""
+    if given.stream:
+        return EventStream(given.reply, request_id(request.scope), watch=given.watch)
+    whole = given.reply.whole()
+    return Json(await (unless_gone(request.receive, whole) if given.watch else whole))
 
 
 def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
@@ -96,7 +104,4 @@ async def prepared(request: Request, body: Question, who: Asker, opened: Opened)
 )
 async def chat(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
     """Server-sent events: `meta`, `token`…, `citations`, `done`; a late fault is an `error` and ends it."""
-    if given.stream:
-        return EventStream(given.reply, request_id(request.scope), watch=given.watch)
-    whole = given.reply.whole()
-    return Json(await (unless_gone(request.receive, whole) if given.watch else whole))
+    return await sent(request, given)

@@ -7,9 +7,7 @@ store that fails in the middle cuts the connection, so that half of it never loo
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Self
 
-from starlette.types import Send
-
-from app.api.stream import Stream, close, piece
+from app.api.stream import Begun, close
 from app.api.wire import encoded
 
 PIECE_BYTES = 64 << 10
@@ -19,34 +17,22 @@ Rows = AsyncIterator[tuple[str, Mapping[str, object]]]
 """Rows with the name of their holding, holding by holding."""
 
 
-class ExportStream(Stream):
+class ExportStream(Begun):
     """The document, piece by piece."""
 
     media_type = "application/json"
 
-    def __init__(self, first: bytes, rest: AsyncIterator[bytes]) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         headers = {
             "Content-Disposition": 'attachment; filename="ibid-export.json"',
             "Cache-Control": "no-store",
         }
-        super().__init__(headers=headers, media_type="application/json")
-        self._first = first
-        self._rest = rest
+        super().__init__(pieces, headers=headers, media_type="application/json")
 
     @classmethod
     async def begun(cls, head: Mapping[str, object], holdings: Sequence[str], rows: Rows) -> Self:
-        """With the first piece at hand: a store that is down is a status, not a broken download."""
-        pieces = told(head, holdings, rows)
-        return cls(await anext(pieces, b""), pieces)
-
-    async def tell(self, send: Send) -> None:
-        """All pieces."""
-        try:
-            await piece(send, self._first)
-            async for more in self._rest:
-                await piece(send, more)
-        finally:
-            await close(self._rest)
+        """With the first piece at hand."""
+        return await cls(told(head, holdings, rows)).begin()
 
 
 async def told(head: Mapping[str, object], holdings: Sequence[str], rows: Rows) -> AsyncIterator[bytes]:

@@ -5,19 +5,15 @@ a 503 and not a broken download. Nothing of it is kept in memory but one piece.
 from collections.abc import AsyncIterator
 from typing import Self
 
-from starlette.types import Send
-
-from app.api.stream import Stream, close, piece
+from app.api.stream import Begun
 
 
-class FileStream(Stream):
+class FileStream(Begun):
     """A PDF, piece by piece."""
 
     media_type = "application/pdf"
 
-    def __init__(
-        self, first: bytes, rest: AsyncIterator[bytes], disposition: str, *, size: int | None = None
-    ) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], disposition: str, *, size: int | None = None) -> None:
         headers = {
             "Content-Disposition": disposition,
             "Cache-Control": "private, no-cache",
@@ -26,20 +22,9 @@ class FileStream(Stream):
             "X-Content-Type-Options": "nosniff",
         }
         length = {} if size is None else {"Content-Length": str(size)}
-        super().__init__(headers={**headers, **length}, media_type="application/pdf")
-        self._first = first
-        self._rest = rest
+        super().__init__(pieces, headers={**headers, **length}, media_type="application/pdf")
 
     @classmethod
     async def begun(cls, pieces: AsyncIterator[bytes], disposition: str, *, size: int | None) -> Self:
         """With the first piece at hand."""
-        return cls(await anext(pieces, b""), pieces, disposition, size=size)
-
-    async def tell(self, send: Send) -> None:
-        """All pieces. A fault here cuts the connection: a truncated file must not look whole."""
-        try:
-            await piece(send, self._first)
-            async for more in self._rest:
-                await piece(send, more)
-        finally:
-            await close(self._rest)
+        return await cls(pieces, disposition, size=size).begin()

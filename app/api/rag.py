@@ -5,7 +5,6 @@ reply, and a client that leaves cancels all of it.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Request
@@ -13,15 +12,14 @@ from starlette.responses import Response
 
 from app.api import recalled
 from app.api.bodies import RagBody
+from app.api.chat import Prepared, sent
 from app.api.deps import Asker, Opened, scope_of, shows_debug
-from app.api.events import EventStream
 from app.api.peer import unless_gone
 from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.wire import Json, JsonRoute
 from app.domain import errors
 from app.domain.overlay import overlay_to_instructions
 from app.domain.ports import Caller
-from app.logs import request_id
 from app.problems import responses
 from app.services.rag import Question
 from app.services.reply import Reply
@@ -29,14 +27,6 @@ from app.services.reply import Reply
 router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
 
 Said = Annotated[RagBody, Body(openapi_examples=dict(recalled.QUERY))]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A reply that can begin, and how it was asked for."""
-
-    reply: Reply
-    stream: bool
 
 
 def asked(body: RagBody, who: Caller, *, debug: bool) -> Question:
@@ -75,6 +65,4 @@ async def prepared(request: Request, body: Said, who: Asker, opened: Opened) -> 
 )
 async def query(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
     """One object; or events: `meta`, `token`…, `citations`, `done`; a late fault is an `error`."""
-    if given.stream:
-        return EventStream(given.reply, request_id(request.scope))
-    return Json(await unless_gone(request.receive, given.reply.whole()))
+    return await sent(request, given)

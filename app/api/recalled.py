@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from app.api.events import MEDIA
 from app.api.examples import ANSWER_ID, EVENT, EVENTS
-from app.api.replies import CitationReply, DegradedReply, KeptRag, UsageReply
+from app.api.replies import KeptRag, WholeReply
 from app.api.wire import encoded
 
 
@@ -65,32 +65,14 @@ class MetaExplanation(BaseModel):
     temporal: TemporalReply | None = Field(description="Null: not known.")
 
 
-class RagReply(BaseModel):
+class RagReply(WholeReply):
     """An answer from memory, whole (`stream: false`)."""
 
-    answer_id: str
-    answer: str
-    model: str
-    finish_reason: Literal["stop", "length", "cancelled"]
     memory_used: list[UsedMemory] = Field(description="In the order in which the model saw them.")
     meta_explanation: MetaExplanation
     bypass: Literal["greeting"] | None = Field(description="`greeting`: nothing was looked up.")
     rag: KeptRag
-    citations: list[CitationReply]
-    cited: list[str]
-    unknown: list[str] = Field(description="Labels the model made up; they were taken out of the text.")
-    appended: bool = Field(
-        description="The model cited nothing, so the nearest passages were named at the end."
-    )
-    notes: list[str]
-    degraded: list[DegradedReply]
-    usage: UsageReply
-    took_ms: int
-    remembered: Literal["created", "repeated", "echo", "skipped", "failed"] | None = Field(
-        None, description="What became of the words, with `remember`."
-    )
     system_prompt: str | None = Field(None, description="Only with RAG_DEBUG_MODE.")
-    debug: dict[str, Any] | None = Field(None, description="Only with RAG_DEBUG_MODE.")
 
 
 MEMORY_ID = "5a1c9d52-8f0e-5b7a-9d7e-2f4c1b6a8e31"

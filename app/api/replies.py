@@ -61,14 +61,13 @@ class UsageReply(BaseModel):
     completion_tokens: int
 
 
-class ChatReply(BaseModel):
-    """An answer, whole (`stream: false`)."""
+class WholeReply(BaseModel):
+    """What every answer tells that comes whole (`stream: false`)."""
 
     answer_id: str
     answer: str
     model: str
     finish_reason: Literal["stop", "length", "cancelled"]
-    rag: Rag
     citations: list[CitationReply]
     cited: list[str]
     unknown: list[str] = Field(description="Labels the model made up; they were taken out of the text.")
@@ -83,6 +82,12 @@ class ChatReply(BaseModel):
         description="What became of the message as a memory; null: `remember` was not asked for."
     )
     debug: dict[str, Any] | None = Field(None, description="Only with RAG_DEBUG_MODE.")
+
+
+class ChatReply(WholeReply):
+    """An answer, whole (`stream: false`)."""
+
+    rag: Rag
 
 
 class DocumentReply(BaseModel):

@@ -7,6 +7,7 @@ A client that reads nothing for STALL_SECONDS is treated as gone. Times are seco
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from typing import Self
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -79,6 +80,30 @@ class Stream(Response):
         except TimeoutError:
             return False
         return True
+
+
+class Begun(Stream):
+    """Pieces that come from a store: the first is fetched before the status, so that a store that is down is
+    a 503 and not a broken download. A fault later cuts the connection: half of it must not look whole."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str) -> None:
+        super().__init__(headers=headers, media_type=media_type)
+        self._pieces = pieces
+        self._first = b""
+
+    async def begin(self) -> Self:
+        """With the first piece at hand. Raises what the store raises."""
+        self._first = await anext(self._pieces, b"")
+        return self
+
+    async def tell(self, send: Send) -> None:
+        """All pieces."""
+        try:
+            await piece(send, self._first)
+            async for more in self._pieces:
+                await piece(send, more)
+        finally:
+            await close(self._pieces)
 
 
 async def piece(send: Send, body: bytes) -> None:

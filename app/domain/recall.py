@@ -130,13 +130,18 @@ def pack(
     boosts = {name: boosted for one in drawn for name, boosted in one.boosts.items()}
     rest = [pair for one in drawn for pair in one.left]
     told = (
-        *((item, Verdict.PACKED) for item in packed),
-        *((item, Verdict.OVER_BUDGET) for item in over),
+        *judged(packed, Verdict.PACKED),
+        *judged(over, Verdict.OVER_BUDGET),
         *sorted(rest, key=lambda pair: -pair[0].passage.score),
-        *((item, Verdict.DUPLICATE) for item in duplicates),
+        *judged(duplicates, Verdict.DUPLICATE),
     )
     entries = tuple(entry(item.passage, verdict, boosts.get(key(item.passage))) for item, verdict in told)
     return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
+
+
+def judged(items: Sequence[Candidate], verdict: Verdict) -> list[tuple[Candidate, Verdict]]:
+    """Each with what became of it."""
+    return [(item, verdict) for item in items]
 
 
 def entry(passage: Passage, verdict: Verdict, boosted: Boosted | None) -> Entry:

@@ -14,7 +14,7 @@ from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
-from app.stores.part import CHANNEL, bump, hold, place
+from app.stores.part import cleared, hold
 from app.stores.register import hold as take
 from app.stores.transaction import transaction
 
@@ -36,16 +36,6 @@ ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT cou
 PARTS = """
     SELECT DISTINCT session_id FROM ibid.document
     WHERE tenant = $1 AND owner = $2 AND removed_at IS NULL ORDER BY session_id
-"""
-GONE = """
-    WITH gone AS (
-        UPDATE ibid.document SET removed_at = now()
-        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
-        RETURNING id, tenant, owner, session_id),
-    purges AS (
-        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
-        SELECT 'purge', id, tenant, owner, session_id FROM gone)
-    SELECT count(*) FROM gone
 """
 WITHDRAW = """
     WITH gone AS (
@@ -162,9 +152,7 @@ class Belongings(Rows):
             for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
                 part = Part(scope.tenant, scope.user_id, row["session_id"])
                 await hold(connection, part)
-                count += await connection.fetchval(GONE, *place(part), timeout=ERASE_SECONDS)
-                await bump(connection, part)
-            await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+                count += await cleared(connection, part, seconds=ERASE_SECONDS)
         return count
 
 

@@ -19,6 +19,16 @@ JOB = """
     INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id, run_after)
     VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
 """
+CLEAR = """
+    WITH gone AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        RETURNING id, tenant, owner, session_id),
+    purges AS (
+        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+        SELECT 'purge', id, tenant, owner, session_id FROM gone)
+    SELECT count(*) FROM gone
+"""
 CHANNEL = "ibid_jobs"
 """Notified when a job is committed, so that an idle worker need not poll for it."""
 
@@ -58,3 +68,12 @@ async def enqueue(
     """A job that exists if and only if the transaction commits."""
     await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
     await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+
+
+async def cleared(connection: Connection, part: Part, *, seconds: float | None = None) -> int:
+    """Unseen from now on: all documents of the part, under its lock; a job clears each away. How many."""
+    count: int = await connection.fetchval(CLEAR, *place(part), timeout=seconds)
+    if count:
+        await bump(connection, part)
+        await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+    return count

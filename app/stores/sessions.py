@@ -17,7 +17,7 @@ from app.domain.errors import InvalidField
 from app.domain.passage import Scope
 from app.domain.session import Session, Utterance
 from app.stores.cursor import closed, opened
-from app.stores.part import CHANNEL, bump, hold, place
+from app.stores.part import cleared, hold, place
 from app.stores.transaction import Connection, transaction
 
 OLDEST = "'epoch'::timestamptz"
@@ -68,16 +68,6 @@ KEY = "(jsonb_populate_record(NULL::public.chat_log, jsonb_build_object('id', $6
 FIRST = TURNS.format(after="")
 AFTER_UNTIMED = TURNS.format(after=f"AND (created_at IS NOT NULL OR id > {KEY})")
 AFTER = TURNS.format(after=f"AND (created_at, id) > ($7::timestamptz, {KEY})")
-GONE = """
-    WITH gone AS (
-        UPDATE ibid.document SET removed_at = now()
-        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
-        RETURNING id, tenant, owner, session_id),
-    purges AS (
-        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
-        SELECT 'purge', id, tenant, owner, session_id FROM gone)
-    SELECT count(*) FROM gone
-"""
 FORGOTTEN = """
     WITH gone AS (DELETE FROM {table} WHERE tenant = $1 AND owner = $2 AND session_id = $3 RETURNING 1)
     SELECT count(*) FROM gone
@@ -150,11 +140,8 @@ async def emptied(connection: Connection, part: Part) -> bool:
     """Whether anything was there."""
     await hold(connection, part)
     await connection.execute(SILENCE, "\x1f".join(("ibid.said", *place(part))))
-    documents = await connection.fetchval(GONE, *place(part))
+    documents = await cleared(connection, part)
     await connection.execute(MARK, *place(part))
-    if documents:
-        await bump(connection, part)
-        await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
     said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]
     return bool(documents or any(said))
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from app.api.examples import EVENTS, META
 from app.domain.answer import Answer
@@ -112,17 +112,20 @@ class FakeReply:
         self.closed.set()
 
 
+Asked = TypeVar("Asked")
+
+
 @dataclass
-class FakeChat:
+class FakeAnswering(Generic[Asked]):
     """Prepares the reply it was given."""
 
     reply: FakeReply = field(default_factory=FakeReply)
     error: IbidError | None = None
     delay: float = 0
-    asks: list[Ask] = field(default_factory=list)
+    asks: list[Asked] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def prepare(self, ask: Ask) -> FakeReply:
+    async def prepare(self, ask: Asked) -> FakeReply:
         """Everything that can fail."""
         self.asks.append(ask)
         try:
@@ -136,26 +139,15 @@ class FakeChat:
 
 
 @dataclass
-class FakeRag:
-    """Prepares the reply it was given."""
+class FakeChat(FakeAnswering[Ask]):
+    """Of /api/chat."""
+
+
+@dataclass
+class FakeRag(FakeAnswering[Question]):
+    """Of /rag/query."""
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
-    error: IbidError | None = None
-    delay: float = 0
-    asks: list[Question] = field(default_factory=list)
-    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def prepare(self, ask: Question) -> FakeReply:
-        """Everything that can fail."""
-        self.asks.append(ask)
-        try:
-            await asyncio.sleep(self.delay)
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        if self.error:
-            raise self.error
-        return self.reply
 
 
 @dataclass
