@@ -29,6 +29,11 @@ class Scope:
     project: str | None = None
     vantage_id: str | None = None
 
+    @property
+    def thread(self) -> str:
+        """The thread's id: the one named, else the session's, else "", the user's default thread."""
+        return self.thread_id or self.session_id or ""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:

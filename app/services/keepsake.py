@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -60,17 +61,13 @@ class Keepsake:
     def of(self, scope: Scope, message: str, asked: datetime) -> Keep:
         """For `Reply(keep=…)`. `scope` has a user_id (the API refuses `remember` without one); its thread,
         else its session, is where the words were said. `asked`: when the question came."""
-
-        async def keep() -> Remembered:
-            return await self.keep(scope, message, asked)
-
-        return keep
+        return partial(self.keep, scope, message, asked)
 
     async def keep(self, scope: Scope, message: str, asked: datetime) -> Remembered:
         """Now. Never raises but on cancellation."""
         if self._greets(message):
             return Remembered.SKIPPED
-        thread = scope.thread_id or scope.session_id
+        thread = scope.thread or None
         draft = Draft(message, origin=ORIGIN, thread_id=thread, vantage_id=scope.vantage_id, created_at=asked)
         try:
             written = await self._memories.remember(

@@ -87,7 +87,7 @@ class Recorder:
     def last(self, scope: Scope) -> Kept | None:
         """The newest of the scope's user and thread that said anything, if it waits here."""
         ours = [kept for kept in self._backlog if _same_user(scope, kept.scope) and kept.answer.text]
-        heard = [kept for kept in ours if _thread(kept.scope) == _thread(scope)]
+        heard = [kept for kept in ours if kept.scope.thread == scope.thread]
         return max(heard, key=lambda kept: kept.answer.id, default=None)
 
     def forget(self, scope: Scope) -> bool:
@@ -196,11 +196,6 @@ def _may_see(asker: Scope, asked: Scope) -> bool:
     if asker.user_id is None:
         return asker.owner in ("", asked.owner)
     return asker.user_id in (asked.user_id, asked.owner)
-
-
-def _thread(scope: Scope) -> str:
-    """The thread's id, "" for the user's default one."""
-    return scope.thread_id or scope.session_id or ""
 
 
 def _of_session(one: Scope, other: Scope) -> bool:

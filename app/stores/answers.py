@@ -104,7 +104,7 @@ class AnswerStore:
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything; ids sort by time."""
-        thread = scope.thread_id or scope.session_id
+        thread = scope.thread
         asked = (scope.tenant, scope.owner, scope.user_id, *([thread] if thread else []))
         with record_faults():
             row = await self._pool.fetchrow(LAST if thread else LAST_UNTHREADED, *asked)
@@ -122,7 +122,7 @@ def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
-        scope.thread_id or scope.session_id or "",
+        scope.thread,
         scope.project,
         [turn.role.value for turn in turns],
         [storable(turn.content) for turn in turns],

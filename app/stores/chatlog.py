@@ -35,4 +35,4 @@ class ChatLogStore:
 
 def thread(scope: Scope) -> tuple[str, str, str, str | None]:
     """The arguments of THREAD."""
-    return scope.tenant, scope.owner, scope.thread_id or scope.session_id or "", scope.user_id
+    return scope.tenant, scope.owner, scope.thread, scope.user_id
