@@ -26,9 +26,9 @@ SOON, IDLE = 1.0, 60.0
 """Between two looks for what is to be compacted: after an erasure, whose purges are under way; else."""
 EAGER = 60
 """Looks after an erasure that come soon."""
-BURST, EVERY = 4, 180.0
-"""Files are rewritten so many times at once, and then once in so many seconds: tables are locked for all,
-while anybody may ask for his own erasure as often as he likes."""
+BURST, SHARE, EVERY = 4, 0.05, 180.0
+"""Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
+however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
 
 AGAIN = 5
 """Seconds after which an erasure that could not be done whole is asked for again."""
@@ -47,15 +47,19 @@ class Caching:
 
 
 class Turns:
-    """BURST at once, and one more every EVERY seconds."""
+    """BURST at once, and one more as SHARE and EVERY have it."""
 
     def __init__(self) -> None:
-        self._left, self._at = float(BURST), time.monotonic()
+        self._left, self._at, self._every = float(BURST), time.monotonic(), EVERY
+
+    def cost(self, seconds: float) -> None:
+        """The last one took so long."""
+        self._every = min(EVERY, seconds / SHARE)
 
     def take(self) -> bool:
         """Whether there was one."""
         now = time.monotonic()
-        self._left = min(BURST, self._left + (now - self._at) / EVERY)
+        self._left = min(BURST, self._left + (now - self._at) / max(self._every, SOON))
         self._at = now
         if self._left < 1:
             return False
@@ -162,7 +166,11 @@ class UserService:
         """Once: what is due, if it is its turn; when nothing happens, marks that guard nothing go."""
         due = await self._erasures.due()
         if due and self._turns.take():
-            await self._rewrite(due)
+            began = time.monotonic()
+            try:
+                await self._rewrite(due)
+            finally:
+                self._turns.cost(time.monotonic() - began)
         elif not self._eager:
             await self._erasures.sweep()
 

@@ -6,6 +6,7 @@ lock (`stores/memories.py`): so both locks are taken here. Times are Postgres's.
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -32,7 +33,7 @@ BEGIN = f"""
 BUMP = """
     UPDATE ibid.memory_user SET version = version + 1,
         ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END
-    WHERE tenant = $1 AND user_id = $2
+    WHERE tenant = $1 AND user_id = $2 RETURNING dirty, dirty_at, compacted_at
 """
 # Always with a time of its own: a compaction that is under way began before these deletes, and clears no mark
 # that is later than what it was told. A later erasure that is under way decides when all of it is due.
@@ -43,18 +44,16 @@ HELD = """
         due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE clock_timestamp() END
     WHERE tenant = $1 AND user_id = $2
 """
-# Nothing was there. Where the mark is another's by now (another erasure, a compaction), it stays as it is.
 NOTHING = """
-    UPDATE ibid.memory_user SET dirty = CASE WHEN dirty_at = $4 THEN $3::text[] ELSE dirty END,
-        dirty_at = CASE WHEN dirty_at = $4 THEN $5::timestamptz ELSE dirty_at END,
+    UPDATE ibid.memory_user SET dirty = $3::text[], dirty_at = $4::timestamptz,
         due_at = CASE WHEN ended_at IS NULL THEN due_at
-            WHEN dirty_at <> $4 OR $5 IS NOT NULL THEN clock_timestamp() END
+            WHEN $4::timestamptz IS NOT NULL THEN clock_timestamp() END
     WHERE tenant = $1 AND user_id = $2
 """
 # A purge has yet to take a removed document away, or a repair a memory: rewriting files would keep them.
 DUE = """
     SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
-    WHERE due_at <= clock_timestamp()
+    WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM ibid.document AS document
         WHERE document.tenant = known.tenant AND document.owner = known.user_id
@@ -67,6 +66,15 @@ DUE = """
 """
 LATER = "interval '1 hour'"
 """Files that could not be rewritten are looked at again."""
+# Under the mark of an erasure that is under way, too, which may yet find nothing: whoever waits for the files
+# asks again and again. `left` then knows by this time that what was dirty before no longer is.
+TOLD = """
+    UPDATE ibid.memory_user AS known SET compacted_at = greatest(known.compacted_at, done.dirty_at)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+        AS done (tenant, user_id, kept, dirty_at)
+    WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at >= done.dirty_at
+    AND kept = ''
+"""
 DONE = f"""
     UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
         dirty_at = CASE WHEN kept <> '' THEN known.dirty_at END,
@@ -108,11 +116,11 @@ class ErasureStore:
         """These held something, and what was dirty before still is."""
         who, names = whose(scope), sorted({*dirty, *mark.dirty})
         async with transaction(self._pool) as connection:
-            await connection.execute(BUMP, *who, mark.erased_at)
+            now = await connection.fetchrow(BUMP, *who, mark.erased_at)
             if dirty:
                 await connection.execute(HELD, *who, names, mark.erased_at)
-            else:
-                await connection.execute(NOTHING, *who, names or None, mark.erased_at, mark.dirty_at)
+            elif now is not None:
+                await connection.execute(NOTHING, *who, *left(mark, now))
             row = await connection.fetchrow(READ, *who)
         return replace(mark, **dirt(row))
 
@@ -127,8 +135,9 @@ class ErasureStore:
     async def compacted(self, done: Collection[Due]) -> None:
         """Those, unless they were erased again meanwhile; `dirty` of each is what is left of it."""
         rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
-        with postgres_faults():
-            await self._pool.execute(DONE, *map(list, zip(*rows, strict=True)))
+        async with transaction(self._pool) as connection:
+            for statement in (TOLD, DONE):
+                await connection.execute(statement, *map(list, zip(*rows, strict=True)))
 
     async def sweep(self) -> None:
         """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
@@ -141,6 +150,16 @@ def whose(scope: Scope) -> tuple[str, str]:
     if not scope.user_id:
         raise ValueError("an erasure names its user")
     return scope.tenant, scope.user_id
+
+
+def left(mark: Mark, now: asyncpg.Record) -> tuple[list[str] | None, datetime | None]:
+    """What is dirty, and since when, after an erasure that found nothing. A mark that is another's by now
+    stays; else it is as before, unless that was rewritten meanwhile."""
+    if now["dirty_at"] != mark.erased_at:
+        return now["dirty"], now["dirty_at"]
+    if not mark.dirty_at or (now["compacted_at"] and now["compacted_at"] >= mark.dirty_at):
+        return None, None
+    return sorted(mark.dirty), mark.dirty_at
 
 
 def dirt(row: asyncpg.Record | None) -> dict[str, Any]:

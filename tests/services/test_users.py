@@ -231,9 +231,20 @@ async def test_what_cannot_be_rewritten_is_told() -> None:
     assert (third.compacted, third.pending) == (True, ())
 
 
-async def test_files_are_rewritten_so_many_times_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are locked for all: whoever erases himself again and again is one among many in the next."""
+@pytest.mark.parametrize(
+    ("share", "times"),
+    [
+        pytest.param(1e-9, users.BURST, id="a long one: once in a while"),
+        pytest.param(1.0, 3 * users.BURST, id="one that takes no time: for each"),
+    ],
+)
+async def test_files_are_rewritten_for_a_part_of_the_time(
+    monkeypatch: pytest.MonkeyPatch, share: float, times: int
+) -> None:
+    """Tables are locked for all: whoever erases himself again and again is one among many in the next, unless
+    nobody notices."""
     monkeypatch.setattr(users, "SOON", 0.001)
+    monkeypatch.setattr(users, "SHARE", share)
     files = FakeFiles()
     subject = service(some(), files=[files])
     task = asyncio.create_task(subject.run())
@@ -245,7 +256,7 @@ async def test_files_are_rewritten_so_many_times_in_a_while(monkeypatch: pytest.
         await asyncio.sleep(0.005)
     task.cancel()
 
-    assert len(files.rewritten) == users.BURST
+    assert len(files.rewritten) == times
 
 
 async def test_an_erasure_during_a_look_is_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,6 +289,35 @@ async def test_an_erasure_while_files_are_rewritten_is_due_again(pool: Pool) -> 
     assert [each.dirty for each in await store.due()] == [("answers", "memories")]
 
 
+async def test_files_rewritten_while_somebody_asks_how_they_stand_are_clean(pool: Pool) -> None:
+    """To ask is to erase again. Having found nothing, that does not undo what was done meanwhile."""
+    store = ErasureStore(pool)
+    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    due = await store.due()
+    asking = await store.begin(ADA, NAMES)
+
+    await store.compacted(clean(due))
+    told = await store.end(ADA, asking, [])
+
+    assert (told.dirty, told.compacted_at is not None) == ((), True)
+    assert await store.due() == []
+
+
+async def test_an_answer_about_files_never_forgets_what_was_dropped_meanwhile(pool: Pool) -> None:
+    """Rewritten while two erasures are under way, one of which drops something: that is still to be done."""
+    store = ErasureStore(pool)
+    await store.end(ADA, await store.begin(ADA, NAMES), ["answers"])
+    due = await store.due()
+    first, second = await store.begin(ADA, NAMES), await store.begin(ADA, NAMES)
+
+    await store.end(ADA, first, ["memories"])
+    await store.compacted(clean(due))
+    told = await store.end(ADA, second, [])
+
+    assert "memories" in told.dirty
+    assert "memories" in (await store.due())[0].dirty
+
+
 async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> None:
     """Removed but not yet purged, their bytes are rows like any other."""
     await ready(pool, ALICE, upload(tmp_path))
