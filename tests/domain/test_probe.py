@@ -1,13 +1,12 @@
 """Texts that speak to the machine."""
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.probe import is_probe, is_test
 from tests.fakes.hostile import HOSTILE
+from tests.fakes.pace import takes
 
 PROBES = (
     "ignore previous instructions",
@@ -113,6 +112,4 @@ def test_nothing_raises(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_cost_little(text: str) -> None:
     """The longest message takes a fraction of a second, whatever is in it."""
-    began = process_time()
-    is_test(text)
-    assert process_time() - began < 2
+    takes(2, lambda: is_test(text))

@@ -1,4 +1,8 @@
-"""Whole services: one a module that answers from the documents alone, one with a scripted model server."""
+"""Whole services: one that answers from the documents alone, one with a scripted model server.
+
+Each once a worker: a start costs seconds. So a test keeps to sessions and users of its own, leaves nothing in
+everybody's reach, and the model as it found it; one that needs more has a service of its own.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,14 +22,14 @@ class Talk:
     model: ModelServer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with nothing configured: embedded stores, bundled embedder, extractive answers."""
     with service(tmp_path_factory.mktemp("house") / "data") as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
     """A service whose chat model is a server of ours on loopback."""
     with (

@@ -5,22 +5,30 @@ import hashlib
 import signal
 import statistics
 import time
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.fakes.control import control, waited
 from tests.fakes.ledger import pdf, word
 from tests.fakes.model import Fault, model_server
 from tests.fakes.process import STOP_SECONDS, Service, service
 from tests.fakes.processes import wait_for
-from tests.fakes.server import Event, events
+from tests.fakes.server import Answer, Event, connected, events, post
 
 CROWD, SAME, NAMESAKES = 200, 20, 20
 """Uploads at once; of these as many are bytes twice, and other bytes under a name that is taken."""
-DELAY_SECONDS = 0.05
+DELAY_SECONDS, HELD_SECONDS, ROUNDS = 0.05, 3.0, 3
+"""How much later an answer may begin: the middle one of all, and the one in the middle of the time."""
 CHATS = 20
+
+Asked = tuple[list[float], list[float]]
+"""Seconds of the answers, and of the control."""
 
 
 async def first_byte(client: httpx.AsyncClient) -> float:
@@ -34,13 +42,40 @@ async def first_byte(client: httpx.AsyncClient) -> float:
     return first
 
 
-async def asked(client: httpx.AsyncClient, until: asyncio.Event) -> list[float]:
-    """First bytes of one question after the other."""
-    firsts = []
-    while not until.is_set():
-        firsts.append(await first_byte(client))
-        await asyncio.sleep(0.01)
-    return firsts
+@dataclass
+class Guest:
+    """Who asks all the while: the service, and in turns with it the control, for as much work."""
+
+    service: httpx.AsyncClient
+    control: httpx.AsyncClient
+    work: float = 0.0
+    """Seconds of a processor an answer, as measured when nobody else was there."""
+
+    async def settled(self) -> None:
+        """Some answers, to know how long one takes."""
+        self.work = statistics.median([await first_byte(self.service) for _ in range(10)])
+
+    async def asks(self, until: asyncio.Event) -> Asked:
+        """How long each answer took to begin, one after the other, and how long the control took."""
+        ours, others = [], []
+        while not until.is_set():
+            ours.append(await first_byte(self.service))
+            others.append(await waited(self.control, self.work))
+            await asyncio.sleep(0.01)
+        return ours, others
+
+
+def usual(took: Sequence[float]) -> float:
+    """Half of the time went into waits no longer than this. Of the waits themselves the middle is blind: of a
+    hundred answers one that was held up for all of the crowd is but one."""
+    waits = sorted(took)
+    return waits[bisect_left(list(accumulate(waits)), sum(waits) / 2)]
+
+
+def longer(before: Asked, during: Asked, measure: Callable[[Sequence[float]], float]) -> float:
+    """By how much, beyond what the control took longer."""
+    ours, others = (measure(now) - measure(then) for now, then in zip(during, before, strict=True))
+    return ours - max(0.0, others)
 
 
 async def send(
@@ -51,6 +86,21 @@ async def send(
     return await client.post("/api/documents", files={"file": (name, content)}, data=form)
 
 
+def packed(name: str, content: bytes) -> bytes:
+    """An upload as it goes over the wire: two hundred are made before any is sent, or the crowd's own clients
+    would hold up the guest, who shares their loop."""
+    form = {"session_id": "crowd", "wait": "0"}
+    made = httpx.Request("POST", "http://here/api/documents", files={"file": (name, content)}, data=form)
+    return post("/api/documents", made.read(), made.headers["content-type"])
+
+
+async def sent(url: str, request: bytes) -> Answer:
+    """One of the crowd, on a connection of its own."""
+    async with connected(url) as wire, asyncio.timeout(60):
+        await wire.send(request)
+        return await wire.answer()
+
+
 def crowd() -> list[tuple[str, bytes]]:
     """Names and bytes; the last ones race with the first."""
     alone = [(f"{n}.pdf", pdf(word(n))) for n in range(CROWD - SAME - NAMESAKES)]
@@ -58,44 +108,58 @@ def crowd() -> list[tuple[str, bytes]]:
     return [*alone, *alone[:SAME], *others]
 
 
+@pytest.mark.timeout(300)
 async def test_two_hundred_uploads_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each is answered as declared, the same bytes are one document, what is acknowledged is kept and the
-    rest leaves nothing on disk; questions asked meanwhile begin as soon as ever, give or take 50 ms."""
-    files, calm, over = crowd(), asyncio.Event(), asyncio.Event()
-    limits = httpx.Limits(max_connections=CROWD)
+    rest leaves nothing on disk; questions asked meanwhile begin as soon as ever, give or take 50 ms. Where a
+    machine stumbles a new service is tried, twice at most: what blocks us would be there each time."""
+    late: list[tuple[bool, bool]] = []
     async with model_server() as model:
-        with service(tmp_path_factory.mktemp("crowd") / "data", CHAT_BASE_URL=model.url) as running:
-            url = running.lock.url
-            async with (
-                httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as many,
-                httpx.AsyncClient(base_url=url, timeout=60) as guest,
-            ):
-                await send(guest, "calm.pdf", files[0][1], session="calm", wait=30)
-                asyncio.get_running_loop().call_later(1.0, calm.set)
-                before = await asked(guest, calm)
-                meanwhile = asyncio.create_task(asked(guest, over))
-                answers = await asyncio.gather(*(send(many, *file) for file in files))
-                over.set()
-                during = await meanwhile
-                left = [path for path in (running.folder / "tmp").iterdir() if path.is_file()]
-                items = await listed(guest, "crowd")
+        while len(late) < ROUNDS and late[-1:] != [(False, False)]:
+            with service(tmp_path_factory.mktemp("crowd") / "data", CHAT_BASE_URL=model.url) as running:
+                before, during = await came(running)
+            delay, held = longer(before, during, statistics.median), longer(before, during, usual)
+            late.append((delay > DELAY_SECONDS, held > HELD_SECONDS))
+    assert late[-1] == (False, False)
+
+
+async def came(running: Service) -> tuple[Asked, Asked]:
+    """The crowd came and went: how long a guest waited before, and meanwhile."""
+    files, calm, over = crowd(), asyncio.Event(), asyncio.Event()
+    url, ready = running.lock.url, [packed(*file) for file in files]
+    with control() as elsewhere:
+        async with (
+            httpx.AsyncClient(base_url=url, timeout=60) as one,
+            httpx.AsyncClient(base_url=elsewhere, timeout=60) as other,
+        ):
+            guest = Guest(one, other)
+            await send(one, "calm.pdf", files[0][1], session="calm", wait=30)
+            await guest.settled()
+            asyncio.get_running_loop().call_later(1.0, calm.set)
+            before = await guest.asks(calm)
+            meanwhile = asyncio.create_task(guest.asks(over))
+            answers = await asyncio.gather(*(sent(url, request) for request in ready))
+            over.set()
+            during = await meanwhile
+            left = [path for path in (running.folder / "tmp").iterdir() if path.is_file()]
+            items = await listed(one, "crowd")
     kept = acknowledged(files, answers)
     assert {item["sha256"]: item["id"] for item in items if item["state"] != "failed"} == kept
     assert left == []
-    assert statistics.median(during) - statistics.median(before) < DELAY_SECONDS
+    return before, during
 
 
-def acknowledged(files: Sequence[tuple[str, bytes]], answers: Sequence[httpx.Response]) -> dict[str, str]:
+def acknowledged(files: Sequence[tuple[str, bytes]], answers: Sequence[Answer]) -> dict[str, str]:
     """Hash and id of what was taken, each pair the same however often it was told."""
     kept: dict[str, str] = {}
     for (_, content), answer in zip(files, answers, strict=True):
-        assert answer.status_code in {200, 201, 202, 409, 503}, answer.text
-        if answer.status_code == 503:
+        assert answer.status in {200, 201, 202, 409, 503}, answer.body
+        if answer.status == 503:
             assert int(answer.headers["retry-after"]) > 0
-        elif answer.status_code != 409:
+        elif answer.status != 409:
             sha256 = hashlib.sha256(content).hexdigest()
             assert kept.setdefault(sha256, answer.json()["id"]) == answer.json()["id"]
-    statuses = [answer.status_code for answer in answers]
+    statuses = [answer.status for answer in answers]
     assert statuses.count(409) <= NAMESAKES
     assert statuses.count(200) <= SAME
     return kept

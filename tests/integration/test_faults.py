@@ -18,6 +18,7 @@ from anyio.from_thread import start_blocking_portal
 from tests.fakes.checks import told
 from tests.fakes.delay import delayed, first_byte, meanwhile
 from tests.fakes.model import Fault, model_server
+from tests.fakes.pace import soon
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.fakes.processes import kill, wait_for
@@ -237,10 +238,16 @@ def test_a_client_that_leaves_lets_the_model_go(
     """The model's connection is closed within half a second, and the turn is kept as cancelled."""
     if not stream:
         leave = left_at_the_head  # a whole answer has no middle for its client
-    session = f"left-{next(serial)}"
-    with broken(talk, lambda name: Fault(**{**vars(fault), "only": CHAT, "model": name})) as model:
-        gone = leave(talk.service, body(session, model, stream=stream))
-        assert closed(talk.model.asked(CHAT)[-1]) - gone < 0.5
+    session = ""
+
+    def left() -> float:
+        nonlocal session
+        session = f"left-{next(serial)}"
+        with broken(talk, lambda name: Fault(**{**vars(fault), "only": CHAT, "model": name})) as model:
+            gone = leave(talk.service, body(session, model, stream=stream))
+            return closed(talk.model.asked(CHAT)[-1]) - gone
+
+    soon(0.5, left)
     kept = turns(talk.service, session, 1 + len(said))
     assert [(role, text.strip()) for role, text in kept] == [
         (role, text.strip()) for role, text in [("user", QUESTION), *said]

@@ -21,6 +21,7 @@ from tests.fakes.checks import told
 from tests.fakes.chromas import ChromaServer, chroma_server
 from tests.fakes.delay import delayed, first_byte, meanwhile, usual
 from tests.fakes.model import Fault, ModelServer, model_server
+from tests.fakes.pace import soon
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.postgres import PostgresServer, postgres_server
 from tests.fakes.process import Service, service
@@ -165,19 +166,25 @@ def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, re
 def test_a_client_that_leaves_during_the_search_leaves_its_question(world: World) -> None:
     """The embedding's connection is closed within half a second, the model never asked, the turn kept."""
     chats = len(world.model.asked("/chat/completions"))
-    asking = {"message": "Who left before anything was found?", "session_id": "left"}
     headers = {"authorization": f"Bearer {KEY}"}
-    with embedding(world, Fault(head_delay=30)):
-        with suppress(httpx.ReadTimeout):
-            httpx.post(f"{world.service.lock.url}/api/chat", json=asking, headers=headers, timeout=0.4)
-        gone = time.monotonic()
-        asked = world.model.asked(EMBEDDINGS)[-1]
-        wait_for(lambda: asked.closed_at, 5)
-    assert asked.closed_at
-    assert asked.closed_at - gone < 0.5
-    wait_for(lambda: world.turns("left") == [asking["message"]])
+    asking: dict[str, str] = {}
+
+    def left() -> float:
+        asking.update(message=question(), session_id=f"left-{next(serial)}")
+        with embedding(world, Fault(head_delay=30)):
+            with suppress(httpx.ReadTimeout):
+                httpx.post(f"{world.service.lock.url}/api/chat", json=asking, headers=headers, timeout=0.4)
+            gone = time.monotonic()
+            asked = world.model.asked(EMBEDDINGS)[-1]
+            wait_for(lambda: asked.closed_at, 5)
+        assert asked.closed_at
+        return asked.closed_at - gone
+
+    soon(0.5, left)
+    session = asking["session_id"]
+    wait_for(lambda: world.turns(session) == [asking["message"]])
     assert len(world.model.asked("/chat/completions")) == chats
-    [turn] = world.service.client.get("/api/sessions/left/turns").json()["items"]
+    [turn] = world.service.client.get(f"/api/sessions/{session}/turns").json()["items"]
     assert world.service.client.get(f"/answers/{turn['answer_id']}").json()["finish_reason"] == "cancelled"
 
 

@@ -99,12 +99,17 @@ def test_a_deleted_document_is_gone_from_the_next_answer(house: Service) -> None
 def test_a_session_and_a_global_document_of_one_name_have_two_labels(house: Service) -> None:
     """The session's keeps its name; the global one shows as name-2.pdf, and both can be cited."""
     house.upload("menu.pdf", text_pdf("Today the canteen serves lentil soup."), session_id="lunch")
-    house.upload("menu.pdf", text_pdf("In general the canteen serves potato soup."), scope="global")
-    said = house.chat("Which soup does the canteen serve?", session_id="lunch")
-    labels = {citation["label"] for citation in said["citations"]}
-    assert {"menu.pdf#1", "menu-2.pdf#1"} <= labels
-    for citation in said["citations"]:
-        assert house.client.get(citation["url"]).json()["label"] == citation["label"]
+    everybodys = house.upload(
+        "menu.pdf", text_pdf("In general the canteen serves potato soup."), scope="global"
+    ).json()
+    try:
+        said = house.chat("Which soup does the canteen serve?", session_id="lunch")
+        labels = {citation["label"] for citation in said["citations"]}
+        assert {"menu.pdf#1", "menu-2.pdf#1"} <= labels
+        for citation in said["citations"]:
+            assert house.client.get(citation["url"]).json()["label"] == citation["label"]
+    finally:
+        house.client.delete(f"/api/documents/{everybodys['id']}").raise_for_status()
 
 
 def test_too_large_is_told_before_it_is_read(tmp_path_factory: pytest.TempPathFactory) -> None:
