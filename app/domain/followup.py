@@ -82,7 +82,7 @@ def tokenised(message: str) -> list[str]:
     plain = QUOTED.sub(" Quotation ", message.replace("’", "'"))
     found: list[str] = []
     for token in TOKEN.findall(plain):
-        whole = CLITIC.sub("", token)
+        whole = CLITIC.sub("", token) if "'" in token else token
         is_verb = whole != token and whole.lower() in ENGLISH.bare
         found += [whole, "is"] if is_verb else [whole]
     while found and MARK.fullmatch(found[-1]):

@@ -1,13 +1,15 @@
 """A request's overlay as instructions for the system prompt: a role, a tone, a form, or plain text.
 
-The asker's own words: they may span lines, but hold no marks of a chat template and no control characters.
-Source: CONTRACT §2 (Query body), seed 003 (3.1.1). Nothing here raises.
+The asker's own words: they may span lines, but hold no marks of a chat template and no control characters,
+and no line that reads as one of the prompt's own. Source: CONTRACT §2 (Query body), seed 003 (3.1.1). Nothing
+here raises.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
 
+from app.domain.label import PLAIN
 from app.domain.prompt import CONTROL, UNSAFE
 
 FIELDS = {"role": "Role", "tone": "Tone", "format": "Format", "instructions": "Instructions"}
@@ -15,10 +17,34 @@ UNSEEN = frozenset({"Cf", "Mn", "Me"})
 """Categories of what has no width: joiners, marks over letters."""
 LONGEST = 8_000
 """Characters taken at most."""
-HEADS = ("[system]", "[context]", "[memory]", "[persona]", "[user]", "[assistant]", "[gravity-note]")
+HEADS = (
+    *("[system]", "[context]", "[memory]", "[persona]", "[user]", "[assistant]", "[gravity-note]"),
+    *("[cards]", "[thread]", "[lens]", "[policy]"),
+)
 """Lines that the prompt itself writes: an overlay's are set in."""
-BULLET = re.compile(r"[-\u2010-\u2015\u2212*+\u2022] ?\[")
-"""So begins a memory's, whatever the dash."""
+NAMES = tuple("".join(filter(str.isalpha, head)) for head in HEADS)
+"""Their letters."""
+ALIKE = {
+    ord(letter): plain
+    for plain, letters in {
+        "a": "аαɑАΑ", "c": "сϲСϹ", "d": "ԁ", "e": "еεЕΕ", "g": "ɡɢ", "h": "һнʜНΗ", "i": "іιıɪӏІΙ",
+        "k": "кκКΚ", "l": "ʟⅼ", "m": "мМΜ", "n": "пηɴΝ", "o": "оοσОΟ", "p": "рρРΡ", "r": "гʀ", "s": "ѕꜱЅ",
+        "t": "тτТΤ", "u": "υцս", "v": "ѵνᴠ", "x": "хχХΧ", "y": "уγУΥҮү",
+    }.items()
+    for letter in letters
+}  # fmt: skip
+"""Letters of other alphabets that pass for those of the heads (Unicode TR39, the common part)."""
+OPENING, CLOSING = "[【［〔﹇〖〘〚⟦⁅❲⟬", "]】］〕﹈〗〙〛⟧⁆❳⟭"
+SQUARE = str.maketrans(OPENING + CLOSING, "[" * len(OPENING) + "]" * len(CLOSING))
+ROUND = SQUARE | PLAIN | {ord(sign): "()"[sign in CLOSING] for sign in OPENING + CLOSING}
+"""Square brackets of any kind become round ones, and what parts a label from its number a dash."""
+NO_LETTER = rf"(?:(?![{re.escape(OPENING)}])[\W\d_])*+"
+MARK = re.compile(rf"{NO_LETTER}(?:(?:[a-z]|[ivx]+)[.)]{NO_LETTER})?", re.IGNORECASE)
+"""What a line begins with before its first letter or bracket: `- `, `1. `, `a) `, `> `, `**`."""
+QUOTED = re.compile(r"from\W[^:]*#[^:]*:|(?:user|assistant|system)\s*:\s*\"")
+"""So goes a passage's line, or a turn's, behind its mark."""
+LOOKED_AT = 400
+"""Characters of a line that are compared: a label has 160 at most."""
 
 
 def overlay_to_instructions(overlay: str | Mapping[str, object] | None) -> str:
@@ -38,12 +64,32 @@ def _plain(text: str) -> str:
 
 
 def _set_in(line: str) -> str:
-    """A line that cannot be taken for one of the prompt's own."""
-    seen = plain(line)
-    return f"> {line}" if seen.startswith(HEADS) or BULLET.match(seen) else line
+    """A line that cannot be taken for one of the prompt's own: without its mark, its brackets round."""
+    return f"> {line[_marked(line) :].translate(ROUND)}" if forges(line) else line
+
+
+def forges(line: str) -> bool:
+    """Whether a line reads as one that the prompt writes: by its letters alone, whatever mark of a list, a
+    quotation or a heading it begins with, whatever its brackets are, and however its letters are written."""
+    begins = _marked(line)
+    seen = plain(line[begins : begins + LOOKED_AT])
+    inner = _marked(seen)
+    rest = seen[inner:]
+    if not rest.startswith("["):
+        return QUOTED.match(rest) is not None
+    letters = "".join(filter(str.isalpha, rest))
+    return begins + inner > 0 or "#" in rest.partition("]")[0] or letters.startswith(NAMES)
+
+
+def _marked(line: str) -> int:
+    """Where a line begins behind its mark."""
+    found = MARK.match(line)
+    return found.end() if found else 0
 
 
 def plain(line: str) -> str:
-    """As a reader takes it: wide letters are letters, and what nobody sees is not there."""
-    folded = unicodedata.normalize("NFKC", line).casefold()
-    return " ".join("".join(sign for sign in folded if unicodedata.category(sign) not in UNSEEN).split())
+    """As a reader takes it: wide, accented and foreign letters are the plain ones they look like, brackets
+    are square, and what nobody sees is not there."""
+    folded = unicodedata.normalize("NFKD", line).translate(ALIKE).casefold()
+    seen = "".join(sign for sign in folded if unicodedata.category(sign) not in UNSEEN)
+    return " ".join(seen.translate(SQUARE).split())

@@ -1,0 +1,140 @@
+"""Whether a message tells of somebody in danger now: a family of `emergencies.py` within one sentence, meant.
+
+Not meant: quoted or translated words, tales and games, `if` and `when` before it (`what if he …`), what was
+years ago, what is asked of the world. The first `LOOKED` words of sentences that may tell are looked at, so
+time is bounded. Nothing here raises.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as Words
+
+from app.vantage.emergencies import EMERGENCIES, SLOTS
+from app.vantage.topics import END
+
+LOOKED = 400
+"""Words: whoever is in danger writes no essay."""
+CALLS = frozenset("help please omg god oh hi hello emergency urgent quick".split())  # noqa: SIM905
+"""What may stand before a call without `I`."""
+BARE = frozenset("cant cannot took swallowed drank overdosed just".split())  # noqa: SIM905
+"""A sentence that begins so leaves out `I`."""
+FRAMED = re.compile(
+    r" (?:lyrics?|songs?|sings?|sang|poems?|slogans?|chants?|protest(?:s|ers?)?|translate|translation"
+    r"|translated"
+    r"|meaning|metaphor|idiom|phrase|grammar|pronounce|spell|synonyms?|rhymes?|hero|heroine|protagonist"
+    r"|characters?|chapter|plot|screenplay|fanfic|fanfiction|novella?|dnd|npc|minecraft|roblox|fortnite"
+    r"|skyrim|sims|gta"
+    r"|ubersetze|ubersetzung|lied|roman|traduce|traducir|cancion|novela|traduis|traduire|chanson|paroles"
+    r"|in (?:the|a|this|that|my|his|her|our)(?: [a-z]+)?"
+    r" (?:novel|book|film|story|series|episode|scene|poem|play|video game|game|dream)"
+    r"|in (?:a|this|that|the) (?:movie|show)|say in (?:french|german|spanish|italian|english)"
+    r"|(?:write|draft|compose|rewrite|paraphrase|proofread|summari[sz]e) (?:me )?(?:an?|the|this|that"
+    r"|some|my)"
+    r"|what does [^?]* mean(?= $)) "
+)
+"""The words of a quotation, a translation, a tale or a game."""
+LONG_AGO = re.compile(
+    r" (?:(?:years?|months?|weeks?|decades?) ago|last (?:year|month|week|summer|winter|spring)|in (?:19"
+    r"|20)\d\d"
+    r"|when (?:i|he|she) (?:was|were)|used to|as a (?:child|kid)|every (?:time|night|day|morning)"
+    r"|for (?:school|work)|in the morning|on time|at (?:work|chess|cards)|wenn ich|de risa|de rire) "
+)
+LASTING = frozenset({"poisoned"})
+"""Families in which days may pass before it kills."""
+FIGURE = re.compile(
+    r" ?(?:when|whenever|while|during|well|properly when|deeply|through|underwater|under water|without"
+    r"|in space|out of|in this (?:dress|shirt|suit|corset|heat)|with (?:a|this|my) mask|of|over"
+    r"|in laughter|laughing|with laughter|at (?:the )?(?:price|bill|prices)|back|online"
+    r"|on (?:twitter|reddit|tv)"
+    r"|in (?:work|debt|emails?|paperwork|homework|meetings?)|for school|early|before) "
+)
+"""What follows a figure of speech, or a thing that is no danger."""
+_PERHAPS = """if when whenever whether case suppose imagine unless until wenn falls ob si cuando quand
+    lorsque"""
+PERHAPS = frozenset(_PERHAPS.split())
+"""Right before it, they make it a case that is thought of."""
+WONDER = re.compile(r" (?:know|tell|sure|think|wondering) (?:if|whether)$")
+OFTEN = frozenset({"that", "because", "signs", "symptoms", "like"})
+"""And these, if it is said of anyone."""
+ANYONE = re.compile(r"(?:someone|somebody|an? )")
+WORLD = re.compile(
+    r"^ (?:how (?:many|often|long|common|much)|why (?:do|does|did|is it|would)|what (?:happens"
+    r"|percentage)|who"
+    r"|which|is it|describe|explain|because) "
+)
+"""How a question about the world begins."""
+
+
+def _compiled() -> Iterator[tuple[str, frozenset[str], re.Pattern[str]]]:
+    """Each family: its telling words, and all its patterns as one."""
+    for name, (telling, lines) in EMERGENCIES.items():
+        told = "|".join(_filled(line) for line in lines)
+        yield name, frozenset(telling.replace("_", " ").split()), re.compile(f" (?:{told})(?= )")
+
+
+def _filled(line: str) -> str:
+    for slot, pattern in SLOTS.items():
+        line = line.replace(f"{{{slot}}}", pattern)
+    return line
+
+
+_FAMILIES = tuple(_compiled())
+_TELLING = frozenset().union(*(telling for _, telling, _ in _FAMILIES))
+
+
+def alarmed(terms: Sequence[str]) -> bool:
+    """Whether a message of these `topics.terms` tells of it."""
+    if _TELLING.isdisjoint(terms):
+        return False
+    return any(_told(words) for words in _sentences(terms))
+
+
+def spoken(terms: Sequence[str], telling: Words[str]) -> Iterator[list[str]]:
+    """Words of each sentence that has a telling one, an apostrophe's part joined to its word."""
+    ended, begun = (*terms, END), 0
+    while begun < len(ended):
+        end = ended.index(END, begun)
+        if not telling.isdisjoint(ended[begun:end]):
+            yield " ".join(ended[begun:end]).replace(" '", "").split(" ")
+        begun = end + 1
+
+
+def framed(row: str) -> bool:
+    """Whether the words of a sentence (` with a blank on either side `) are quoted, or of a tale."""
+    return FRAMED.search(row) is not None
+
+
+def _sentences(terms: Sequence[str]) -> Iterator[list[str]]:
+    """Those that may tell, up to LOOKED words of them all."""
+    left = LOOKED
+    for words in spoken(terms, _TELLING):
+        yield words[:left]
+        left -= len(words)
+        if left <= 0:
+            return
+
+
+def _told(words: list[str]) -> bool:
+    while words and words[0] in CALLS:
+        words = words[1:]
+    row = f" {' '.join(['i', *words] if words and words[0] in BARE else words)} "
+    said = any(
+        _meant(row, found, name)
+        for name, telling, pattern in _FAMILIES
+        if not telling.isdisjoint(words)
+        for found in pattern.finditer(row)
+    )
+    return said and not framed(row)
+
+
+def _meant(row: str, found: re.Match[str], name: str) -> bool:
+    """Whether it is said of somebody, now."""
+    before, behind = row[: found.start()].rstrip(), row[found.end() :]
+    anyone = ANYONE.match(found[0], 1) is not None
+    wondering = WONDER.search(before) is not None and not anyone
+    last = before.rpartition(" ")[2]
+    if last in PERHAPS and not wondering:
+        return False
+    if (anyone and (last in OFTEN or WORLD.match(row))) or FIGURE.match(behind):
+        return False
+    return name in LASTING or LONG_AGO.search(row) is None

@@ -1,0 +1,80 @@
+"""The rules of harm by what a clause holds: found by dictionary, never by going through the table.
+
+Rules are compiled to bits once at import; sets of classes that were met are kept, `MOST` at the most.
+Nothing here raises.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from app.vantage.acts import VERBS
+from app.vantage.harms import CLAUSES, PAIRS, Harm
+from app.vantage.lexicon import BITS, bits
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with its classes as bits."""
+
+    harm: Harm
+    acts: int
+    objects: int
+    groups: tuple[int, ...]
+    unless: int
+
+    def holds(self, whole: int) -> bool:
+        """Whether a clause has what the rule needs besides the act."""
+        if whole & self.unless:
+            return False
+        # A loop, not `all` of an expression: this is the hot path.
+        for group in self.groups:  # noqa: SIM110
+            if not whole & group:
+                return False
+        return True
+
+
+def _rule(harm: Harm) -> Rule:
+    groups = tuple(bits(group) for group in harm.groups)
+    return Rule(harm, bits(harm.acts), bits(harm.objects), groups, bits(harm.unless))
+
+
+_PAIRS = tuple(_rule(harm) for harm in PAIRS)
+_CLAUSES = tuple(_rule(harm) for harm in CLAUSES)
+ACTS = bits(" ".join(VERBS))
+_FRAMES = bits("how how_i want make_me know covert learn make spread recipe")
+MOST = 4096
+"""Sets of classes whose rules are kept, those met last."""
+
+
+def _telling(rule: Rule) -> int:
+    """The group that few clauses have: not a frame."""
+    return next((group for group in rule.groups if not group & _FRAMES), rule.groups[0])
+
+
+TELLING = 0
+for _compiled in _CLAUSES:
+    TELLING |= _telling(_compiled)
+
+
+@lru_cache(maxsize=MOST)
+def taken(acts: int, head: int) -> tuple[Rule, ...]:
+    """The rules for acts on an object of these classes."""
+    return tuple([rule for rule in _acted(acts) if _takes(rule, head)])
+
+
+@lru_cache(maxsize=MOST)
+def _acted(acts: int) -> tuple[Rule, ...]:
+    """The rules for acts on anything: far fewer sets of acts are met than of objects."""
+    return tuple([rule for rule in _PAIRS if rule.acts & acts])
+
+
+def _takes(rule: Rule, head: int) -> bool:
+    if rule.objects:
+        return bool(head & rule.objects)
+    return rule.harm.category == "selfharm" or not head & (BITS["safe"] | BITS["self"])
+
+
+@lru_cache(maxsize=MOST)
+def told(whole: int) -> tuple[tuple[Rule, int], ...]:
+    """The rules that a clause of these telling classes may meet, each with what tells it."""
+    return tuple([(rule, telling) for rule in _CLAUSES if (telling := _telling(rule)) & whole])

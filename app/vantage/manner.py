@@ -1,0 +1,70 @@
+"""How it is asked, as a factor of a rule's weight: done, written, known, told, guarded against, played.
+
+Frames (app/vantage/frames.py) are looked at in the clause alone, and what stands against a deed or explains
+it only within `NEAR` tokens before it: a preface lowers nothing. Nothing here raises.
+"""
+
+from app.vantage.acts import VERBS
+from app.vantage.clause import Clause
+from app.vantage.harm import BODILY, PLAYED, Harm
+from app.vantage.lexicon import BITS, bits
+
+NEAR = 6
+"""Tokens within which what stands against a deed, or explains it, bears on the verb."""
+
+OPERATIVE = bits("how want covert recipe")
+PERSONAL = bits("how_i want covert")
+"""The asker's own doing; `steps`, `way to` are asked about the past as well."""
+
+UNSAID = 0.65
+"""`what … to poison a man`: no how-to, but nobody else is said to do it."""
+
+ORDERED = PERSONAL | BITS["make_me"]
+_ACTS = bits(" ".join(VERBS))
+_STORY = bits("text tale")
+
+
+def manner(harm: Harm, clause: Clause, index: int, pressed: bool) -> float:
+    """How it is asked, as a factor of the rule's weight."""
+    whole = clause.whole
+    if whole & BITS["covert"]:
+        return 1.1
+    factor = _asked(harm, clause, index)
+    if pressed:
+        return max(factor, harm.made)
+    if clause.before(index, BITS["guard"], NEAR):
+        factor *= harm.guarded
+    elif whole & BITS["wrong"] and not whole & ORDERED and _condemned(clause, index):
+        factor *= 0.4
+    if harm.category in BODILY and whole & BITS["game"] and not whole & BITS["relation"]:
+        factor *= 0.4
+    elif harm.category in PLAYED and whole & BITS["game"] and not whole & BITS["relation"]:
+        factor *= 0.5
+    return factor
+
+
+def _condemned(clause: Clause, index: int) -> bool:
+    """`is it wrong to kill`, `why is killing wrong`; not what a preface says of the world."""
+    if clause.before(index, BITS["wrong"], NEAR, BITS["know"]):
+        return True
+    return bool(clause.whole & BITS["know"]) and any(mask & BITS["wrong"] for mask in clause.masks[index:])
+
+
+def _asked(harm: Harm, clause: Clause, index: int) -> float:
+    whole = clause.whole
+    if clause.before(index, BITS["learn"], NEAR):
+        return harm.know
+    if whole & _STORY and whole & BITS["make_me"] and not whole & BITS["recipe"]:
+        return harm.made
+    if whole & OPERATIVE:
+        return harm.know if whole & BITS["past"] and not whole & PERSONAL else 1.0
+    if clause.at[0] == clause.start and clause.masks[0] & _ACTS and not whole & BITS["make_me"]:
+        return 1.0
+    if whole & BITS["make_me"]:
+        return harm.made
+    return _known(harm, whole, clause.masks[index]) if whole & BITS["know"] else harm.told
+
+
+def _known(harm: Harm, whole: int, act: int) -> float:
+    unsaid = act & BITS["doing"] and not whole & BITS["world"]
+    return max(harm.know, UNSAID) if unsaid else harm.know

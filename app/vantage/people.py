@@ -1,0 +1,137 @@
+"""What is asked about people: private facts of somebody private, and what is said of a whole group.
+
+Order counts here, so these are rules of their own: whose fact it is stands before it (`Ann's address`) or
+behind (`the address of Ann`); a trait is said of a group when it stands behind it. Nothing here raises.
+"""
+
+from typing import Protocol
+
+from app.vantage.clause import POSSESSED, Clause
+from app.vantage.lexicon import BITS, bits
+from app.vantage.words import Text
+
+FACTS = bits("private home fact trait dwell")
+DWELL, WHERE = BITS["dwell"], BITS["where"]
+FOUND_BY = bits("home fact dwell")
+OFFICES = BITS["public"]
+CLOSE = bits("relation name")
+TOLD = bits("relation name others")
+TALKED, OPENED = BITS["talking"], BITS["opening"]
+"""Spoken of with whom it is about, or made for them: nothing is found out."""
+AGAINST = bits("guard wrong learn")
+ASKING = bits("how want know make_me covert whether looking where")
+BEGUN = frozenset("is does has did are do find look get search locate track".split())  # noqa: SIM905
+"""How a question or a command about somebody begins."""
+
+WHOSE = (
+    (bits("relation"), (0.75, 0.6, 0.6)),
+    (bits("name"), (0.75, 0.6, 0.4)),
+    (bits("public"), (0.45, 0.0, 0.0)),
+    (bits("others"), (0.7, 0.55, 0.5)),
+    (bits("person"), (0.7, 0.55, 0.0)),
+)
+"""Whose the fact is → how surely asking for it harms: a private fact, where to find them, a trait."""
+
+COPULA = frozenset("are is be being as so were was such".split())  # noqa: SIM905
+
+
+class Keeper(Protocol):
+    """Who keeps the strongest."""
+
+    def take(self, category: str, rule: str, weight: float) -> None:
+        """Keep it if none was stronger."""
+
+
+def weigh(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
+    """Both kinds, for one clause."""
+    if clause.whole & FACTS:
+        _facts(found, text, clause, pressed)
+    if clause.whole & BITS["group"] and clause.whole & BITS["demean"]:
+        _traits(found, text, clause, pressed)
+
+
+def _facts(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
+    whole = clause.whole
+    asked = whole & ASKING or not BEGUN.isdisjoint(text.tokens[clause.start : clause.start + 1])
+    for index, mask in enumerate(clause.masks):
+        if not mask & FACTS or text.tokens[clause.at[index] - 1] in POSSESSED:
+            continue
+        weight = _whose(text, clause, index) * (1.0 if asked else 0.6)
+        if not pressed and clause.before(index, BITS["guard"], 6):
+            weight *= 0.3
+        if weight:
+            found.take("privacy", "private-fact" if mask & BITS["private"] else "personal-fact", weight)
+
+
+def _whose(text: Text, clause: Clause, index: int) -> float:
+    """By what the fact is, and whose: somebody near, somebody named, an office, a figure of a tale."""
+    whole, mask = clause.whole, clause.masks[index]
+    column = 0 if mask & BITS["private"] else 1 if mask & FOUND_BY else 2
+    if mask & DWELL and (
+        not whole & WHERE or whole & BITS["past"] or (not mask & ~DWELL and not _near(text, clause))
+    ):
+        return 0.0
+    if whole & OPENED or (column and whole & TALKED):
+        return 0.0
+    if whole & BITS["tale"] or (column == 2 and not whole & TOLD and not _pair(text, clause)):
+        return 0.0
+    for classes, weights in WHOSE:
+        if whole & ~(mask & BITS["group"]) & classes:
+            if mask & BITS["home"] and classes == OFFICES and whole & BITS["person"]:
+                return 0.55
+            return weights[column] + (0.15 if whole & BITS["covert"] else 0.0)
+    return _unknown(text, clause, index)[column]
+
+
+def _unknown(text: Text, clause: Clause, index: int) -> tuple[float, float, float]:
+    """`my roofer's` is somebody near; two words written as a name are somebody."""
+    at = clause.at[index]
+    before = text.cased[max(clause.start, at - 4) : at]
+    if before[-1:] == ("'s",) and not any(at - 4 < place < at for place in clause.at):
+        if before[-3:-2] and before[-3].lower() in POSSESSED | {"this", "that", "his", "her", "their"}:
+            return (0.75, 0.6, 0.6)
+        if len(before) > 2 and before[-2].istitle() and before[-3].istitle():
+            return (0.6, 0.45, 0.0)
+    return (0.6, 0.45, 0.4) if _pair(text, clause) and not clause.whole & BITS["past"] else (0.0, 0.0, 0.0)
+
+
+def _near(text: Text, clause: Clause) -> bool:
+    return bool(clause.whole & CLOSE) or _pair(text, clause)
+
+
+def _pair(text: Text, clause: Clause) -> bool:
+    """Two words that no table knows, side by side, both written as names; the first word is always so."""
+    known = set(clause.at)
+    stop = min(len(text.cased), clause.ends[-1] + 4)
+    return any(
+        text.cased[place].istitle() and text.cased[place + 1].istitle() and not known & {place, place + 1}
+        for place in range(clause.start + 1, stop - 1)
+        if len(text.cased[place + 1]) > 1
+    )
+
+
+def _traits(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
+    groups = [place for place, mask in enumerate(clause.masks) if mask & BITS["group"]]
+    first = clause.ends[groups[0]]
+    said = [
+        place
+        for place, mask in enumerate(clause.masks)
+        if mask & BITS["demean"] and clause.at[place] >= first
+    ]
+    if not said or clause.at[said[0]] - first > 8:
+        if not clause.whole & AGAINST and _beside(clause, groups):
+            found.take("hate", "group-trait", 0.45)
+        return
+    between = text.tokens[max(clause.start, clause.at[groups[0]] - 4) : clause.at[said[0]]]
+    weight = 0.75 if COPULA.intersection(between) else 0.45
+    if not pressed and clause.whole & AGAINST:
+        weight *= 0.4
+    found.take("hate", "group-trait", weight)
+
+
+def _beside(clause: Clause, groups: list[int]) -> bool:
+    """`lazy Swedes`: said right before the group, which is what the words beside it make it."""
+    return any(
+        place and clause.masks[place - 1] & BITS["demean"] and clause.ends[place - 1] == clause.at[place]
+        for place in groups
+    )

@@ -1,0 +1,48 @@
+"""Descriptors as the rules read them: a level for each name, whatever they hold.
+
+`risk.violence`, `risk.*` (the highest of them), `stakes.*`, `clarity`. All in [0, 1]: what is outside is
+brought in. What is no number counts as the worst for risk and pressure (what nobody can tell is not
+harmless), and as what a message has by default for the rest. A category that is missing is 0. Nothing here
+raises.
+"""
+
+from collections.abc import Iterable, Mapping
+from math import isnan
+from typing import TypeAlias
+
+from app.vantage.terms import Descriptors
+
+Levels: TypeAlias = Mapping[str, float]
+
+UNSURE: Mapping[str, float] = {"risk": 1.0, "pressure": 1.0, "clarity": 1.0}
+"""What stands for a value that is no number; else 0."""
+
+
+def levels(sd: Descriptors) -> Levels:
+    """By name, every value in [0, 1]."""
+    found = {
+        "clarity": _share("clarity", sd.clarity),
+        "specificity": _share("specificity", sd.specificity),
+        "pressure": _share("pressure", sd.pressure),
+        "affect": _share("affect", sd.affect),
+        "breadth": _share("breadth", sd.breadth),
+    }
+    for kind, table in (("risk", sd.risk), ("stakes", sd.stakes)):
+        top = 0.0
+        for name, value in table.items():
+            # Most are 0, and need no look.
+            share = _share(kind, value) if value else 0.0
+            found[f"{kind}.{name}"] = share
+            top = max(top, share) if share else top
+        found[f"{kind}.*"] = top
+    return found
+
+
+def _share(kind: str, value: float) -> float:
+    """In [0, 1]."""
+    return UNSURE.get(kind, 0.0) if isnan(value) else min(1.0, max(0.0, value))
+
+
+def highest(found: Levels, names: Iterable[str]) -> float:
+    """Of all of them; 0 where there is none."""
+    return max([found.get(name, 0.0) for name in names], default=0.0)

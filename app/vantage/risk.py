@@ -1,0 +1,174 @@
+"""How surely harm is asked for: the strongest rule over all clauses, by category.
+
+A clause's act takes the object that stands nearest behind it, which decides the verb's sense; how it is
+asked scales the weight (app/vantage/harms.py). Nothing around a clause lowers it. Weights in [0, 1]. Nothing
+raises.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.vantage import book, people
+from app.vantage.acts import DEEDS
+from app.vantage.clause import POSSESSED, Clause
+from app.vantage.harm import OWNED, Harm
+from app.vantage.lexicon import BITS, bits
+from app.vantage.manner import manner
+from app.vantage.matters import MATTERS
+from app.vantage.objects import THINGS
+from app.vantage.targets import WHOM
+from app.vantage.terms import Finding
+from app.vantage.words import Text
+
+REACH = 8
+"""Tokens within which a verb finds its object."""
+
+OBJECTS = bits(" ".join((*THINGS, *MATTERS, *WHOM, *DEEDS))) | BITS["safe"]
+CHAIN = 5
+"""Nouns that may belong to one object."""
+
+_TAKEN = OBJECTS | BITS["it"]
+CARRIED = bits(
+    "weapon bomb toxin drug hard_drug malware d_suicide contraband lock system person relation minor"
+)
+WHO = bits("person relation minor name group")
+WHOSE = bits("relation group")
+"""What a thing keeps of whose it is."""
+
+_IDIOM = BITS["idiom"]
+_LOCAL = bits("guard learn")
+"""Classes whose place in the clause counts."""
+
+_PARTS = "head face throat neck arm leg hand finger eye eyes back chest heart skull body"
+BODY = {(part,) for part in _PARTS.split()}
+"""What is done to these is done to whose they are."""
+
+SPEAKER = frozenset({"me", "us"})
+"""Who asks is the one it is done to."""
+
+
+@dataclass(slots=True)
+class Found:
+    """The strongest of each category so far, and the rule that gave it."""
+
+    risk: dict[str, float] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+
+    def take(self, category: str, rule: str, weight: float) -> None:
+        """Keep it if none was stronger."""
+        if weight > self.risk.get(category, 0.0):
+            self.risk[category] = min(1.0, round(weight, 4))
+            self.by[category] = rule
+
+    def settle(self, category: str, rule: str, weight: float) -> None:
+        """It, whatever was found before; what is found later may be stronger."""
+        self.risk[category], self.by[category] = weight, rule
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One a category, in the order of the categories' names."""
+        return tuple(Finding(f"risk.{name}", self.by[name], self.risk[name]) for name in sorted(self.risk))
+
+
+def weigh(text: Text, clauses: list[Clause], pressed: bool) -> Found:
+    """The risk of the whole text; `pressed`: somebody tries to override the rules, so nothing lowers it."""
+    found = Found()
+    carried = 0
+    seen: set[tuple[object, ...]] = set()
+    for clause in clauses:
+        said = (carried, *text.cased[clause.start : clause.ends[-1] + 3])
+        if said in seen:
+            continue
+        seen.add(said)
+        whole = clause.whole
+        if whole & book.ACTS and not whole & _IDIOM:
+            _acts(found, text, clause, carried, pressed)
+        for rule, telling in book.told(whole & book.TELLING):
+            if rule.holds(whole):
+                _keep(found, rule.harm, clause, _place(clause, telling), pressed, False)
+        people.weigh(found, text, clause, pressed)
+        carried = whole & CARRIED or carried
+    return found
+
+
+def _acts(found: Found, text: Text, clause: Clause, carried: int, pressed: bool) -> None:
+    things = [place for place, mask in enumerate(clause.masks) if mask & _TAKEN]
+    seen = 0
+    done: set[tuple[int, int, bool]] = set()
+    still = not clause.whole & _LOCAL
+    for index, mask in enumerate(clause.masks):
+        if mask & book.ACTS:
+            while seen < len(things) and things[seen] <= index:
+                seen += 1
+            head, own = _object(text, clause, index, things[seen : seen + CHAIN], carried)
+            key = (mask, head, own)
+            if still and key in done:
+                continue
+            done.add(key)
+            for rule in book.taken(mask & book.ACTS, head):
+                if rule.holds(clause.whole):
+                    _keep(found, rule.harm, clause, index, pressed, own)
+
+
+def _object(text: Text, clause: Clause, index: int, things: list[int], carried: int) -> tuple[int, bool]:
+    """The classes of the object's last noun, and whether it is the asker's own thing."""
+    end, own, head = clause.ends[index], False, 0
+    limit = end + REACH
+    for place in things:
+        at, mask = clause.at[place], clause.masks[place]
+        if at > limit or (head and text.tokens[at - 1] != "'s" and at != end):
+            break
+        if mask & OBJECTS:
+            own = own or (not head and text.tokens[at - 1] in POSSESSED and not mask & WHO)
+            head, end = _joined(head, mask), clause.ends[place]
+        elif not head:
+            head, end = carried, clause.ends[place]
+    behind = text.tokens[end : end + 1]
+    if head & WHO and behind == ("'s",) and text.tokens[end + 1 : end + 2] not in BODY:
+        # Something of theirs that no table knows: it is not they.
+        head &= OBJECTS & ~WHO
+    elif (not head and behind and behind[0] in SPEAKER) or (
+        head & WHO and behind and behind[0] in {"a", "an"} and _sent(clause, end)
+    ):
+        return BITS["safe"], own
+    return head or (0 if behind == ("to",) else _behind(clause, index)), own
+
+
+def _sent(clause: Clause, end: int) -> bool:
+    """`shoot my boss an email`: what is handed over stands right behind who gets it."""
+    place = next((place for place, at in enumerate(clause.at) if at == end + 1), None)
+    return place is not None and bool(clause.masks[place] & BITS["message"])
+
+
+def _joined(head: int, mask: int) -> int:
+    """Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's."""
+    if mask & BITS["safe"] and not mask & ~BITS["safe"] & OBJECTS:
+        return mask
+    return mask | (head & WHOSE)
+
+
+def _behind(clause: Clause, index: int) -> int:
+    """Of a verb without an object: what it was just said of (`have my boss killed`), or itself a noun."""
+    if index and clause.at[index] - clause.ends[index - 1] <= 1 and clause.masks[index - 1] & OBJECTS:
+        return clause.masks[index - 1]
+    return clause.masks[index] & OBJECTS & ~BITS["safe"]
+
+
+def _place(clause: Clause, mask: int) -> int:
+    return next(index for index, have in enumerate(clause.masks) if have & mask)
+
+
+def _keep(  # noqa: PLR0917 - the hot path: by name it costs a third more
+    found: Found, harm: Harm, clause: Clause, index: int, pressed: bool, own: bool
+) -> None:
+    if found.risk.get(harm.category, 0.0) >= harm.weight * 1.1:
+        return
+    weight = harm.weight * manner(harm, clause, index, pressed)
+    if own and harm.category in OWNED:
+        weight *= 0.35
+    if weight >= 0.05:
+        found.take(harm.category, harm.id, weight)
+
+
+def mapping(found: Found, categories: tuple[str, ...]) -> Mapping[str, float]:
+    """Every category, 0 where nothing was found."""
+    return {name: found.risk.get(name, 0.0) for name in categories}

@@ -1,0 +1,225 @@
+"""Calls of somebody in danger, and what only sounds so: one a line, all written for these tests."""
+
+CALLS = """
+I just swallowed 30 pills
+I swallowed a whole bottle of Tylenol an hour ago
+I took 20 xanax
+my toddler swallowed a battery
+chest pain and my left arm is numb
+my husband is having a heart attack
+he is having a stroke
+she's not breathing
+i cant breathe
+my dad collapsed and isn't responding
+My leg is bleeding a lot and I feel dizzy
+I cut my wrist and it won't stop
+my boyfriend is choking me
+my house is on fire
+anaphylaxis what to do now
+mi hijo no respira
+j'arrive plus à respirer
+ich habe Tabletten geschluckt
+my baby is not breathing
+help, I can’t breathe
+she took too many pills
+mein Vater atmet nicht!
+my friend overdosed
+I'm choking
+my son drank bleach
+my wife won't wake up
+I think I'm having a heart attack
+is my husband having a stroke?
+How do I know if my mom is having a heart attack?
+someone has been shot outside
+I've been stabbed
+my throat is closing up
+bleeding won't stop
+je ne peux plus respirer
+ma fille a avalé une pile
+Mein Mann ist bewusstlos
+ella está inconsciente
+se tomó muchas pastillas
+mi casa está en llamas
+notre maison brûle
+mon père fait une crise cardiaque
+I accidentally drank antifreeze yesterday
+took 40 ibuprofen tablets
+my grandmother's face is drooping
+our baby just stopped breathing!!
+my little brother fainted and we can't wake him up
+someone is breaking into my house
+carbon monoxide alarm is going off
+me tragué unas pastillas
+meine Freundin hat zu viele Tabletten genommen
+unser Haus brennt
+my best friend is passed out and won't wake up
+a man collapsed in front of me
+he's coughing up blood
+my kid ate rat poison
+j'ai avalé des comprimés
+I’m bleeding heavily
+my neighbor is being stabbed
+I can't breathe and I don't know if it's covid
+my grandson swallowed a magnet
+I've taken a whole box of paracetamol
+my mum is having a seizure
+she stopped breathing!
+he isnt breathing what do i do
+dad fell down the stairs and isn't moving
+my baby turned blue and isn't breathing
+theres blood everywhere, he cut his throat
+I have crushing chest pain and I'm sweating
+my husband took all his sleeping pills
+My roommate drank drain cleaner
+I think my dad is having a stroke
+my coworker collapsed
+someone got stabbed outside my house
+my ex is trying to kill me
+our kitchen caught fire
+I got shot in the leg
+my daughter is unconscious
+My son is choking on a grape!
+the baby is choking
+I'm having an allergic reaction and my tongue is swelling
+I'm bleeding out
+my wife is bleeding heavily after birth
+I ate 50 tylenol pills
+I took a bottle of pills
+i overdosed on my meds
+i took too much insulin
+My toddler drank some bleach
+mi madre se desmayó y no respira
+no puedo respirar, ayuda
+mein Kind hat eine Batterie verschluckt
+il ne respire plus
+mon bébé s'étouffe
+ma mère est tombée et elle est inconsciente
+er atmet nicht mehr
+he's not waking up
+My friend won't wake up after drinking
+a guy just collapsed on the train
+we can't wake grandma up
+my mother has chest pain and can't breathe
+I cut my arm really deep
+someone is in my house with a knife
+My child fell in the pool and isn't breathing
+i can't feel my face and my speech is slurred
+I'm drowning
+my car is on fire
+my wife is in labor and the baby is coming now
+there is a man with a gun in my school
+I was bitten by a rattlesnake
+I can hardly breathe
+""".strip().split("\n")
+"""Somebody's life may be in danger."""
+NONE = """
+lyrics of "I can't breathe"
+leather that can't breathe
+the soil can't breathe
+Why is it that fish die when they can't breathe out of water?
+I can't breathe well when running uphill, any training tips?
+Translate 'he is unconscious' into French
+In the novel, the hero stopped breathing. What is the metaphor?
+how many people have died because a patient stopped breathing during surgery?
+I can't. Breathe in slowly - how does box breathing work?
+what is the first aid when a baby is choking
+What should I do if someone is having a stroke?
+how do I do CPR on a toddler
+My grandfather had a stroke in 1998, what is aphasia?
+My printer is bleeding ink
+I took 20 photos of the lake
+I took 2 ibuprofen for my headache
+I took 500 mg of paracetamol, may I drink wine?
+my phone ate my battery
+the new tax is choking small shops
+I'm drowning in paperwork
+my process won't stop
+the film was shot in Berlin
+my brother is beating me at chess
+He is unconscious of his bias
+My tent collapsed in the wind
+my son won't wake up for school
+How long can a whale go without breathing?
+What does "he is unconscious" mean
+I overdosed on chocolate
+my husband collapsed in laughter
+This playlist is on fire
+Is bleach safe on wool?
+my team is on fire this season
+Leder atmet nicht
+el suelo no respira
+le cuir ne respire pas
+Was tun, wenn jemand nicht atmet?
+¿Qué hago si alguien no respira?
+Que faire quand quelqu'un ne respire plus ?
+Write a story in which my brother stopped breathing
+in Minecraft my friend is drowning
+symptoms of a heart attack in women
+is chest pain common after running?
+Why does chest pain radiate to the left arm?
+how do batteries work
+which poison did Socrates drink
+a person has stopped breathing in the painting's legend of the song
+I'm having a stroke of luck
+my dad is choking up at the wedding speech
+the kitchen is out of gas
+years ago my uncle stopped breathing at night, was it apnea?
+I swallowed my pride
+She took all the tablets back to the shop
+my code can't breathe
+I ate too many pods of peas
+how many pills are in a bottle of Tylenol
+my friend took too many photos
+can my dog eat chocolate
+my dad took 20 minutes to swallow the pills
+I took 20 pictures of pills
+I drank a bottle of wine
+who sings I can't breathe
+this shirt is choking me
+I can't breathe through my nose, hay fever remedies?
+my laptop stopped breathing life
+my battery swallowed my time
+how to tell if someone is unconscious
+signs that a person is having a stroke
+my friend had a stroke two years ago, how can I support him?
+the patient took 30 tablets a month, cost?
+she's drowning in debt, what can she do?
+my boss is killing me with deadlines
+I passed out flyers
+he passed out the papers
+my team collapsed in the second half
+my dad's business collapsed
+the soufflé collapsed
+my mom fainted at my wedding in 2010
+my car is bleeding money
+he was shot in 1963
+the president was shot in Dallas in 1963
+my photo was shot on film
+she is having a stroke of genius
+I swallowed a fly
+my dog ate my homework
+what happens if you swallow a battery
+what happens when you drink bleach
+I'm choking up just reading this
+my grandma took aspirin daily
+I took the pills my doctor gave me, when can I eat?
+I had 20 capsules left in my coffee machine
+my wallet is on fire
+my friend is on fire at chess
+our kitchen is on the third floor
+my hair caught fire in the story, how do I end it?
+he can't wake up early, tips
+my baby won't wake up at night to feed, is that normal?
+my partner stopped breathing exercises
+I can't breathe life into this character
+I took 3 tablets
+my son had 12 tablets of chocolate
+is my neighbour responding to the invite
+he's not responding to my texts
+my girlfriend is not responding to my messages
+she isn't responding to emails
+my wife is not moving to Berlin
+my boss isn't moving the deadline
+someone is breaking into my house in the game
+""".strip().split("\n")
+"""Figures of speech, quotations, tales, cases thought of, the past, the world."""

@@ -1,0 +1,62 @@
+"""app/vantage/disguise.py: words written so that a list misses them."""
+
+import pytest
+
+from app.vantage.disguise import reveal
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("k1ll b0mb", "kill bomb"),
+        ("m@ke a b0mb", "make a bomb"),
+        ("k i l l", "kill"),
+        ("k-i-l-l", "kill"),
+        ("k  i  l  l", "k  i  l  l"),
+        ("h o w  t o  k i l l", "how to kill"),
+        ("kiiill", "kill"),
+        ("booomb!", "bomb!"),
+    ],
+    ids=["digits", "sign", "blanks", "dashes", "wide", "words", "drawn", "marked"],
+)
+def test_a_disguised_word_is_written_plainly(written: str, plain: str) -> None:
+    """Where its plain form is a word of the tables."""
+    assert reveal(written).split() == plain.split() or plain == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have 3 mp3 files",
+        "room 101",
+        "a.m. and p.m.",
+        "me@example.org",
+        "C3PO and R2D2",
+        "1 2 3 4",
+        "A B testing",
+    ],
+)
+def test_ordinary_words_stay(text: str) -> None:
+    """Numbers, addresses, initials."""
+    assert reveal(text) == text
+
+
+def test_a_text_without_disguise_is_the_same_object() -> None:
+    """So that it is not read twice."""
+    text = "How do I bake a cake without eggs, and for how long?"
+    assert reveal(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("see: k i l l, p.o.i.s.o.n", "see: kill, poison"),
+        ("x_k1ll stays, k1ll not", "x_k1ll stays, kill not"),
+        ("ab c d", "ab c d"),
+        ("k1ll k1ll", "kill kill"),
+        ("kill" * 40 + "1", "kill" * 40 + "1"),
+    ],
+)
+def test_each_disguise_is_undone_where_it_stands(text: str, plain: str) -> None:
+    """Several in one text; nothing inside a longer word, and nothing longer than any word known."""
+    assert reveal(text) == plain
