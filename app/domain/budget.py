@@ -5,12 +5,12 @@ whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). N
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from app.domain.passage import Candidate, Passage
 from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
-from app.domain.text import remembered
+from app.domain.text import known, remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,17 @@ class Meter:
         """Tokens of a passage's line in the context block, newline included."""
         return scaled(self._line(passage), self._factor)
 
+    def most(self, passage: Passage) -> int:
+        """What a line takes at most, without counting it if it never was: a token is a byte at least."""
+        counted: int | None = known(passage.text, self._name(passage))
+        if counted is None:
+            counted = len(self._form.line(passage).encode("utf-8", "surrogatepass")) + len("\n")
+        return scaled(counted, self._factor)
+
+    def fresh(self, prompt: Prompt) -> int:
+        """Passages whose lines were never counted."""
+        return sum(known(passage.text, self._name(passage)) is None for passage in prompt.passages)
+
     def head(self) -> int:
         """Tokens of the context block's first line."""
         return self(self._form.head + "\n")
@@ -64,9 +75,14 @@ class Meter:
         return self._known[text]
 
     def _line(self, passage: Passage) -> int:
-        """o200k tokens of a line; the same label, the same line."""
-        name = (self._count, self._form.line, passage.label)
-        return remembered(passage.text, name, lambda: self._count(self._form.line(passage) + "\n"))
+        """o200k tokens of a line."""
+        return remembered(
+            passage.text, self._name(passage), lambda: self.plain(self._form.line(passage) + "\n")
+        )
+
+    def _name(self, passage: Passage) -> Hashable:
+        """Under what a line's tokens are kept: the same label, the same line."""
+        return self._count, self._form.line, passage.label
 
     def _context(self, prompt: Prompt) -> int:
         """The sum of the lines: the break before each `- ` ends a piece of o200k (docs/decisions/0012).
@@ -97,14 +113,22 @@ def window(limit: int, *, context: int, taken: int, reserve: int, factor: float 
 
 
 def fit(
-    candidates: Sequence[Candidate], cost: Callable[[Passage], int], budget: Budget, overhead: int = 0
+    candidates: Sequence[Candidate],
+    cost: Callable[[Passage], int],
+    budget: Budget,
+    overhead: int = 0,
+    *,
+    most: Callable[[Passage], int] | None = None,
 ) -> tuple[list[Candidate], list[Candidate]]:
     """(packed, over), both in the order given, which is the rank's.
 
     A passage that is too long is passed over, not a stop. `overhead` are the tokens of the block's head,
     spent once if anything is packed. After it, nothing in `over` would still fit in what is left, unless
-    the count of passages is reached.
+    the count of passages is reached. `most`, never below `cost`, tells cheaply where all fit anyway.
     """
+    first = candidates[: budget.passages]
+    if most and overhead + sum(most(item.passage) for item in first) <= budget.tokens:
+        return list(first), list(candidates[budget.passages :])
     packed: list[Candidate] = []
     over: list[Candidate] = []
     left = budget.tokens - overhead

@@ -1,5 +1,6 @@
 """Identical content is told once: the first of equal texts stays, the others are listed as duplicates."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from app.domain.passage import Candidate
@@ -12,6 +13,16 @@ def content(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
+BEGINNING = 8
+"""Words that are looked at first: few texts share them, and only those are compared whole."""
+
+
+@once
+def beginning(text: str) -> str:
+    """Of texts with equal content the same, at a tenth of its price."""
+    return " ".join(text.split(None, BEGINNING)[:BEGINNING]).casefold()
+
+
 def dedupe(
     candidates: Sequence[Candidate], *, across: bool = True
 ) -> tuple[list[Candidate], list[Candidate]]:
@@ -20,8 +31,11 @@ def dedupe(
     kept: list[Candidate] = []
     duplicates: list[Candidate] = []
     seen: set[tuple[str, str]] = set()
-    for candidate in candidates:
-        same = ("" if across else candidate.passage.source, content(candidate.passage.text))
+    firsts = [beginning(candidate.passage.text) for candidate in candidates]
+    alike = Counter(firsts)
+    for candidate, first in zip(candidates, firsts, strict=True):
+        text = candidate.passage.text
+        same = ("" if across else candidate.passage.source, content(text) if alike[first] > 1 else first)
         (duplicates if same in seen else kept).append(candidate)
         seen.add(same)
     return kept, duplicates

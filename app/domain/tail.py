@@ -8,6 +8,9 @@ LEADS = (" ", "\t", "\u00a0", "\u202f")
 """A marker that is taken out takes one of these before it along."""
 HEAD_MAX = 512
 """Characters of a line that are kept; whether a fence begins is decided in the first few."""
+ESCAPES_MAX = 160
+"""Backslashes in a row that are held; of more the first leave in pairs, so that odd stays odd. Else a run
+of them would be read again from its beginning with each that comes."""
 
 
 class Tail:
@@ -41,7 +44,8 @@ class Tail:
 
     @property
     def before(self) -> str:
-        """What stands right before the next character: at least one character, and all backslashes."""
+        """What stands right before the next character: at least one character, and its
+        backslashes (as odd or even as they are)."""
         return self.held or self._last
 
     def skip(self, text: str) -> None:
@@ -74,9 +78,11 @@ class Tail:
 
     def flush(self) -> None:
         """Let go of what nothing to come can change: all before the outermost anchor and its lead."""
-        places = [*self.opens[:1], *([] if self.mark is None else [self.mark]), len(self.held)]
+        end = min([*self.opens[:1], *([] if self.mark is None else [self.mark]), len(self.held)])
         # A backslash may escape the bracket or backtick to come.
-        keep = self.lead(len(self.held[: min(places)].rstrip("\\")))
+        bare = len(self.held[:end].rstrip("\\"))
+        more = end - bare - ESCAPES_MAX
+        keep = self.lead(bare) if more <= 0 else bare + more + more % 2
         if keep <= 0:
             return
         self._out.append(self.held[:keep])

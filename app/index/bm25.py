@@ -100,6 +100,18 @@ class Reach:
         return float(sum(self.idf[self.rare].tolist()))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A segment's rows as the query sees them, all in one pass: what is looked up later costs nothing."""
+
+    scores: NDArray[np.float64]
+    """BM25; 0 for those without a query term, and for dead ones."""
+    mass: NDArray[np.float64]
+    """IDF of the query terms that a row holds."""
+    rare: NDArray[np.float64]
+    """The same of the rare ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """What one passage holds of the query."""
@@ -129,36 +141,31 @@ def survey(segments: Sequence[Live], terms: Iterable[int]) -> Reach:
     )
 
 
-def scores(reach: Reach) -> list[NDArray[np.float64]]:
-    """BM25 of every row of every segment; 0 for those without a query term, and for dead ones."""
-    return [score(field, reach) for field in reach.fields]
+def seen(reach: Reach) -> list[Seen]:
+    """Every segment's rows."""
+    return [looked_at(field, reach) for field in reach.fields]
 
 
-def score(field: Field, reach: Reach) -> NDArray[np.float64]:
-    """BM25 of one segment's rows."""
-    total = np.zeros(len(field.segment.lengths))
+def looked_at(field: Field, reach: Reach) -> Seen:
+    """One segment's rows, in one pass over the query's postings."""
+    total, mass, rare = (np.zeros(len(field.segment.lengths)) for _ in range(3))
     norm = K1 * (1 - B + B * field.segment.lengths / reach.mean_length)
     factors = reach.idf * (K1 + 1)
     for some in field.postings():
         # Adds one after the other, as they stand: each row's terms in their order.
         np.add.at(total, some.rows, factors[some.owners] * some.counts / (some.counts + norm[some.rows]))
+        np.add.at(mass, some.rows, reach.idf[some.owners])
+        few = np.flatnonzero(reach.rare[some.owners])
+        np.add.at(rare, some.rows[few], reach.idf[some.owners[few]])
     if field.mask is not None:
         total[~field.mask] = 0
-    return total
+    return Seen(total, mass, rare)
 
 
-def held(reach: Reach, field: Field, rows: Rows) -> list[Held]:
-    """What each of a few rows (all different) holds of the query."""
-    mass, rare = np.zeros(len(rows)), np.zeros(len(rows))
-    number = np.full(len(field.segment.lengths), -1, dtype=np.intp)
-    number[rows] = np.arange(len(rows))
-    for some in field.postings():
-        at = number[some.rows]
-        owners, at = some.owners[at >= 0], at[at >= 0]
-        np.add.at(mass, at, reach.idf[owners])
-        np.add.at(rare, at, reach.idf[owners] * reach.rare[owners])
+def held(reach: Reach, seen: Seen, rows: Rows) -> list[Held]:
+    """What each of a few live rows holds of the query."""
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
     return [
         Held(float(some / whole), whole_rare > 0 and bool(few >= RARE_MASS * whole_rare))
-        for some, few in zip(mass, rare, strict=True)
+        for some, few in zip(seen.mass[rows], seen.rare[rows], strict=True)
     ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.domain.passage import Hit
 from app.index.analysis import terms
 from app.index.block import Block
-from app.index.bm25 import held, scores, survey
+from app.index.bm25 import Seen, held, seen, survey
 from app.index.place import Matrix, Place, Spot, key
 from app.index.shelf import Shelf
 
@@ -31,7 +31,7 @@ class Search:
         self.shelves = shelves
         self.blocks: list[Block] = [block for shelf in shelves for block in shelf.blocks]
         self._reach = survey([], [])
-        self._scores: list[NDArray[np.float64]] = []
+        self._seen: list[Seen] = []
 
     @property
     def size(self) -> int:
@@ -63,8 +63,9 @@ class Search:
     def words(self, text: str, limit: int) -> list[Spot]:
         """The word leg, best first. To be called before `hits`."""
         self._reach = survey([(block.words, block.live) for block in self.blocks], terms(text))
-        self._scores = scores(self._reach)
-        found = [(spot, self._score(spot)) for spot in best(self._scores, limit, 0.0)]
+        self._seen = seen(self._reach)
+        scores = [block.scores for block in self._seen]
+        found = [(spot, self._score(spot)) for spot in best(scores, limit, 0.0)]
         return [spot for spot, _ in self.ranked(found)[:limit]]
 
     def hits(self, spots: Iterable[Spot]) -> dict[Spot, Hit]:
@@ -74,7 +75,7 @@ class Search:
             by_block.setdefault(block, []).append(row)
         found: dict[Spot, Hit] = {}
         for block, rows in by_block.items():
-            some = held(self._reach, self._reach.fields[block], np.array(rows, dtype=np.uint32))
+            some = held(self._reach, self._seen[block], np.array(rows, dtype=np.uint32))
             for row, hold in zip(rows, some, strict=True):
                 score = self._score((block, row))
                 if score > 0:
@@ -103,7 +104,7 @@ class Search:
 
     def _score(self, spot: Spot) -> float:
         """BM25 of a passage."""
-        return float(self._scores[spot[0]][spot[1]])
+        return float(self._seen[spot[0]].scores[spot[1]])
 
 
 def row_cosines(block: Block, vector: Matrix) -> NDArray[np.float32]:

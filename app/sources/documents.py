@@ -92,7 +92,7 @@ class DocumentSource:
         words = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        return await self._legs(search, query, words, near, seen_from(reached.scope))
+        return await self._legs(search, words, near, seen_from(reached.scope))
 
     async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
         """The meaning leg; a vector of another space is no vector."""
@@ -101,12 +101,12 @@ class DocumentSource:
             raise RetrievalError("embedding")
         return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
 
-    async def _legs(self, search: Search, query: Query, words: Sequence[Spot], near: Near, seen: str) -> Legs:
+    async def _legs(self, search: Search, words: Sequence[Spot], near: Near, seen: str) -> Legs:
         """What was found, with its texts. Passages purged since the search began are left out."""
         places = {spot: search.place(spot) for spot in {*words, *near.spots}}
         rows = await self._rows(places.values())
         there = {spot: place for spot, place in places.items() if place in rows}
-        hits = await computed(search.effort(query.text), search.hits, there)
+        hits = search.hits(there)
         found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
         chosen = set(words)
         similar = {place: found.get(spot) for spot, place in there.items()}

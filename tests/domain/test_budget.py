@@ -55,6 +55,26 @@ def test_every_candidate_is_told_once_in_rank_order(costs: list[int], limit: int
     assert over == sorted(over, key=found.index)
 
 
+@given(COSTS, st.integers(0, 300), st.integers(0, 40), st.integers(0, 20), st.integers(0, 3))
+def test_a_bound_on_the_costs_changes_nothing(
+    costs: list[int], limit: int, passages: int, overhead: int, more: int
+) -> None:
+    """Where the bounds fit nothing is counted, and what is packed is the same."""
+    found, budget = candidates(costs), Budget(limit, passages)
+    bounded = fit(found, cost, budget, overhead, most=lambda passage: passage.tokens * more + passage.tokens)
+    assert bounded == fit(found, cost, budget, overhead)
+
+
+def test_costs_are_not_asked_where_their_bounds_fit() -> None:
+    """To count forty new lines takes milliseconds."""
+
+    def counting(passage: Passage) -> int:
+        raise AssertionError(passage.id)
+
+    packed, over = fit(candidates([1] * 5), counting, Budget(8, 4), most=lambda _: 2)
+    assert (len(packed), len(over)) == (4, 1)
+
+
 def test_an_oversized_passage_is_passed_over() -> None:
     """It is not a stop: what is ranked below it may still fit."""
     packed, over = fit(candidates([30, 80, 20]), cost, Budget(60, 40))
@@ -145,6 +165,29 @@ def test_a_line_is_counted_once_while_its_text_is_kept() -> None:
     assert (len(set(costs)), count.asked) == (1, 1)
     other = Passage("documents", "1", passage.text, 1, "a-2.pdf#1")
     assert Meter(count).line(other) == costs[0] + 2
+
+
+@given(st.text(), st.sampled_from([1.0, 1.3]))
+def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
+    """By its bytes, for whatever counts at most one a byte; once it is counted, by its count."""
+
+    def count(line: str) -> int:
+        counted.append(line)
+        return len(line.encode("utf-8", "surrogatepass"))
+
+    counted: list[str] = []
+    meter, prompt = Meter(count, factor), Prompt("system", "message", lines(text, "other"))
+    bound = meter.most(prompt.passages[0])
+    assert (counted, meter.fresh(prompt)) == ([], 2)
+    assert meter.line(prompt.passages[0]) == bound == meter.most(prompt.passages[0])
+    assert meter.fresh(prompt) == 1
+
+
+def test_a_meter_counts_a_plain_line_once() -> None:
+    """What comes from a shared cache has no memory of its own; the request has."""
+    count, plain = Counter(), Passage("documents", "1", "text", 1, "a.pdf#1")
+    meter = Meter(count)
+    assert len({meter.line(plain) for _ in range(3)}) == count.asked == 1
 
 
 def test_the_lines_of_memories_add_up_too() -> None:

@@ -33,6 +33,18 @@ def test_copies_of_what_is_told_are_set_apart() -> None:
     assert apart([one, two], []) == ([one, two], [])
 
 
+LONG = st.lists(st.sampled_from(["a", "A", "b", "\u00df", "SS"]), max_size=11).map(" ".join)
+
+
+@given(st.lists(LONG, max_size=9))
+def test_texts_that_begin_alike_are_compared_whole(texts: list[str]) -> None:
+    """Of each content the first is kept, however long the words are that it shares with others."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(content(text), text)
+    assert [item.passage.text for item in dedupe(candidates(texts))[0]] == list(first.values())
+
+
 @given(st.lists(st.text("aA \n", max_size=4)))
 def test_nothing_is_lost(texts: list[str]) -> None:
     """Kept and duplicates are what was given, in order; no content is kept twice, none is lost."""

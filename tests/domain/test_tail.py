@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.tail import HEAD_MAX, Tail
+from app.domain.tail import ESCAPES_MAX, HEAD_MAX, Tail
 
 
 def written(text: str) -> Tail:
@@ -84,3 +84,17 @@ def test_nothing_is_lost_or_moved(pieces: list[str]) -> None:
         tail.flush()
         out += tail.released()
     assert out + tail.held == "".join(pieces)
+
+
+@given(st.integers(0, 5 * ESCAPES_MAX), st.sampled_from(["", "text", "text "]))
+def test_of_a_run_of_backslashes_few_are_held(length: int, lead: str) -> None:
+    """So that each costs the same however many came before; odd stays odd, and nothing is lost."""
+    tail, out = Tail(), ""
+    for sign in lead + "\\" * length:
+        tail.put(sign)
+        tail.flush()
+        out += tail.released()
+        assert len(tail.held) <= ESCAPES_MAX + len(" ")
+    before = tail.before
+    assert out + tail.held == lead + "\\" * length
+    assert (len(before) - len(before.rstrip("\\"))) % 2 == length % 2

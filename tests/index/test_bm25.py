@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.index import bm25
 from app.index.analysis import terms
-from app.index.bm25 import Held, held, scores, survey
+from app.index.bm25 import Held, held, seen, survey
 from app.index.posting import build
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
@@ -37,34 +37,34 @@ def naive(texts: list[str], query: str) -> list[float]:
 def views(texts: list[str], query: str) -> list[Held]:
     """What each passage holds of the query."""
     reach = survey([(build(texts), None)], terms(query))
-    return held(reach, reach.fields[0], np.arange(len(texts), dtype=np.uint32))
+    return held(reach, seen(reach)[0], np.arange(len(texts), dtype=np.uint32))
 
 
 @given(TEXTS, QUERY)
 def test_scores_are_those_of_the_formula(texts: list[str], query: str) -> None:
     """Exact BM25, no approximation."""
-    [found] = scores(survey([(build(texts), None)], terms(query)))
-    assert found.tolist() == pytest.approx(naive(texts, query))
+    [found] = seen(survey([(build(texts), None)], terms(query)))
+    assert found.scores.tolist() == pytest.approx(naive(texts, query))
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), QUERY)
 def test_scores_do_not_depend_on_how_passages_are_spread(parts: list[list[str]], query: str) -> None:
     """To the last bit: many segments score as one."""
     whole = [text for part in parts for text in part]
-    [once] = scores(survey([(build(whole), None)], terms(query)))
-    spread = scores(survey([(build(part), None) for part in parts], terms(query)))
-    assert np.concatenate(spread).tolist() == once.tolist()
+    [once] = seen(survey([(build(whole), None)], terms(query)))
+    spread = seen(survey([(build(part), None) for part in parts], terms(query)))
+    assert np.concatenate([one.scores for one in spread]).tolist() == once.scores.tolist()
 
 
 @given(TEXTS, QUERY, st.data())
 def test_the_dead_count_for_nothing(texts: list[str], query: str, data: st.DataObject) -> None:
     """Masked passages score 0 and move no statistics: the rest score as if they had never been."""
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
-    [found] = scores(survey([(build(texts), mask)], terms(query)))
+    [found] = seen(survey([(build(texts), mask)], terms(query)))
     left = [text for text, alive in zip(texts, mask, strict=True) if alive]
-    [alone] = scores(survey([(build(left), None)], terms(query)))
-    assert found[mask].tolist() == alone.tolist()
-    assert not found[~mask].any()
+    [alone] = seen(survey([(build(left), None)], terms(query)))
+    assert found.scores[mask].tolist() == alone.scores.tolist()
+    assert not found.scores[~mask].any()
 
 
 @given(TEXTS, QUERY, st.data(), st.integers(1, 9))
@@ -76,7 +76,8 @@ def test_postings_taken_by_handfuls_score_as_all_at_once(
 
     def told() -> tuple[list[float], list[Held]]:
         reach = survey([(build(texts), mask)], terms(query))
-        return scores(reach)[0].tolist(), held(reach, reach.fields[0], np.flatnonzero(mask).astype(np.uint32))
+        [found] = seen(reach)
+        return found.scores.tolist(), held(reach, found, np.flatnonzero(mask).astype(np.uint32))
 
     whole = told()
     with pytest.MonkeyPatch.context() as patch:
@@ -138,5 +139,5 @@ def test_an_empty_query_finds_nothing() -> None:
 
 def test_an_empty_reach_is_no_error() -> None:
     """No segments, or one without passages."""
-    assert scores(survey([], terms("sea"))) == []
-    assert scores(survey([(build([]), None)], terms("sea")))[0].tolist() == []
+    assert seen(survey([], terms("sea"))) == []
+    assert seen(survey([(build([]), None)], terms("sea")))[0].scores.tolist() == []

@@ -61,3 +61,9 @@ async def test_a_warm_vocabulary_is_there() -> None:
     await O200k().warm()
     O200k().count("a word")
     assert loaded.cache_info().misses == 1
+
+
+@given(st.text(max_size=60))
+def test_a_token_is_a_byte_at_least(text: str) -> None:
+    """So that bytes bound tokens (`Meter.most`); half a surrogate pair counts as three."""
+    assert O200k().count(text) <= len(text.encode("utf-8", "surrogatepass"))

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.space import Space
+from app.index.place import Spot
 from app.index.search import Search
 from app.sources.documents import DocumentSource, open_documents
 from tests.fakes.filing import SPACE, bag, chunks, file, insert, publish
@@ -188,19 +189,18 @@ async def test_texts_of_what_another_replica_removed_are_forgotten(
 async def test_a_long_message_leaves_the_loop(
     pool: Pool, source: DocumentSource, monkeypatch: pytest.MonkeyPatch, text: str, *, away: bool
 ) -> None:
-    """However few the passages are: both steps of the word leg go to a thread."""
+    """However few the passages are: the word leg goes to a thread. What it saw of the hits is looked up."""
     await file(pool, source, SESSION, RIVERS)
     places: list[int] = []
-    for name in ("words", "hits"):
-        work = getattr(Search, name)
+    work = Search.words
 
-        def noted(self: Search, *given: object, work: Callable[..., object] = work) -> object:
-            places.append(threading.get_ident())
-            return work(self, *given)
+    def noted(self: Search, text: str, limit: int) -> list[Spot]:
+        places.append(threading.get_ident())
+        return work(self, text, limit)
 
-        monkeypatch.setattr(Search, name, noted)
+    monkeypatch.setattr(Search, "words", noted)
     await search(source, text)
-    assert [place != threading.get_ident() for place in places] == [away, away]
+    assert [place != threading.get_ident() for place in places] == [away]
 
 
 async def test_a_search_after_changes_equals_one_from_scratch(
