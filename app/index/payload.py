@@ -68,6 +68,12 @@ def tokens(payload: Payload, told: str) -> int:
     return counted if counted is not None and counted >= 0 else len(told.encode()) // BYTES_A_TOKEN + 1
 
 
+def dated(payload: Payload) -> datetime | None:
+    """When it was written, or last changed: the later of both."""
+    told = (moment(payload), moment(payload, "updated_at"))
+    return max((at for at in told if at is not None), default=None)
+
+
 def moment(payload: Payload, name: str = "created_at") -> datetime | None:
     """RFC 3339, or seconds since 1970, as older tools wrote."""
     value = payload.get(name)

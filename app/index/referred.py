@@ -60,5 +60,5 @@ def passage(collection: str, found: Point, short: str, similar: float | None) ->
             "tags": ",".join(payload.tags(facts)),
             "url": payload.link(facts),
         },
-        created_at=payload.moment(facts),
+        created_at=payload.dated(facts),
     )

@@ -111,7 +111,7 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
             "thread_id": payload.fact(facts, "thread_id") or None,
             "place": payload.number(facts, "place"),
         },
-        created_at=payload.moment(facts),
+        created_at=payload.dated(facts),
     )
 
 

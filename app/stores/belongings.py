@@ -78,6 +78,17 @@ ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
 ACTIVITY = Table("activity", "ibid.activity", key="user_id")
 MEMORIES = Table("memories", "ibid.memory")
 DOCUMENTS = Table("documents", "ibid.document", OWNER)
+# The seeds' table may be an older tool's: its ids of another type, its times left out.
+TRACES = Table(
+    "vantage_traces",
+    "public.vantage_answer_trace",
+    SELF_OR_OWNER,
+    f"coalesce({TIMED}, '') || ' ' || answer_id::text",
+)
+CARDS = Table("vantage_cards", "ibid.vantage_card")
+FACTS = Table("vantage_facts", "ibid.vantage_fact")
+SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
+"""Holdings that are a table each, and nothing beside it."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "memories": ("ibid.text_next", "ibid.memory"),
@@ -85,6 +96,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "chat_log": ("public.chat_log",),
     "answers": ("ibid.answer",),
     "activity": ("ibid.activity",),
+    "vantage_traces": ("public.vantage_answer_trace",),
+    "vantage_cards": ("ibid.vantage_card",),
+    "vantage_facts": ("ibid.vantage_fact",),
     "documents": (
         *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
         "ibid.job",
@@ -188,4 +202,4 @@ class Memories(Rows):
 
 def belongings(pool: Pool) -> tuple[Rows, ...]:
     """All holdings of the record that are tables alone."""
-    return (*(Rows(pool, table) for table in (VOTES, CHAT_LOG, ANSWERS, ACTIVITY)), Belongings(pool))
+    return (*(Rows(pool, table) for table in SINGLE), Belongings(pool))

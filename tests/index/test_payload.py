@@ -68,6 +68,25 @@ def test_times_of_several_kinds(value: object, moment: datetime | None) -> None:
     assert payload.moment({"created_at": value}) == moment
 
 
+@pytest.mark.parametrize(
+    ("facts", "day"),
+    [
+        pytest.param({"created_at": "2026-11-01T00:00:00Z"}, 1, id="written"),
+        pytest.param({"updated_at": "2026-11-02T00:00:00Z"}, 2, id="changed"),
+        pytest.param({"created_at": "2026-11-01T00:00:00Z", "updated_at": 1793577600}, 2, id="both"),
+        pytest.param(
+            {"created_at": "2026-11-03T00:00:00Z", "updated_at": "2026-11-02"}, 3, id="turned round"
+        ),
+        pytest.param({"created_at": "2026-11-01T00:00:00Z", "updated_at": "never"}, 1, id="no time"),
+        pytest.param({}, None, id="neither"),
+    ],
+)
+def test_a_text_is_of_when_it_last_changed(facts: dict[str, object], day: int | None) -> None:
+    """Older tools write `updated_at` too."""
+    found = payload.dated(facts)
+    assert (found.day if found else None) == day
+
+
 def test_facts_stand_at_the_top_or_below() -> None:
     """The top first, then `metadata`; numbers too, spaces made one, and nothing endless."""
     facts = {"kind": " a  b\n", "metadata": {"kind": "below", "source": "atlas", "page": 7}}

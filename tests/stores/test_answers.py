@@ -2,24 +2,26 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.clients.pool import Pool
+from app.clients.migrations import migrate
+from app.clients.pool import Pool, open_pool
 from app.domain.answer import Answer, Citation, Finish, Usage, new_id
 from app.domain.breaker import Breaker
 from app.domain.document import Part
 from app.domain.errors import NoRoom, Rejected, Unavailable
+from app.domain.instructions import SYSTEM
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.domain.recipe import Block, Kind, Recipe, Ref, block, instructions
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
 from app.services.guarded import GuardedAnswers
-from app.stores.answers import AnswerStore, mended, picked, plain, written
+from app.services.recorder import Kept, Recorder
+from app.stores.answers import AnswerStore, named
 from app.stores.chatlog import ChatLogStore
 from app.stores.sessions import SessionStore, emptied
 
@@ -38,7 +40,11 @@ ANSWER = Answer(
     trace=Trace(
         Reason.OK,
         (
-            Entry("documents", "d:1", "a.pdf#1", 0.75, 1.5, Verdict.PACKED, {"recency": 1.1}, "ff"),
+            Entry(
+                *("documents", "d:1", "a.pdf#1", 0.75, 1.5, Verdict.PACKED, {"recency": 1.1}, "ff"),
+                created_at=datetime(2026, 11, 1, 9, 30, 0, 125, tzinfo=UTC),
+                vouched=True,
+            ),
             Entry("documents", "d:2", "a.pdf#2", None, 0.0, Verdict.BELOW_THRESHOLD),
         ),
         (Degraded("memories", "timeout"),),
@@ -51,6 +57,39 @@ ANSWER = Answer(
     usage=Usage(10, 20),
     created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
     timings={"search": 12},
+    recipe=Recipe(
+        "documents",
+        instructions(SYSTEM),
+        notes=(block(Kind.NOTE, "Be brief.", keep=True),),
+        turns=(Block(Kind.TURN, "aa", name="user", refs=(Ref("chat_log", "7", "aa"),)),),
+        ranking=3,
+    ),
+)
+RULING: dict[str, object] = {
+    "response_class": "NEGOTIATE",
+    "rules": ["stakes.medical", "limits.negotiate"],
+    "policy_version": "1.0123456789ab",
+    "policy_sha256": "ab" * 32,
+    "params": {"token_target": 400, "directness": 0.5},
+    "mix": {"memory_cards": 1.0, "lens_fm": False},
+    "sd": {"clarity": 0.9, "risk": {"violence": 0.0}},
+    "class_check": {"held": True, "broken": []},
+    "vantage_id": "work",
+    "inspect_only": False,
+    "thread": 2,
+}
+RULED = replace(
+    ANSWER,
+    endpoint="/vantage/query",
+    trace=replace(
+        ANSWER.trace,
+        entries=tuple(
+            Entry(source, f"{source}-{verdict}", "x#1", 0.5, 0.9, verdict, {}, "ee")
+            for source in ("memories", "corpus")
+            for verdict in (Verdict.PACKED, Verdict.OVER_BUDGET)
+        ),
+    ),
+    ruling=RULING,
 )
 
 
@@ -177,34 +216,6 @@ async def test_it_marks_the_users_activity(pool: Pool, scope: Scope, active: lis
     assert [row[0] for row in await pool.fetch("SELECT user_id FROM ibid.activity")] == active
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", "a\\u0000b", "\0", "\ud800"], ids=["plain", "escape", "nul", "half"]
-)
-def test_the_quick_way_writes_what_the_careful_one_would(text: str) -> None:
-    """Of all that it does not leave to it."""
-    answer = replace(ANSWER, cited=(text,))
-    assert json.loads(written(answer)) == json.loads(mended(answer))
-
-
-def test_what_a_newer_version_added_is_passed_over() -> None:
-    """Two versions may run beside each other."""
-    assert picked(Usage, {"prompt_tokens": 1, "cached_tokens": 5}) == Usage(1, 0)
-
-
-def test_any_mapping_is_an_object() -> None:
-    """Also a read-only one."""
-    assert plain(MappingProxyType({"a": (1, 2)})) == {"a": [1, 2]}
-
-
-@given(st.dictionaries(st.text(), st.floats() | st.text(st.characters(codec=None))))
-def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
-    """Whatever goes in, strict JSON without NUL comes out."""
-    kept = plain(data)
-    assert isinstance(kept, dict)
-    assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))
-    assert repr(kept).encode() is not None
-
-
 FULL = """
     CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
@@ -323,3 +334,167 @@ async def test_the_last_of_a_user_and_thread(pool: Pool, scope: Scope) -> None:
         await store.keep(stranger, other)
     assert await store.last(scope) == newer
     assert [await store.last(stranger) for stranger in strangers] == others
+
+
+TRACED = "SELECT to_jsonb(trace) AS row FROM public.vantage_answer_trace AS trace"
+
+
+async def traces(pool: Pool) -> list[dict[str, object]]:
+    """The rows of the seeds' table."""
+    return [json.loads(row["row"]) for row in await pool.fetch(TRACED)]
+
+
+async def test_a_ruled_answer_has_a_row_that_tells_why(pool: Pool) -> None:
+    """Of the seeds' table: what was decided, what was used by id, score and hash; no word of any text."""
+    await AnswerStore(pool).keep(HERE, RULED, SAID)
+    [row] = await traces(pool)
+    assert row | dict(RULING, thread=2) == row | {"thread": 2}
+    assert (row["answer_id"], row["tenant"], row["user_id"], row["thread_id"]) == (
+        *(RULED.id, "acme"),
+        *("alice", "t1"),
+    )
+    assert (row["memory_ids"], row["corpus_ids"]) == (["memories-packed"], ["corpus-packed"])
+    assert [item["sha256"] for item in row["used"]] == ["ee", "ee"]  # type: ignore[attr-defined] # JSON
+    assert (row["model"], row["prompt_sha256"], row["timings"]) == ("m", "0" * 64, {"search": 12})
+    assert row["created_at"] == "2026-11-21T12:00:00+00:00"
+    assert await AnswerStore(pool).get(HERE, RULED.id) == RULED
+    assert not any(text in str(row) for text in (RULED.question, RULED.text))
+
+
+async def test_other_answers_have_none(pool: Pool) -> None:
+    """The table is of /vantage."""
+    await AnswerStore(pool).keep(HERE, ANSWER, SAID)
+    assert await traces(pool) == []
+
+
+async def test_a_ruled_answer_again_renews_its_row(pool: Pool) -> None:
+    """A repeated write is one row, and a stranger's under its id none."""
+    store, later = AnswerStore(pool), RULING | {"class_check": {"held": False}}
+    await store.keep(HERE, RULED, SAID)
+    await store.keep(HERE, replace(RULED, ruling=later), SAID)
+    await store.keep(replace(HERE, owner="bob"), replace(RULED, ruling=RULING | {"rules": ["forged"]}))
+    [row] = await traces(pool)
+    assert (row["class_check"], row["rules"]) == ({"held": False}, RULING["rules"])
+
+
+async def test_what_was_only_inspected_leaves_a_trace_and_nothing_else(pool: Pool) -> None:
+    """No turn, nobody active; marked so, found by its id, and never the last that was said."""
+    store, seen = AnswerStore(pool), replace(RULED, text="", ruling=RULING | {"inspect_only": True})
+    await store.keep(HERE, seen, SAID)
+    assert [row["inspect_only"] for row in await traces(pool)] == [True]
+    for table in ("public.chat_log", "ibid.activity"):
+        assert await pool.fetchval(f"SELECT count(*) FROM {table}") == 0  # noqa: S608 - constants above
+    assert await store.get(HERE, seen.id) == seen
+    assert await store.last(HERE) is None
+
+
+OLDER = """
+    DROP TABLE public.vantage_answer_trace;
+    CREATE TABLE public.vantage_answer_trace (
+        id serial PRIMARY KEY, answer_id uuid, user_id varchar(64) NOT NULL, answer text NOT NULL,
+        memory_ids jsonb, created_at timestamp DEFAULT now());
+    INSERT INTO public.vantage_answer_trace (answer_id, user_id, answer, memory_ids)
+    SELECT '01998f39-1c02-7b3a-9c41-5d2f8e6a1b90', 'ann', 'yes', '["m1"]' FROM generate_series(1, 2)
+"""
+
+
+async def test_an_older_tool_s_table_takes_our_rows(pool: Pool, dsn: str) -> None:
+    """It keeps its rows and columns, gains ours, and a value becomes what its column is."""
+    await pool.execute(OLDER)
+    await pool.execute("UPDATE ibid.alembic_version SET version_num = '0010'")
+    await pool.execute("DROP TABLE ibid.vantage_card, ibid.vantage_fact")
+    await migrate(dsn)
+    async with open_pool(dsn) as fresh:
+        for _ in range(2):
+            await AnswerStore(fresh).keep(HERE, RULED, SAID)
+        *older, row = sorted(await traces(fresh), key=lambda row: str(row["id"]))
+    assert [(one["tenant"], one["answer"], one["memory_ids"]) for one in older] == [
+        ("default", "yes", ["m1"])
+    ] * 2
+    assert (row["answer_id"], row["answer"], row["memory_ids"]) == (RULED.id, None, ["memories-packed"])
+    assert (row["rules"], row["created_at"]) == (RULING["rules"], "2026-11-21T12:00:00")
+
+
+ASKS = Scope(user_id="ann")
+
+
+async def test_an_older_tool_s_trace_names_the_memories_of_its_answer(pool: Pool) -> None:
+    """Whatever its columns' types; for its tenant and user alone, and for no row of ours."""
+    await pool.execute(OLDER)
+    await pool.execute("ALTER TABLE public.vantage_answer_trace ADD COLUMN tenant text DEFAULT 'default'")
+    store, key = AnswerStore(pool), "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
+    assert await store.used(ASKS, key) == ("m1",)
+    for stranger in (replace(ASKS, tenant="acme"), replace(ASKS, user_id="bob"), Scope()):
+        assert await store.used(stranger, key) is None
+    assert await store.used(ASKS, new_id()) is None
+    assert await store.used(ASKS, "none") is None
+    await pool.execute("ALTER TABLE public.vantage_answer_trace ADD COLUMN inspect_only text DEFAULT 'true'")
+    assert await store.used(ASKS, key) is None
+
+
+async def test_an_answer_of_ours_is_not_an_older_tool_s(pool: Pool) -> None:
+    """It is looked up as what it is: its row of the seeds' table serves nobody."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, RULED)
+    assert await store.used(HERE, RULED.id) is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        pytest.param('["a", "b", "a"]', ("a", "b"), id="array"),
+        pytest.param('"[\\"a\\"]"', ("a",), id="text of an array"),
+        pytest.param('[{"id": "a"}, 7, "b"]', ("b",), id="others"),
+        pytest.param('"words"', (), id="words"),
+        pytest.param("7", (), id="number"),
+        pytest.param("null", (), id="null"),
+        pytest.param(None, (), id="no column"),
+    ],
+)
+def test_memories_are_named_in_many_ways(ids: str | None, names: tuple[str, ...]) -> None:
+    """By an older tool; what cannot be read names none."""
+    assert named(ids) == names
+
+
+@pytest.mark.parametrize("asker", KEYS)
+async def test_where_it_was_asked_is_known_to_who_may_see_it(pool: Pool, asker: Scope) -> None:
+    """With its session and thread, whichever key looks; to nobody else."""
+    store = AnswerStore(pool)
+    await store.keep(HERE, ANSWER)
+    assert await store.asked(asker, ANSWER.id) == HERE
+    for stranger in (replace(HERE, tenant="other"), Scope("acme", user_id="bob")):
+        assert await store.asked(stranger, ANSWER.id) is None
+    assert await store.asked(HERE, "none") is None
+
+
+class Returning(AnswerStore):
+    """Postgres is away, until it is back."""
+
+    away = True
+
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Once it is."""
+        if self.away:
+            raise Unavailable
+        await super().keep(scope, answer, turns)
+
+
+async def test_a_trace_waits_for_postgres(pool: Pool) -> None:
+    """With its answer, in the backlog; it is written when Postgres is back."""
+    store = Returning(pool)
+    recorder = Recorder(store)
+    await recorder.keep(Kept(HERE, RULED, SAID))
+    assert (recorder.waiting, await traces(pool)) == (1, [])
+    store.away = False
+    assert await recorder.drain()
+    assert [row["answer_id"] for row in await traces(pool)] == [RULED.id]
+
+
+async def test_a_table_that_takes_no_row_of_ours_costs_the_row_alone(pool: Pool) -> None:
+    """Of an older tool, its ids numbers: the answer, its ruling and its turns are kept."""
+    await pool.execute("ALTER TABLE public.vantage_answer_trace ALTER COLUMN answer_id TYPE int USING 1")
+    store = AnswerStore(pool)
+    await store.keep(HERE, RULED, SAID)
+    assert await store.get(HERE, RULED.id) == RULED
+    assert len(await ChatLogStore(pool).turns(HERE, 9)) == 2
+    assert await traces(pool) == []

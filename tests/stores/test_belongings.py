@@ -9,11 +9,13 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.answer import new_id
+from app.domain.card import CardDraft, Shape
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.stores import belongings
 from app.stores.answers import AnswerStore
 from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
+from app.stores.cards import CardStore
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
 from tests.stores.test_answers import ANSWER
@@ -31,10 +33,16 @@ PERSONAL = """
 REFERS = """
     SELECT DISTINCT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
 """
+OLDER = """
+    INSERT INTO public.vantage_answer_trace (answer_id, tenant, user_id, created_at) VALUES ($1, $2, $3, $4)
+"""
 MEMORY = """
     INSERT INTO ibid.memory
         (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding, indexed_at)
     VALUES ($1, $2, $3, $4, 'note', 'api', 1, 3, 'fake@8', $5, $6)
+"""
+TRACE = """
+    INSERT INTO public.vantage_answer_trace (answer_id, tenant, owner, user_id) VALUES ($1, $2, $3, $4)
 """
 NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2)"
 
@@ -51,6 +59,9 @@ async def some(pool: Pool, scope: Scope, words: str = "why") -> None:
     await AnswerStore(pool).keep(scope, replace(ANSWER, id=new_id(), question=words), turns)
     who = (scope.tenant, scope.user_id or scope.owner)
     await pool.execute("INSERT INTO ibid.memory_vote VALUES ($1, $2, $3, $4, 1)", *who, new_id(), new_id())
+    await pool.execute(TRACE, new_id(), scope.tenant, scope.owner, scope.user_id)
+    for shape in Shape:
+        await CardStore(pool).put(scope, CardDraft(shape, "clinic", words, user_id=who[1]))
 
 
 async def test_every_table_that_names_a_person_is_of_a_holding(pool: Pool) -> None:
@@ -76,7 +87,7 @@ def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
     assert sorted([*names, "memories"]) == sorted(TABLES)
 
 
-@pytest.mark.parametrize("name", ["votes", "chat_log", "answers", "activity"])
+@pytest.mark.parametrize("name", [table.name for table in belongings.SINGLE])
 @pytest.mark.parametrize("other", OTHERS)
 async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:
     """At once, all of them, and again there is none."""
@@ -119,6 +130,31 @@ async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.Mo
 
     assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
     assert all("tenant" not in row for row in rows)
+
+
+async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> None:
+    """It stays, and is in no export."""
+    cards, shared = CardStore(pool), CardDraft(Shape.CARD, "clinic", "Be brief.")
+    await cards.put(ADA, shared)
+    assert await kept(pool, "vantage_cards", ADA) == []
+
+    assert await Rows(pool, belongings.CARDS).erase(ADA) == 0
+
+    assert not (await cards.put(ADA, shared))[1]
+
+
+async def test_traces_of_an_older_tool_are_told(pool: Pool) -> None:
+    """Its ids are of another type, and a time may be missing."""
+    for change in ("answer_id TYPE uuid USING answer_id::uuid", "created_at DROP NOT NULL"):
+        await pool.execute(f"ALTER TABLE public.vantage_answer_trace ALTER COLUMN {change}")
+    for n in range(3):
+        row = (new_id(), "acme", "ada", NOON if n else None)
+        await pool.execute(OLDER, *row)
+
+    holding = Rows(pool, belongings.TRACES)
+
+    assert len([row async for row in holding.export(ADA)]) == 3
+    assert [await holding.erase(ADA), await holding.erase(ADA)] == [3, 0]
 
 
 async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:

@@ -150,3 +150,17 @@ async def test_a_table_that_cannot_be_read_costs_the_history_alone(pool: Pool) -
     with pytest.raises(RetrievalError) as lost:
         await ChatLogStore(pool).turns(HERE, 9)
     assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+
+
+async def test_turns_are_found_again_by_their_ids(pool: Pool) -> None:
+    """As they were read; in their own thread alone, and whatever type an older tool gave the ids."""
+    log = ChatLogStore(pool)
+    await tell(pool, HERE, exchange(1), answer_id="a")
+    for kind in ("bigint", "text", "uuid USING lpad(id, 32, '0')::uuid"):
+        if kind != "bigint":
+            await pool.execute("ALTER TABLE public.chat_log ALTER COLUMN id DROP IDENTITY IF EXISTS")
+            await pool.execute(f"ALTER TABLE public.chat_log ALTER COLUMN id TYPE {kind}")
+        turns = await ChatLogStore(pool).turns(HERE, 9)
+        assert list((await log.these(HERE, [turn.id for turn in turns])).values()) == turns
+        assert await log.these(replace(HERE, thread_id="t2"), [turn.id for turn in turns]) == {}
+    assert await log.these(HERE, []) == {}

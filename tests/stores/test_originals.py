@@ -1,0 +1,226 @@
+"""What answers were made of, looked up by id: of Ibid's own and of older tools, for the right asker."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.clients.edge import Edge, open_edge
+from app.clients.points import Collection, Point
+from app.clients.pool import Pool
+from app.domain.errors import RetrievalError, Unavailable
+from app.domain.memory import RAW
+from app.domain.passage import Scope
+from app.domain.prompt import Role, Turn
+from app.domain.recipe import sha256
+from app.domain.trace import Entry, Verdict
+from app.stores.documents import DocumentStore
+from app.stores.originals import OriginalStore
+from tests.fakes.filing import SPACE, bag
+from tests.fakes.recollections import ANN, enter, memory, named
+from tests.fakes.turns import tell
+from tests.fakes.uploads import ALICE, TENANT, ready, upload
+
+TEXTS = """
+    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, metadata, tokens, space, embedding,
+        removed_at)
+    VALUES ('default', 'rivers', $1, $1, $2, $3, 1, 'bag@32', '[1]', $4)
+"""
+GONE = "UPDATE ibid.memory SET removed_at = now() WHERE id = $1"
+ERASING = """
+    INSERT INTO ibid.memory_user (tenant, user_id, version, erased_at) VALUES ('default', 'ann', 1, now())
+"""
+
+
+@pytest.fixture
+async def edge(tmp_path: Path) -> AsyncIterator[Edge]:
+    """Qdrant's engine."""
+    async with open_edge(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def originals(pool: Pool, edge: Edge) -> OriginalStore:
+    """On this test's own stores."""
+    return OriginalStore(pool, edge)
+
+
+def line(source: str, key: str, label: str = "x#1") -> Entry:
+    """A packed passage."""
+    return Entry(source, key, label, 0.5, 0.5, Verdict.PACKED)
+
+
+async def texts(originals: OriginalStore, scope: Scope, *entries: Entry) -> dict[str, str]:
+    """What is found, by id."""
+    return {
+        key: passage.text for (_, key), passage in (await originals.passages(scope, list(entries))).items()
+    }
+
+
+async def plant(edge: Edge, collection: str, key: str, **payload: object) -> str:
+    """A point as an older tool wrote it."""
+    if collection not in {shape.name for shape in await edge.collections()}:
+        await edge.create(collection, SPACE.dim)
+    await edge.put(collection, [Point(key, payload, bag("words"))])
+    return key
+
+
+STRANGERS = [
+    pytest.param(replace(ALICE, tenant="other"), id="another tenant"),
+    pytest.param(replace(ALICE, owner="bob"), id="another owner"),
+    pytest.param(replace(ALICE, session_id="s2"), id="another session"),
+    pytest.param(replace(ALICE, session_id=None), id="no session"),
+]
+
+
+async def test_a_document_s_passages_are_found_by_id(
+    pool: Pool, originals: OriginalStore, tmp_path: Path
+) -> None:
+    """Those of the session and the shared ones; what is out of range is not there."""
+    own = await ready(pool, ALICE, upload(tmp_path, "1"))
+    shared = await ready(pool, TENANT, upload(tmp_path, "2", session_id=None), "three\nfour")
+    entries = [
+        line("documents", f"{document.id}:{n}", f"none.pdf#{n}") for document in (own, shared) for n in (2, 9)
+    ]
+    assert await texts(originals, ALICE, *entries) == {f"{own.id}:2": "two", f"{shared.id}:2": "four"}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+async def test_another_s_document_is_not_there(
+    pool: Pool, originals: OriginalStore, tmp_path: Path, stranger: Scope
+) -> None:
+    """Neither by its id nor by its label."""
+    own = await ready(pool, ALICE, upload(tmp_path))
+    assert await texts(originals, stranger, line("documents", f"{own.id}:1", "report.pdf#1")) == {}
+
+
+async def test_a_document_that_was_replaced_is_found_by_its_label(
+    pool: Pool, originals: OriginalStore, tmp_path: Path
+) -> None:
+    """So that it is told as edited; one that was deleted is gone."""
+    old = await ready(pool, ALICE, upload(tmp_path, "1"))
+    entries = [line("documents", f"{old.id}:{n}", f"report.pdf#{n}") for n in (1, 2)]
+    await ready(pool, ALICE, upload(tmp_path, "2", replace=True), "another one")
+    assert await texts(originals, ALICE, *entries) == {f"{old.id}:1": "another one"}
+    for document in (await DocumentStore(pool).list(ALICE, cursor=None, limit=9))[0]:
+        assert await DocumentStore(pool).remove(ALICE, document.id)
+    assert await texts(originals, ALICE, *entries) == {}
+
+
+async def test_memories_are_found_in_the_record(pool: Pool, originals: OriginalStore) -> None:
+    """Cards too, also while their point waits to be written; those removed, and another's, are not there."""
+    kept, waiting, gone = (memory(ANN, text, kind="style") for text in ("one", "two", "three"))
+    await enter(pool, ANN, kept, gone)
+    await enter(pool, ANN, waiting, searchable=False)
+    await pool.execute(GONE, gone.id)
+    entries = [line("memories", each.id) for each in (kept, waiting, gone)]
+    assert await texts(originals, ANN, *entries) == {kept.id: "one", waiting.id: "two"}
+    assert await originals.cards(ANN, [kept.id, gone.id]) == {kept.id: kept}
+    for stranger in (Scope(user_id="ben"), Scope("other", user_id="ann"), Scope()):
+        assert await texts(originals, stranger, *entries) == {}
+    passage = (await originals.passages(ANN, entries[:1]))["memories", kept.id]
+    assert passage.fields == {"collection": RAW, "kind": "style"}
+
+
+async def test_what_older_tools_wrote_is_asked_of_the_engine(
+    pool: Pool, originals: OriginalStore, edge: Edge
+) -> None:
+    """Of this user; not what the record knows to be removed, nor anything while an erasure is under way."""
+    mine = await plant(edge, RAW, "7", user_id="ann", content="older", kind="idea")
+    removed = await plant(edge, RAW, named("gone"), user_id="ann", text="gone")
+    other = await plant(edge, RAW, "8", user_id="ben", text="bens")
+    await enter(pool, ANN, replace(memory(ANN, "gone"), id=removed))
+    await pool.execute(GONE, removed)
+    entries = [line("memories", key) for key in (mine, removed, other)]
+    assert await texts(originals, ANN, *entries) == {mine: "older"}
+    assert (await originals.cards(ANN, [mine]))[mine].kind == "idea"
+    await pool.execute(ERASING)
+    assert await texts(originals, ANN, *entries) == {}
+
+
+async def test_reference_texts_are_found_in_the_record_and_beside_it(
+    pool: Pool, originals: OriginalStore, edge: Edge
+) -> None:
+    """Of the tenant: what was removed from the record is gone, whatever the engine still has."""
+    for name, removed in (("a", None), ("b", memory(ANN, "x").created_at)):
+        await pool.execute(TEXTS, named(name), name, '{"kind": "law"}', removed)
+        await plant(edge, "rivers", named(name), tenant="default", text="stale")
+    await plant(edge, "rivers", named("older"), chunk="older")
+    await plant(edge, "rivers", named("theirs"), tenant="other", text="theirs")
+    entries = [line("corpus", f"rivers/{named(name)}") for name in ("a", "b", "older", "theirs")]
+    missing = line("corpus", "nowhere/7")
+    found = await originals.passages(Scope(), [*entries, missing])
+    assert {key: passage.text for (_, key), passage in found.items()} == {
+        entries[0].id: "a",
+        entries[2].id: "older",
+    }
+    assert [passage.fields["kind"] for passage in found.values()] == ["law", "reference"]
+    assert found["corpus", entries[0].id].fields["collection"] == "rivers"
+
+
+async def test_turns_are_found_in_their_thread(pool: Pool, originals: OriginalStore) -> None:
+    """By id; not in another's."""
+    await tell(pool, ALICE, [Turn(Role.USER, "why?"), Turn(Role.ASSISTANT, "because")], answer_id="a")
+    ids = [str(row["id"]) for row in await pool.fetch("SELECT id FROM public.chat_log ORDER BY id")]
+    found = await originals.turns(ALICE, [*ids, "999"])
+    assert [(key, turn.content) for key, turn in found.items()] == [(ids[0], "why?"), (ids[1], "because")]
+    assert await originals.turns(replace(ALICE, session_id="s2"), ids) == {}
+
+
+async def test_words_are_found_in_their_thread_by_their_hash(pool: Pool, originals: OriginalStore) -> None:
+    """Of whatever script; not in another's thread."""
+    why = "wieso, pourquoi, ¿por qué?"
+    await tell(pool, ALICE, [Turn(Role.USER, why), Turn(Role.ASSISTANT, "because")], answer_id="a")
+    wanted = [sha256(why), sha256("never said")]
+    assert await originals.said(ALICE, wanted) == {wanted[0]: why}
+    assert await originals.said(replace(ALICE, session_id="s2"), wanted) == {}
+
+
+class Away(Edge):
+    """An engine that does not answer."""
+
+    def __init__(self) -> None:
+        """Nothing is open."""
+
+    rejected = False
+
+    async def scroll(self, *_: object, **__: object) -> list[Point]:
+        """Never."""
+        raise RetrievalError("unavailable", rejected=self.rejected)
+
+    async def collections(self) -> list[Collection]:
+        """Neither."""
+        await self.scroll()
+        return []
+
+
+class Refusing(Away):
+    """One that refuses what is asked of a collection, and lists it."""
+
+    rejected = True
+
+    async def collections(self) -> list[Collection]:
+        """Both."""
+        return [Collection(RAW, 32), Collection("rivers", 32)]
+
+
+async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
+    """Of Qdrant only what the record does not know is asked; without Postgres nothing can be said."""
+    kept = memory(ANN, "one")
+    await enter(pool, ANN, kept)
+    for engine in (Away(), Refusing()):
+        originals = OriginalStore(pool, engine)
+        assert await texts(originals, ANN, line("memories", kept.id)) == {kept.id: "one"}
+        for entry in (line("memories", named("older")), line("corpus", "rivers/7")):
+            with pytest.raises(Unavailable):
+                await originals.passages(ANN, [entry])
+    assert await texts(OriginalStore(pool, Refusing()), ANN, line("corpus", "nowhere/7")) == {}
+    await pool.close()
+    for source, key in (("documents", "d:1"), ("memories", kept.id), ("corpus", "rivers/7")):
+        with pytest.raises(Unavailable):
+            await originals.passages(ANN, [line(source, key)])
+    with pytest.raises(Unavailable):
+        await originals.turns(ANN, ["7"])
+    with pytest.raises(Unavailable):
+        await originals.said(ANN, ["ab"])
