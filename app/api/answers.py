@@ -1,4 +1,5 @@
-"""GET /answers/{answer_id}: what was seen, what was packed, why the rest was not (CONTRACT §5).
+"""GET /answers/{answer_id}: what was seen, what was packed, why the rest was not; and POST …/replay: what has
+changed since (CONTRACT §5).
 
 An answer belongs to the tenant and the key's user who asked; any other's is `Missing`, as is an id that is
 none. An answer can be looked up as soon as its `done` is out.
@@ -10,14 +11,14 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.api import specimens
+from app.api import specimens, traced
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING
 from app.api.replies import AnswerReply, shown
 from app.api.wire import Json, moment
 from app.domain import errors
 from app.domain.answer import Answer
-from app.domain.trace import Trace
+from app.domain.trace import Entry, Trace
 from app.problems import responses
 
 router = APIRouter(prefix="/answers", tags=["answers"])
@@ -44,8 +45,15 @@ def shape(answer: Answer) -> dict[str, Any]:
         "notes": trace.notes(),
         "degraded": [asdict(item) for item in trace.degraded],
         "searched": trace.searched or answer.question,
-        "candidates": [asdict(entry) for entry in trace.entries],
+        "candidates": [candidate(entry) for entry in trace.entries],
+        "recipe": traced.recipe(answer.recipe),
+        "ruling": traced.ruling(answer.ruling),
     }
+
+
+def candidate(entry: Entry) -> dict[str, Any]:
+    """A line of the ledger."""
+    return asdict(entry) | {"created_at": moment(entry.created_at) if entry.created_at else None}
 
 
 def rag(trace: Trace) -> dict[str, Any]:
@@ -67,3 +75,18 @@ def rag(trace: Trace) -> dict[str, Any]:
 async def answer(who: Asker, opened: Opened, answer_id: str) -> Response:
     """Every passage the search saw with its figures, and what became of it."""
     return Json(shape(await opened.answers.get(scope_of(who), answer_id)))
+
+
+@router.post(
+    "/{answer_id}/replay",
+    operation_id="replayAnswer",
+    summary="Put the answer's prompt together again, and tell what has changed",
+    response_class=Json,
+    responses={
+        200: shown(traced.ReplayReply, "Whether it is the same, and else what is not", specimens.REPLAY),
+        **responses(*ASKING, errors.Missing, errors.InvalidField, errors.Rejected),
+    },
+)
+async def replay(who: Asker, opened: Opened, answer_id: str) -> Response:
+    """From what was kept of it and what the stores hold today; no model is asked, and no text shown."""
+    return Json(traced.replay(answer_id, await opened.replays.replay(scope_of(who), answer_id)))

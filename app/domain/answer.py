@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from app.domain.recipe import Recipe
 from app.domain.trace import Trace
 
 
@@ -60,6 +61,10 @@ class Answer:
     created_at: datetime
     timings: Mapping[str, int] = field(default_factory=dict)
     """Milliseconds by stage."""
+    recipe: Recipe | None = None
+    """How the prompt was put together; None: there was none, or an older version kept this answer."""
+    ruling: Mapping[str, object] | None = None
+    """Of /vantage alone, as JSON: what was decided and why (`services/vantage.py` writes and reads it)."""
 
 
 def new_id(at: int | None = None) -> str:

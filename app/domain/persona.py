@@ -30,17 +30,32 @@ LENGTHS = ((8, "very short"), (25, "short"), (80, "medium-length"))
 
 
 def persona_block(cards: Iterable[Memory], count: Callable[[str], int], tokens: int = TOKENS) -> str:
-    """The newest cards first, each content once, at most `tokens` by `count`; "" without any.
+    """The newest cards first, each content once, at most `tokens` by `count`; "" without any."""
+    return block_of(fitting(cards, count, tokens))
+
+
+def fitting(cards: Iterable[Memory], count: Callable[[str], int], tokens: int = TOKENS) -> list[Memory]:
+    """Those that the block is made of, in its order.
 
     A card that is too long for what is left is passed over, not a stop."""
-    lines = [HEAD]
+    fit = []
     left = tokens - count(HEAD + "\n")
-    for line in _lines(cards):
-        price = count(line + "\n")
+    for card in _told(cards):
+        price = count(card_line(card) + "\n")
         if price <= left:
-            lines.append(line)
+            fit.append(card)
             left -= price
-    return "\n".join(lines) if len(lines) > 1 else ""
+    return fit
+
+
+def block_of(cards: Sequence[Memory]) -> str:
+    """The block of these cards; "" without any."""
+    return "\n".join([HEAD, *map(card_line, cards)]) if cards else ""
+
+
+def card_line(card: Memory) -> str:
+    """A card on one line, which it cannot leave."""
+    return f"- [{card.kind}] {quote(' '.join(card.text[:LONGEST].split()))}"
 
 
 def style_text(said: Sequence[Said]) -> str:
@@ -71,7 +86,7 @@ def habits(texts: Sequence[str]) -> dict[str, int]:
     return {tag: count for tag, count in tags.items() if count >= max(TWICE, SELDOM * len(texts))}
 
 
-def _lines(cards: Iterable[Memory]) -> Iterable[str]:
+def _told(cards: Iterable[Memory]) -> Iterable[Memory]:
     """One for each content, newest first."""
     ours = [card for card in cards if card.kind in CARDS and card.text.strip() and not is_probe(card.text)]
     seen: set[str] = set()
@@ -79,7 +94,7 @@ def _lines(cards: Iterable[Memory]) -> Iterable[str]:
         same = " ".join(card.text.casefold().split())
         if same not in seen:
             seen.add(same)
-            yield f"- [{card.kind}] {quote(' '.join(card.text[:LONGEST].split()))}"
+            yield card
 
 
 def _length(texts: Sequence[str]) -> str:

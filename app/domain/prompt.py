@@ -55,6 +55,8 @@ class Turn:
     role: Role
     content: str
     at: datetime | None = None
+    id: str = field(default="", compare=False)
+    """In the chat log; "": it is not of it."""
 
 
 class Message(TypedDict):

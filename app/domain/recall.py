@@ -15,7 +15,7 @@ from app.domain.memory import Tally
 from app.domain.passage import Candidate, Passage
 from app.domain.probe import is_probe, is_test
 from app.domain.ranking import apart, content
-from app.domain.relevance import is_match
+from app.domain.relevance import by_words, is_match
 from app.domain.selection import Selection, digest
 from app.domain.tags import memory_tags
 from app.domain.trace import Entry, Verdict
@@ -135,7 +135,7 @@ def pack(
         *sorted(rest, key=lambda pair: -pair[0].passage.score),
         *judged(duplicates, Verdict.DUPLICATE),
     )
-    entries = tuple(entry(item.passage, verdict, boosts.get(key(item.passage))) for item, verdict in told)
+    entries = tuple(entry(item, verdict, boosts.get(key(item.passage))) for item, verdict in told)
     return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
 
 
@@ -144,8 +144,9 @@ def judged(items: Sequence[Candidate], verdict: Verdict) -> list[tuple[Candidate
     return [(item, verdict) for item in items]
 
 
-def entry(passage: Passage, verdict: Verdict, boosted: Boosted | None) -> Entry:
+def entry(item: Candidate, verdict: Verdict, boosted: Boosted | None) -> Entry:
     """A candidate's line in the ledger; one that was not boosted has no factors."""
+    passage = item.passage
     return Entry(
         source=passage.source,
         id=passage.id,
@@ -156,6 +157,8 @@ def entry(passage: Passage, verdict: Verdict, boosted: Boosted | None) -> Entry:
         boosts=dict(boosted.boosts) if boosted else {},
         sha256=digest(passage.text),
         relevance=passage.score,
+        created_at=passage.created_at,
+        vouched=by_words(item),
     )
 
 

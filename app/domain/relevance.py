@@ -24,9 +24,14 @@ def similar(candidate: Candidate, threshold: float) -> bool:
     return candidate.passage.similarity is not None and candidate.passage.similarity > threshold
 
 
+def by_words(candidate: Candidate) -> bool:
+    """Whether words vouch for it."""
+    return candidate.words is not None and vouched(candidate.words)
+
+
 def is_match(candidate: Candidate, threshold: float) -> bool:
     """Similar enough, or vouched for by words."""
-    return similar(candidate, threshold) or (candidate.words is not None and vouched(candidate.words))
+    return similar(candidate, threshold) or by_words(candidate)
 
 
 def skipped(message: str, candidates: Iterable[Candidate], threshold: float) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from app.domain.budget import Budget, Meter, fit
 from app.domain.passage import Candidate, Passage
-from app.domain.relevance import is_match, skipped
+from app.domain.relevance import by_words, is_match, skipped
 from app.domain.text import once
 from app.domain.trace import Entry, Reason, Verdict
 
@@ -38,7 +38,7 @@ def select(
     matches = [item for item in candidates if is_match(item, threshold)]
     verdicts = {id(item): Verdict.BELOW_THRESHOLD for item in candidates}
     verdicts |= {id(item): Verdict.DUPLICATE for item in duplicates}
-    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter.head())
+    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)
     verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
     verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
     verdicts |= {id(item): Verdict.PACKED for item in packed}
@@ -74,4 +74,6 @@ def _entry(item: Candidate, verdict: Verdict) -> Entry:
         score=passage.score,
         verdict=verdict,
         sha256=digest(passage.text),
+        created_at=passage.created_at,
+        vouched=by_words(item),
     )

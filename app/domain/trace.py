@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -28,6 +29,8 @@ class Reason(StrEnum):
     OK = "ok"
     GREETING = "greeting"
     """Of /rag/query alone: a pure greeting is answered without looking anything up."""
+    UNASKED = "not_asked"
+    """Of /vantage/query alone: its class, or its mix, wants nothing looked up."""
     CANCELLED = "cancelled"
     """In the record alone: the asker left before the sources had answered."""
 
@@ -48,6 +51,10 @@ class Entry:
     """Of the passage's text: a replay can tell whether the source changed."""
     relevance: float | None = None
     """Before boosts; None: nothing boosts passages of this kind, and the score is the relevance."""
+    created_at: datetime | None = None
+    """Of the passage: what a recency bias looks at."""
+    vouched: bool = False
+    """Words vouch for it: no threshold keeps it out."""
 
 
 @dataclass(frozen=True, slots=True)

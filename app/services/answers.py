@@ -27,6 +27,15 @@ class AnswerService:
             raise Missing("there is no such answer")
         return found
 
+    async def found(self, scope: Scope, answer_id: str) -> tuple[Scope, Answer]:
+        """The same, with the scope in which it was asked."""
+        answer = await self.get(scope, answer_id)
+        waiting = self._recorder.find(scope, answer_id)
+        asked = waiting.scope if waiting else await self._answers.asked(scope, answer_id)
+        if asked is None:
+            raise Missing("there is no such answer")
+        return asked, answer
+
     async def last(self, scope: Scope) -> Answer:
         """The newest of the scope's user and thread that said anything, also while it waits to be written."""
         kept, waiting = await self._answers.last(scope), self._recorder.last(scope)
@@ -35,6 +44,13 @@ class AnswerService:
         if kept is None:
             raise Missing("there is no answer yet")
         return kept
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
+        """The memories of an answer that an older tool gave the scope's user, by the trace it left."""
+        found = await self._answers.used(scope, answer_id)
+        if found is None:
+            raise Missing("there is no such answer")
+        return found
 
     async def _removed(self, kept: Kept) -> bool:
         """Whether its session was removed since, through whatever replica; no, as long as nobody can say."""

@@ -1,25 +1,23 @@
 """The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
 
-What is searched or listed by is in columns, the rest in `body` (jsonb): citations, cited, unknown, the
-prompt's hash, the trace, usage and timings (milliseconds). Raises `Unavailable`, `NoRoom`, `Rejected`.
+What is searched or listed by is in columns, the rest in `body` (jsonb), as `ledger.py` writes it: citations,
+cited, unknown, the prompt's hash, trace, usage, timings (milliseconds), recipe and ruling. A vantage answer
+has a row of public.vantage_answer_trace too. Raises `Unavailable`, `NoRoom`, `Rejected`.
 """
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypeVar
 
-import asyncpg
-import orjson
+import structlog
 
 from app.clients.faults import record_faults
 from app.clients.pool import Pool
-from app.domain.answer import Answer, Citation, Finish, Usage
+from app.domain.answer import Answer
+from app.domain.errors import Rejected
 from app.domain.passage import Scope
 from app.domain.prompt import Turn
-from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.stores.ledger import COLUMNS, restored, traced, written
 from app.stores.reach import is_id
 from app.stores.text import storable
 
@@ -27,7 +25,7 @@ from app.stores.text import storable
 # its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
 # there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart. Of a
 # session that was removed, or a user who was erased, since the question came nothing is written.
-KEEP = """
+ANSWER = """
     WITH kept AS (
         INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
             question, text, model, finish, body, created_at)
@@ -43,6 +41,8 @@ KEEP = """
         SELECT $2, $14::text, now() FROM kept WHERE fresh AND $14 <> ''
         ON CONFLICT (tenant, user_id) DO UPDATE
         SET last_message_at = greatest(activity.last_message_at, excluded.last_message_at))
+"""
+TURNS = """
     INSERT INTO public.chat_log
         (tenant, owner, user_id, session_id, answer_id, thread_id, project, role, content, created_at)
     SELECT $2, $3, $4, $5, $1, $15, $16, role, content, coalesce(at, now()) + n * interval '1 microsecond'
@@ -50,25 +50,50 @@ KEEP = """
         WITH ORDINALITY AS turn (role, content, at, n)
     WHERE fresh ORDER BY n
 """
+KEEP = ANSWER + TURNS
+# The seeds' table may be an older tool's, its columns of other types: each value becomes what its column is.
+# It need not have a unique index: the answer's own row says whether this one is new.
+ROW = "jsonb_populate_record(NULL::public.vantage_answer_trace, $20::jsonb) AS told"
+KEEP_RULED = f"""{ANSWER},
+    added AS (
+        INSERT INTO public.vantage_answer_trace ({", ".join(COLUMNS)})
+        SELECT {", ".join(f"told.{name}" for name in COLUMNS)} FROM kept, {ROW} WHERE fresh),
+    renewed AS (
+        UPDATE public.vantage_answer_trace AS trace
+        SET {", ".join(f"{name} = told.{name}" for name in COLUMNS)}
+        FROM kept, {ROW} WHERE NOT fresh AND trace.answer_id = told.answer_id)
+{TURNS}"""  # noqa: S608 - constants of ours
 GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
     WHERE tenant = $1
 """
 # By its id an answer is its user's, whichever key asked (CONTRACT §6); a key for all that names nobody sees
 # any of its tenant. `Recorder.find` says so of those that wait.
-ONE = f"{GET} AND id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
+SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
+ONE = f"{GET} AND {SEEN}"
+ASKED = f"""
+    SELECT tenant, owner, user_id, session_id, thread_id FROM ibid.answer WHERE tenant = $1 AND {SEEN}
+"""  # noqa: S608 - constants of ours
 SAID = f"{GET} AND owner = $2 AND user_id = $3 AND text <> ''"
 HEARD = f"{SAID} AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
 LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
+# Of an older tool's table the columns may be of any type: ids are compared as text. Of a row of ours the
+# answer stands, and says itself who may see it.
+USED = """
+    SELECT to_jsonb(trace) -> 'memory_ids' AS ids FROM public.vantage_answer_trace AS trace
+    WHERE tenant = $1 AND user_id = $2 AND answer_id::text = $3
+    AND to_jsonb(trace) ->> 'inspect_only' IS DISTINCT FROM 'true'
+    AND NOT EXISTS (SELECT FROM ibid.answer WHERE id = $3)
+    LIMIT 1
+"""
 REMOVED = """
     SELECT true FROM ibid.part
     WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at > $4
     UNION ALL
     SELECT true FROM ibid.memory_user WHERE tenant = $1 AND user_id = ANY($5) AND erased_at > $4
 """
-BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings")
 
-Kind = TypeVar("Kind")
+log = structlog.get_logger(__name__)
 
 
 class AnswerStore:
@@ -79,7 +104,7 @@ class AnswerStore:
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Write one answer with its trace and its turns, and mark the user's activity; again replaces.
-        Nothing is written if its session was removed since."""
+        Nothing is written if its session was removed since; of one that was only inspected no turns."""
         body = written(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (
@@ -89,10 +114,23 @@ class AnswerStore:
             answer.model,
             answer.finish,
         )
+        told = silence(scope) if inspected(answer) else spoken(scope, turns)
+        given = (answer.id, *asked, *said, body, answer.created_at, *told)
+        if (row := traced(scope, answer)) and await self._kept(*given, row):
+            return
         with record_faults():
-            await self._pool.execute(
-                KEEP, answer.id, *asked, *said, body, answer.created_at, *told(scope, turns)
-            )
+            await self._pool.execute(KEEP, *given)
+
+    async def _kept(self, *given: object) -> bool:
+        """Whether it was, with its row of the seeds' table. An older tool's may take none of ours: then the
+        answer, whose ruling is in its body, is kept without."""
+        try:
+            with record_faults():
+                await self._pool.execute(KEEP_RULED, *given)
+        except Rejected:
+            log.error("no trace row kept", answer_id=given[0])
+            return False
+        return True
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
         """The answer if it is the asker's, or of the user that the asker acts for."""
@@ -101,6 +139,22 @@ class AnswerStore:
         with record_faults():
             row = await self._pool.fetchrow(ONE, scope.tenant, scope.owner, answer_id, scope.user_id)
         return restored(row) if row else None
+
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """In whose name and where an answer was asked, for who may see it."""
+        if not is_id(answer_id):
+            return None
+        with record_faults():
+            row = await self._pool.fetchrow(ASKED, scope.tenant, scope.owner, answer_id, scope.user_id)
+        return Scope(**row) if row else None
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """The memories of an older tool's answer to the scope's user; None: its trace is not there."""
+        if not is_id(answer_id):
+            return None
+        with record_faults():
+            row = await self._pool.fetchrow(USED, scope.tenant, scope.user_id, answer_id)
+        return named(row["ids"]) if row else None
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything; ids sort by time."""
@@ -118,7 +172,27 @@ class AnswerStore:
             return bool(await self._pool.fetchval(REMOVED, *place, since, users))
 
 
-def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
+def named(ids: str | None) -> tuple[str, ...]:
+    """Those of a JSON array, or of a text that is one, each once; what is no id is passed over."""
+    try:
+        found = json.loads(ids or "[]")
+        rows = json.loads(found) if isinstance(found, str) else found
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys(one for one in rows if isinstance(one, str))) if isinstance(rows, list) else ()
+
+
+def inspected(answer: Answer) -> bool:
+    """Whether somebody only looked: nothing was said, and nobody was active (CONTRACT §0, Turns)."""
+    return bool(answer.ruling and answer.ruling.get("inspect_only"))
+
+
+def silence(scope: Scope) -> tuple[object, ...]:
+    """As `spoken`, of nobody and nothing."""
+    return ("", scope.thread, scope.project, [], [], [])
+
+
+def spoken(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
     """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
     return (
         scope.user_id or scope.owner,
@@ -128,68 +202,3 @@ def told(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
         [storable(turn.content) for turn in turns],
         [turn.at for turn in turns],
     )
-
-
-def written(answer: Answer) -> str:
-    """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
-    try:
-        body = orjson.dumps({name: getattr(answer, name) for name in BODY})
-    except TypeError:
-        return mended(answer)
-    finite = all(math.isfinite(entry.score + (entry.similarity or 0.0)) for entry in answer.trace.entries)
-    return body.decode() if finite and b"\\u0000" not in body else mended(answer)
-
-
-def mended(answer: Answer) -> str:
-    """A ledger of eighty candidates takes milliseconds this way."""
-    return json.dumps(plain({name: getattr(answer, name) for name in BODY}), ensure_ascii=False)
-
-
-def plain(value: object) -> object:
-    """A value of the domain as JSON can say it and jsonb can hold it."""
-    if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, Mapping):
-        return {storable(str(name)): plain(item) for name, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return 0.0  # JSON has no NaN
-    return value
-
-
-def picked(kind: type[Kind], data: Mapping[str, Any], **read: object) -> Kind:
-    """A dataclass from what was kept: what a newer version added is passed over."""
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type] # a dataclass, as all callers give
-    return kind(**{name: data[name] for name in names if name in data} | read)
-
-
-def restored(row: asyncpg.Record) -> Answer:
-    """A row as the answer it is."""
-    body: dict[str, Any] = json.loads(row["body"])
-    return Answer(
-        id=row["id"],
-        endpoint=row["endpoint"],
-        question=row["question"],
-        text=row["text"],
-        model=row["model"],
-        finish=Finish(row["finish"]) if row["finish"] else None,
-        citations=tuple(picked(Citation, item) for item in body["citations"]),
-        cited=tuple(body["cited"]),
-        unknown=tuple(body["unknown"]),
-        prompt_sha256=body["prompt_sha256"],
-        trace=trace(body["trace"]),
-        usage=picked(Usage, body["usage"]),
-        created_at=row["created_at"],
-        timings=body["timings"],
-    )
-
-
-def trace(data: Mapping[str, Any]) -> Trace:
-    """The ledger as it was."""
-    entries = tuple(picked(Entry, item, verdict=Verdict(item["verdict"])) for item in data["entries"])
-    degraded = tuple(picked(Degraded, item) for item in data["degraded"])
-    known = {"entries": entries, "degraded": degraded, "told": tuple(data.get("told", ()))}
-    return picked(Trace, data, reason=Reason(data["reason"]), **known)

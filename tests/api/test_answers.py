@@ -5,14 +5,18 @@ from dataclasses import asdict, fields, replace
 import httpx
 import pytest
 
+from app.api import traced
 from app.api.answers import rag, shape
 from app.api.replies import AnswerReply, CandidateReply, Rag
+from app.api.traced import ReplayReply
+from app.domain.errors import Missing, Unavailable
 from app.domain.passage import Scope
 from app.domain.ports import Caller
+from app.domain.replay import Change, Replayed
 from app.domain.trace import Entry, Verdict
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
-from tests.stores.test_answers import ANSWER
+from tests.stores.test_answers import ANSWER, RULED
 
 
 async def test_the_trace_is_shown_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:
@@ -22,7 +26,13 @@ async def test_the_trace_is_shown_whole(client: httpx.AsyncClient, fakes: Fakes)
     shown = response.json()
     assert response.status_code == 200
     AnswerReply.model_validate(shown)
-    assert shown["candidates"] == [asdict(entry) for entry in ANSWER.trace.entries]
+    entries = [asdict(entry) for entry in ANSWER.trace.entries]
+    times = ["2026-11-01T09:30:00.000125Z", None]
+    assert shown["candidates"] == [
+        entry | {"created_at": at} for entry, at in zip(entries, times, strict=True)
+    ]
+    assert shown["recipe"] == traced.recipe(ANSWER.recipe)
+    assert shown["ruling"] is None
     assert (shown["answer"], shown["finish_reason"]) == (ANSWER.text, "stop")
     assert shown["created_at"] == "2026-11-21T12:00:00Z"
     assert shown["rag"] == {
@@ -74,3 +84,37 @@ async def test_it_is_looked_up_for_who_asks(client: httpx.AsyncClient, fakes: Fa
     fakes.keys.known = {"ada-key": Caller("acme", "ada")}
     await client.get(f"/answers/{ANSWER.id}", headers={"Authorization": "Bearer ada-key"})
     assert fakes.answers.scopes == [Scope("acme", "ada", "ada")]
+
+
+async def test_a_ruling_is_shown_with_its_answer(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """What was decided, by which policy, under which mix, and whether it held; the descriptors are debug."""
+    fakes.answers.answer = RULED
+    shown = (await client.get(f"/answers/{RULED.id}")).json()
+    AnswerReply.model_validate(shown)
+    told_of = {"response_class", "policy_version", "policy_sha256", "params", "mix", "class_check"}
+    assert told_of | {"inspect_only", "rules"} <= set(shown["ruling"])
+    assert "sd" not in shown["ruling"]
+
+
+async def test_a_replay_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """For who asks: whether it is the same, what is not, and both hashes."""
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    fakes.replays.found = Replayed("ab", "cd", (Change("source a.pdf#1", "ab", None),))
+    headers = {"Authorization": "Bearer ada-key"}
+    response = await client.post(f"/answers/{ANSWER.id}/replay", headers=headers)
+    assert response.status_code == 200
+    ReplayReply.model_validate(response.json())
+    assert response.json() == {
+        "answer_id": ANSWER.id,
+        "identical": False,
+        "changes": [{"what": "source a.pdf#1", "before": "ab", "after": None}],
+        "prompt_sha256": {"before": "ab", "after": "cd"},
+    }
+    assert fakes.replays.asked == [(Scope("acme", "ada", "ada"), ANSWER.id)]
+
+
+async def test_a_replay_that_cannot_be_made_is_a_problem(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Another's answer is not there; a store that is away says nothing of any source."""
+    for error, status, slug in ((Missing(), 404, "not-found"), (Unavailable(), 503, "unavailable")):
+        fakes.replays.error = error
+        told(await client.post(f"/answers/{ANSWER.id}/replay"), status, slug)

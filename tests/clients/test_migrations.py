@@ -28,7 +28,9 @@ async def admin(dsn: str) -> str:
 async def empty(dsn: str) -> str:
     """This test's database as before any migration."""
     connection = await asyncpg.connect(dsn)
-    await connection.execute("DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log")
+    await connection.execute(
+        "DROP SCHEMA ibid CASCADE; DROP TABLE public.chat_log, public.vantage_answer_trace"
+    )
     await connection.close()
     return dsn
 

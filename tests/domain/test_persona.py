@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.memory import Memory
-from app.domain.persona import HEAD, LONGEST, RECENT, persona_block, persona_text, style_text
+from app.domain.persona import (
+    HEAD,
+    LONGEST,
+    RECENT,
+    block_of,
+    fitting,
+    persona_block,
+    persona_text,
+    style_text,
+)
 from app.domain.weights import Said
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -137,3 +146,12 @@ def test_a_style_holds_no_words_of_a_message(texts: list[str]) -> None:
 def test_the_order_of_the_messages_does_not_matter(messages: list[Said]) -> None:
     """Newest or oldest first."""
     assert style_text(messages) == style_text(sorted(messages, key=lambda message: message.at))
+
+
+def test_the_cards_of_a_block_make_it_again() -> None:
+    """Newest first, without those that have no room or say the same: a trace refers to what is shown."""
+    cards = [card("Sails.", days=2), card("sails."), card("x " * 99, days=1), card("Rows.", "style", days=3)]
+    fit = fitting(cards, words, tokens=words(HEAD) + 8)
+    assert [each.text for each in fit] == ["sails.", "Rows."]
+    assert block_of(fit) == persona_block(cards, words, tokens=words(HEAD) + 8)
+    assert block_of([]) == ""

@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -26,6 +28,7 @@ from app.domain.trace import Verdict
 from tests.fakes.remembering import memory, reference
 
 ROOMY = Budget(100_000, 100)
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOTHING = Wants()
 
 
@@ -250,3 +253,11 @@ def test_tags_are_those_written_and_those_of_the_words() -> None:
     assert set(tags_of(memory("m", "I sleep badly", tags="topic:workout,mine"))) == {
         "topic:workout", "mine", "vb:rest",
     }  # fmt: skip
+
+
+def test_the_ledger_tells_how_old_each_is() -> None:
+    """Of those left out too: another mix may bring them in."""
+    old = [replace(each, passage=replace(each.passage, created_at=NOON)) for each in memories(5)]
+    drawn = rerank_personal(recalled(old), {}, NOTHING, keep=TOLD)
+    entries = pack((drawn,), (), budget=ROOMY, meter=meter()).entries
+    assert [entry.created_at for entry in entries] == [NOON] * 5

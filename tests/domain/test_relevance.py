@@ -3,7 +3,7 @@
 import pytest
 
 from app.domain.passage import Candidate, Hit, Passage
-from app.domain.relevance import is_match, skipped, vouched
+from app.domain.relevance import by_words, is_match, skipped, vouched
 
 
 def candidate(similarity: float | None, words: Hit | None = None) -> Candidate:
@@ -31,6 +31,12 @@ SOME = Hit("a", 3.0, 0.6)
 def test_a_match_is_similar_or_vouched_for(similarity: float | None, words: Hit | None, match: bool) -> None:
     """Above the threshold, or words vouch for it."""
     assert is_match(candidate(similarity, words), 0.2) is match
+
+
+@pytest.mark.parametrize(("words", "so"), [(RARE, True), (MOST, True), (SOME, False), (None, False)])
+def test_words_vouch_whatever_the_similarity(words: Hit | None, so: bool) -> None:
+    """A ledger tells it, so that another threshold can be tried on it."""
+    assert [by_words(candidate(similarity, words)) for similarity in (None, -1.0, 1.0)] == [so] * 3
 
 
 def test_a_boosted_score_makes_no_match() -> None:

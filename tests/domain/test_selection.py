@@ -1,5 +1,8 @@
 """select() and why(): verdicts for all, matches only, and the reason in its precedence."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from app.domain.budget import Budget, Meter
@@ -84,3 +87,18 @@ def test_the_reason_follows_its_precedence(case: dict[str, int], reason: Reason)
     """`empty`, `timeout`, `unavailable`, `skipped_short_query`, `no_match`, `ok`."""
     selection = chosen("a long question", candidate("a", 0.9))
     assert why(selection, **case) is reason  # type: ignore[arg-type] # a table of keyword arguments
+
+
+def test_the_ledger_tells_how_old_a_passage_is() -> None:
+    """A mix may ask for what is recent."""
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    found = candidate("a", 0.9)
+    dated = replace(found, passage=replace(found.passage, created_at=at))
+    assert [entry.created_at for entry in chosen("a long question", dated).entries] == [at]
+
+
+def test_the_ledger_tells_what_words_vouched_for() -> None:
+    """Of what was left out too: no threshold could keep it out."""
+    rare = Hit("b", 3.0, rare=True)
+    selection = chosen("a long question", candidate("a", 0.9), candidate("b", 0.1, words=rare))
+    assert {entry.id: entry.vouched for entry in selection.entries} == {"a": False, "b": True}

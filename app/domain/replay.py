@@ -1,0 +1,189 @@
+"""A prompt put together again from its recipe and what the stores hold today, and what has changed since.
+
+Told by hashes, ids, labels, versions and classes alone: nothing here shows a text, so that what was erased
+stays so. What is gone has no `after`; what was never kept says so. Source: CONTRACT §5 (replay). Pure;
+nothing here raises.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from app.domain.answer import Answer
+from app.domain.card import Card, cards_text
+from app.domain.gravity import gravity, gravity_note, gravity_weights
+from app.domain.instructions import NAMED
+from app.domain.memory import Memory
+from app.domain.passage import Passage, Scope
+from app.domain.persona import block_of
+from app.domain.prompt import Prompt, Role, Turn
+from app.domain.recipe import CHAT_LOG, FORMS, MEMORY, Block, Kind, Recipe, Ref, card_sha256, sha256, unkept
+from app.domain.tags import infer_query_tags
+from app.domain.thread import thread_text
+from app.domain.trace import Entry
+
+T = TypeVar("T")
+Told = str | int | None
+"""A hash, an id, a label, a version or a class; None: there is none."""
+NOT_KEPT, NOT_ASKED = "not kept", "not asked"
+"""`after` of what the record never had (an older version's recipe, the oldest turns of a long history that a
+request brought along), and of a model that was never asked: neither has changed, nor can be compared."""
+
+
+class Originals(Protocol):
+    """What answers were made of, as it is today (`stores/originals.py`). `Unavailable`."""
+
+    async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
+        """Those of a trace's entries that are in the scope's reach, by source and id."""
+
+    async def cards(self, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+        """Those of the user's memories and cards that are there, by id."""
+
+    async def turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
+        """Those turns of the scope's thread that are there, by id."""
+
+    async def said(self, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
+        """Contents of the scope's thread that have these hashes, by hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is not as it was."""
+
+    what: str
+    before: Told
+    after: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What the stores and the service hold now of what an answer was made of."""
+
+    passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
+    """By source and id."""
+    cards: Mapping[str, Memory] = field(default_factory=dict)
+    turns: Mapping[str, Turn] = field(default_factory=dict)
+    notices: Mapping[str, Card] = field(default_factory=dict)
+    """Vantage cards and facts."""
+    texts: Mapping[Kind, str] = field(default_factory=dict)
+    """Of blocks that the policy makes: POLICY, LENS."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """Words of the thread by their hash, for turns of which only that was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of it."""
+
+    before: str
+    """SHA-256 of the prompt as the model saw it; "": it was not asked."""
+    after: str | None = None
+    """Of the prompt put together again; None: it could not be."""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Nothing has changed, and the prompt is the same to the letter."""
+        return not self.changes and self.before == self.after
+
+
+def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
+    """The prompt, of what is there."""
+    message = answer.question  # the API lets in none that the record would have to mend
+
+    def texts(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
+        told = [(block, text_of(block, message, today)) for block in blocks]
+        return [(block, text) for block, text in told if text is not None]
+
+    packed = [(today.passages.get((entry.source, entry.id)), entry.label) for entry in answer.trace.packed]
+    return Prompt(
+        text_of(recipe.system, message, today) or "",
+        message,
+        tuple(replace(passage, label=label) for passage, label in packed if passage),
+        tuple(text for _, text in texts(recipe.notes)),
+        tuple(Turn(Role(block.name), text) for block, text in texts(recipe.turns)),
+        tuple(text for _, text in texts(recipe.before)),
+        FORMS[recipe.form],
+    )
+
+
+def text_of(block: Block, message: str, today: Today) -> str | None:
+    """A block's text today; None: nothing of it is there any more."""
+    maker = MAKERS.get(block.kind)
+    return (maker(block, message, today) or None) if maker else told(block, today)
+
+
+def told(block: Block, today: Today) -> str | None:
+    """A text that was kept; of a turn of the chat log what stands there."""
+    if unkept(block):
+        return today.said.get(block.sha256)
+    if not block.refs:
+        return block.text
+    return next((turn.content for turn in there(block, today.turns)), None)
+
+
+def pull(cards: Sequence[Memory], message: str) -> str:
+    """The gravity note by a profile card; "" without one."""
+    weights = gravity_weights(next(iter(cards), None))
+    return gravity_note(gravity(infer_query_tags(message), weights), weights)
+
+
+def there(block: Block, kept: Mapping[str, T]) -> list[T]:
+    """What a block refers to, as far as it is there, in the block's order."""
+    return [kept[ref.id] for ref in block.refs if ref.id in kept]
+
+
+def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
+    """Sources, then blocks, that are not as they were."""
+    for entry in answer.trace.packed:
+        passage = today.passages.get((entry.source, entry.id))
+        now = sha256(passage.text) if passage else None
+        yield from differing(f"source {entry.label}", entry.sha256, now)
+    for block in recipe.blocks:
+        found = list(referred(block, today))
+        yield from found
+        text = text_of(block, answer.question, today)
+        if not found:  # made otherwise, of the same
+            after = NOT_KEPT if unkept(block) else None
+            yield from differing(title(block), block.sha256, after if text is None else sha256(text))
+
+
+def referred(block: Block, today: Today) -> Iterator[Change]:
+    """What a block refers to and is not as it was."""
+    for ref in block.refs:
+        yield from differing(f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(ref, today))
+
+
+def hash_of(ref: Ref, today: Today) -> str | None:
+    """Of what it refers to, as it is today."""
+    if ref.source == MEMORY:
+        card = today.cards.get(ref.id)
+        return card_sha256(card) if card else None
+    if ref.source == CHAT_LOG:
+        turn = today.turns.get(ref.id)
+        return sha256(turn.content) if turn else None
+    notice = today.notices.get(ref.id)
+    return sha256(notice.text) if notice else None
+
+
+def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
+    """A change, if it is one."""
+    if before != after:
+        yield Change(what, before, after)
+
+
+def title(block: Block) -> str:
+    """What a block is called: its kind, and its name where it has one."""
+    return f"{block.kind} {block.name}".strip()
+
+
+MAKERS: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
+    Kind.INSTRUCTIONS: lambda block, _, __: block.text or NAMED.get(block.name),
+    Kind.PERSONA: lambda block, _, today: block_of(there(block, today.cards)),
+    Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
+    Kind.CARDS: lambda block, _, today: cards_text(there(block, today.notices)),
+    Kind.THREAD: lambda block, _, today: thread_text(there(block, today.turns)),
+    Kind.POLICY: lambda block, _, today: today.texts.get(block.kind),
+    Kind.LENS: lambda block, _, today: today.texts.get(block.kind),
+}
+"""Of the blocks whose text was not kept."""

@@ -1,0 +1,203 @@
+"""A prompt put together again, and what has changed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.domain.answer import Answer, Usage
+from app.domain.card import Card, Shape, cards_text
+from app.domain.card import ref as notice_ref
+from app.domain.gravity import gravity, gravity_note, gravity_weights
+from app.domain.instructions import SYSTEM_MEMORY
+from app.domain.memory import GRAVITY, Memory
+from app.domain.passage import Passage
+from app.domain.persona import block_of
+from app.domain.prompt import BREAK, MEMORIES, Prompt, Role, Turn
+from app.domain.recipe import CHAT_LOG, Block, Kind, Recipe, Ref, block, card_ref, recipe_of, sha256
+from app.domain.replay import NOT_KEPT, Change, Replayed, Today, changes, rebuilt
+from app.domain.tags import infer_query_tags
+from app.domain.thread import thread_text
+from app.domain.trace import Entry, Reason, Trace, Verdict
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+QUESTION = "Rewrite this workout as a skeleton."
+FIELDS = {"collection": "memory_raw", "kind": "note"}
+PASSAGE = Passage("memories", "m1", "Squats first.", 2, "memory#k3v9q2ax", fields=FIELDS)
+SAILS = Memory("c1", "ann", "Sails.", 2, NOW, kind="persona")
+LISTS = Memory("c2", "ann", "Likes lists.", 3, NOW, kind="preference")
+PROFILE = Memory("c3", "ann", "vb", 1, NOW, kind=GRAVITY, fields={"weights": {"topic:fm": 0.9}})
+ASKED, SAID = Turn(Role.USER, "hello", id="7"), Turn(Role.ASSISTANT, "hi", id="8")
+FACT = Card("f1", Shape.FACT, "work", None, "At nine.", "ferry", 1.0, NOW, NOW)
+WEIGHTS = gravity_weights(PROFILE)
+NOTE = gravity_note(gravity(infer_query_tags(QUESTION), WEIGHTS), WEIGHTS)
+PERSONA = block_of([SAILS, LISTS])
+BLOCKS = (
+    block(Kind.REENTRY, "Back after days.", keep=True),
+    block(Kind.PERSONA, PERSONA, refs=(card_ref(SAILS), card_ref(LISTS))),
+    block(Kind.OVERLAY, "Rhyme.", keep=True),
+    block(Kind.POLICY, "[Policy] COMPLY"),
+    block(Kind.LENS, "[Lens] plain", name="plain"),
+    block(Kind.CARDS, cards_text([FACT]), refs=(notice_ref(FACT),)),
+    block(
+        Kind.THREAD,
+        thread_text([ASKED, SAID]),
+        refs=tuple(Ref(CHAT_LOG, turn.id, sha256(turn.content)) for turn in (ASKED, SAID)),
+    ),
+)
+BEFORE = (
+    *("Back after days.", PERSONA, "Rhyme.", "[Policy] COMPLY", "[Lens] plain"),
+    *(cards_text([FACT]), thread_text([ASKED, SAID])),
+)
+PROMPT = Prompt(
+    *(str(SYSTEM_MEMORY), QUESTION, (PASSAGE,), (NOTE,), (ASKED, Turn(Role.ASSISTANT, "ok"))),
+    *(BEFORE, MEMORIES),
+)
+RECIPE = recipe_of(
+    PROMPT, ranking=3, before=BLOCKS, notes=(block(Kind.GRAVITY, NOTE, refs=(card_ref(PROFILE),)),)
+)
+PACKED = Entry("memories", "m1", PASSAGE.label, 0.6, 0.9, Verdict.PACKED, sha256=sha256(PASSAGE.text))
+UNSEEN = Entry("memories", "m2", "memory#x", 0.1, 0.2, Verdict.BELOW_THRESHOLD, sha256="00")
+ANSWER = Answer(
+    id="a",
+    endpoint="/vantage/query",
+    question=QUESTION,
+    text="",
+    model="m",
+    finish=None,
+    citations=(),
+    cited=(),
+    unknown=(),
+    prompt_sha256=PROMPT.sha256(),
+    trace=Trace(Reason.OK, (PACKED, UNSEEN)),
+    usage=Usage(),
+    created_at=NOW,
+    recipe=RECIPE,
+)
+TODAY = Today(
+    {("memories", "m1"): replace(PASSAGE, label="")},
+    {card.id: card for card in (SAILS, LISTS, PROFILE)},
+    {turn.id: turn for turn in (ASKED, SAID)},
+    {FACT.id: FACT},
+    {Kind.POLICY: "[Policy] COMPLY", Kind.LENS: "[Lens] plain"},
+)
+
+
+def found(today: Today = TODAY, recipe: Recipe = RECIPE) -> dict[str, tuple[Any, Any]]:
+    """What has changed, by what."""
+    return {change.what: (change.before, change.after) for change in changes(ANSWER, recipe, today)}
+
+
+def test_of_the_same_things_comes_the_same_prompt() -> None:
+    """Every kind of block, to the letter."""
+    assert NOTE
+    assert rebuilt(ANSWER, RECIPE, TODAY).sha256() == ANSWER.prompt_sha256
+    assert found() == {}
+
+
+def test_a_joined_block_is_the_blocks_it_was_joined_of() -> None:
+    """/vantage hands the prompt one text of all of them."""
+    joined = replace(PROMPT, before=(BREAK.join(BEFORE),))
+    assert rebuilt(ANSWER, RECIPE, TODAY).sha256() == joined.sha256()
+
+
+EDITED = [
+    pytest.param(
+        {"passages": {("memories", "m1"): replace(PASSAGE, text="Rows first.")}},
+        f"source {PASSAGE.label}",
+        sha256(PASSAGE.text),
+        sha256("Rows first."),
+        id="source",
+    ),
+    pytest.param(
+        {"cards": dict(TODAY.cards) | {"c1": replace(SAILS, text="Rows.")}},
+        *("persona: memories c1", sha256("Sails."), sha256("Rows.")),
+        id="persona",
+    ),
+    pytest.param(
+        {"turns": dict(TODAY.turns) | {"7": replace(ASKED, content="bye")}},
+        *("turn user: chat_log 7", sha256("hello"), sha256("bye")),
+        id="turn",
+    ),
+    pytest.param(
+        {"notices": {"f1": replace(FACT, text="At ten.")}},
+        *("cards: vantage_fact f1", sha256("At nine."), sha256("At ten.")),
+        id="fact",
+    ),
+    pytest.param(
+        {"texts": dict(TODAY.texts) | {Kind.LENS: "[Lens] other"}},
+        *("lens plain", sha256("[Lens] plain"), sha256("[Lens] other")),
+        id="lens",
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "what", "before", "after"), EDITED)
+def test_what_was_edited_is_told_by_its_hashes(
+    edit: dict[str, Any], what: str, before: str, after: str
+) -> None:
+    """Before and after; and the prompt is another."""
+    today = replace(TODAY, **edit)
+    assert found(today)[what] == (before, after)
+    assert rebuilt(ANSWER, RECIPE, today).sha256() != ANSWER.prompt_sha256
+
+
+def test_what_is_gone_has_no_after() -> None:
+    """Of everything: only what the request and the service said themselves is left."""
+    gone = found(Today())
+    assert {what for what, (_, after) in gone.items() if after is None} == {
+        *(f"source {PASSAGE.label}", "persona: memories c1", "persona: memories c2", "policy", "lens plain"),
+        *("cards: vantage_fact f1", "thread: chat_log 7", "thread: chat_log 8", "turn user: chat_log 7"),
+        "gravity: memories c3",
+    }
+    assert set(gone) == {what for what, (_, after) in gone.items() if after is None}
+    left = rebuilt(ANSWER, RECIPE, Today())
+    assert (left.passages, left.before, left.notes) == ((), ("Back after days.", "Rhyme."), ())
+    assert [turn.content for turn in left.turns] == ["ok"]
+
+
+def test_nothing_told_is_a_text() -> None:
+    """A change shows hashes and ids; none of what was edited or erased."""
+    for today in (Today(), replace(TODAY, cards=dict(TODAY.cards) | {"c1": replace(SAILS, text="Rows.")})):
+        shown = str(list(changes(ANSWER, RECIPE, today)))
+        texts = (*BEFORE, NOTE, PASSAGE.text, *(card.text for card in (SAILS, LISTS, FACT)), "Rows.")
+        assert not any(text in shown for text in texts)
+
+
+def test_made_otherwise_of_the_same_is_told() -> None:
+    """Today's code writes a block another way: no reference changed, and the hash of the whole did."""
+    older = replace(RECIPE, before=(replace(RECIPE.before[1], sha256="00"), *RECIPE.before[2:]))
+    assert found(recipe=older) == {"persona": ("00", sha256(PERSONA))}
+
+
+def test_what_was_never_kept_is_told_so() -> None:
+    """It is not gone; where the thread has the same words, it is the same turn."""
+    turns = (RECIPE.turns[0], replace(RECIPE.turns[1], text=""))
+    part = replace(RECIPE, turns=turns)
+    assert found(recipe=part) == {"turn assistant": (sha256("ok"), NOT_KEPT)}
+    today = replace(TODAY, said={sha256("ok"): "ok"})
+    assert found(today, part) == {}
+    assert rebuilt(ANSWER, part, today).sha256() == ANSWER.prompt_sha256
+
+
+def test_instructions_of_another_version_are_told() -> None:
+    """By their name; those that are not there any more have no after."""
+    for name, after in (("memories", sha256(str(SYSTEM_MEMORY))), ("of old", None)):
+        older = replace(RECIPE, system=Block(Kind.INSTRUCTIONS, "00", name=name))
+        assert found(recipe=older) == {f"instructions {name}": ("00", after)}
+
+
+@pytest.mark.parametrize(
+    ("replayed", "same"),
+    [
+        (Replayed("ab", "ab"), True),
+        (Replayed("ab", "cd"), False),
+        (Replayed("ab"), False),
+        (Replayed("ab", "ab", (Change("ranking", 2, 3),)), False),
+    ],
+    ids=["same", "other prompt", "none", "other ranking"],
+)
+def test_identical_is_both(replayed: Replayed, same: bool) -> None:
+    """The same prompt, and nothing else has changed."""
+    assert replayed.identical is same
