@@ -189,18 +189,18 @@ class Enable(Group):
     """Switches."""
 
     vantage_endpoints: bool = False
-    """Not yet: 1 turns the /vantage routes on; else they are 404."""
+    """1 turns the /vantage routes on; else they are 404."""
 
 
 class Vantage(Group):
     """The policy overlay (seed 003)."""
 
     debug: bool = False
-    """Not yet: extra fields in `meta`."""
+    """Replies of /vantage/query carry `debug`, and in `meta` the descriptors, the split and timings."""
     personal_memory: bool = False
-    """Not yet: 1 lets the overlay search personal memory."""
-    model: str = "gpt-5.2"
-    """Not yet: chat model of /vantage/query."""
+    """1 lets /vantage/query search personal memory."""
+    model: str | None = None
+    """Chat model of /vantage/query. Unset: gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
 
 
 class Feedback(Group):

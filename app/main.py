@@ -7,19 +7,21 @@ own problems are told inside of them. Raises `StartError` when the services cann
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.middleware import Middleware
 
 from app import problems
 from app.api import (
     answers,
+    cards,
     chat,
     corpus,
     documents,
     feedback,
     health,
     memories,
+    mix,
     pages,
     profiles,
     rag,
@@ -27,6 +29,7 @@ from app.api import (
     sessions,
     temporal,
     users,
+    vantage,
     votes,
 )
 from app.api.limits import FORM_BYTES, MIB, BodyLimit
@@ -51,6 +54,8 @@ ROUTERS = (
     health.router,
     pages.router,
 )
+VANTAGE: tuple[APIRouter, ...] = (vantage.router, cards.router, mix.router)
+"""Only with ENABLE_VANTAGE_ENDPOINTS: else these paths are unknown, and /docs does not show them."""
 SILENT = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )
@@ -82,10 +87,11 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
         telemetry=SILENT,
     )
     app.state.settings, app.state.services = settings, services
-    for router in ROUTERS:
+    routers = (*ROUTERS, *VANTAGE) if settings.enable.vantage_endpoints else ROUTERS
+    for router in routers:
         app.include_router(router)
     problems.install(app)
-    schema.install(app, ROUTERS, top_k_max=settings.rag.top_k_max)
+    schema.install(app, routers, top_k_max=settings.rag.top_k_max)
     return app
 
 

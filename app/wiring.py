@@ -18,14 +18,17 @@ from app.config import Settings
 from app.domain.memory import Temporal, Votes
 from app.domain.ports import Parser, Probe
 from app.domain.room import Limits
-from app.estate import users
+from app.estate import replays, users
 from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
 from app.models.tokens import O200k
 from app.opened import Opened, breaker, opened
+from app.policy import ruled, warm
 from app.services.answers import AnswerService
+from app.services.backlog import Backlog
 from app.services.barred import BarredDocuments, BarredSessions
+from app.services.cards import CardService, GuardedNamespace
 from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
@@ -43,6 +46,7 @@ from app.services.guarded import (
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
 from app.services.keepsake import Keepsake
+from app.services.mixing import MixService
 from app.services.personas import PersonaService
 from app.services.profiles import ProfileService
 from app.services.rag import RagService
@@ -55,6 +59,7 @@ from app.services.signals import SignalService
 from app.services.summary import Summary
 from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
+from app.stores.cards import CardStore
 from app.stores.chatlog import ChatLogStore
 from app.stores.documents import DocumentStore
 from app.stores.keys import KeyStore
@@ -74,6 +79,8 @@ async def open_services(settings: Settings, parser: Parser | None = None) -> Asy
         recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
         writing = writers(parts.pool, parts.kept, parts.embedder)
         built = services(settings, parts, recorder, writing)
+        if settings.enable.vantage_endpoints:
+            await warm()
         works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
         works |= {"erasure": built.users.run, "upkeep": writing.upkeep.run}
         try:
@@ -113,6 +120,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
     record = DocumentStore(parts.pool)
     answers = AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder)
     votes, temporal = signals(parts, patient)
+    recall = Recall(retrieval, GuardedCards(parts.kept.memories, parts.postgres), votes, temporal)
     return Services(
         chat=answering(settings, parts, retrieval, recorder, writing.keepsake),
         documents=DocumentService(
@@ -120,23 +128,23 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
         ),
         sessions=SessionService(BarredSessions(SessionStore(parts.pool), parts.postgres), recorder),
         answers=answers,
-        rag=personal(
-            settings,
-            parts,
-            Recall(retrieval, GuardedCards(parts.kept.memories, parts.postgres), votes, temporal),
-            recorder,
-            writing.keepsake,
-        ),
+        replays=replays(parts, answers, CardStore(parts.pool)),
+        rag=personal(settings, parts, recall, recorder, writing.keepsake),
+        vantage=ruled(settings, parts, recall, recorder, limits(settings)),
         feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing).quick_persona_refresh),
         signals=SignalService(votes, temporal),
         memories=writing.memories,
         profiles=profiles(settings, parts, writing),
         corpus=writing.corpus,
         users=users(settings, parts, recorder),
+        cards=CardService(GuardedNamespace(CardStore(parts.pool), parts.postgres, patient)),
+        mixing=MixService(
+            answers, threshold=settings.retrieve.threshold, personal=settings.vantage.personal_memory
+        ),
         retrieval=retrieval,
         keys=KeyStore(parts.pool),
         probes=(PostgresProbe(parts.pool),),
-        optional=optional(parts),
+        optional=(*optional(parts), Backlog(recorder)),
         debug=rag.debug_mode,
         token=parts.held.token,
         publish=parts.held.publish,

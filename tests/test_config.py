@@ -25,12 +25,12 @@ SEEDS = {
     "ENABLE_VANTAGE_ENDPOINTS": False,
     "VANTAGE_DEBUG": False,
     "VANTAGE_PERSONAL_MEMORY": False,
-    "VANTAGE_MODEL": "gpt-5.2",
     "POSTGRES_DSN": None,
+    "VANTAGE_MODEL": None,
     "FEEDBACK_MODEL": None,
     "RAG_MODEL": None,
 }
-"""Names and defaults to the letter (CONTRACT, Settings). The last two, unset: tests/models/test_chat.py."""
+"""Names and defaults to the letter (CONTRACT, Settings). The last three, unset: tests/models/test_chat.py."""
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +83,7 @@ ELSEWHERE = {
     "document.memory_mb": "intake/pdf.py",
     "document.timeout_seconds": "intake/pdf.py",
     "feedback.model": "models/chat.py, model_at",
+    "vantage.model": "models/chat.py, model_at",
 }
 """Settings that are read, but not by this name, and where."""
 

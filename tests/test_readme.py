@@ -28,7 +28,7 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
     (tmp_path / "report.pdf").write_bytes(report)
 
-    with service(tmp_path / "data") as running:
+    with service(tmp_path / "data", ENABLE_VANTAGE_ENDPOINTS="1") as running:
         said = [
             subprocess.run(
                 ["/bin/sh", "-c", command.replace(ADDRESS, running.lock.url)],
@@ -47,13 +47,16 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
     assert json.loads(whole)["cited"] == ["report.pdf#1"]
     assert [turn["role"] for turn in json.loads(turns)["items"]] == ["user", "assistant"] * 2
-    memories, texts, recalled, judged, export, receipt = map(json.loads, personal)
+    memories, texts, recalled, judged, export, receipt, lights, unclear, policy = map(json.loads, personal)
     assert [item["outcome"] for item in (*memories["items"], *texts["items"])] == ["created"] * 3
     assert recalled["cited"] == [recalled["memory_used"][0]["label"]]
     assert "Okafor" in recalled["answer"]
     assert (judged["sentiment"], judged["applied"]) == ("positive", 1)
     assert export["complete"] is True
     assert receipt["counts"]["memories"] >= 2
+    assert (lights["response_class"], unclear["response_class"]) == ("COMPLY", "CLARIFY")
+    assert (unclear["answer"], unclear["system_prompt"] is not None) == (None, True)
+    assert policy["version"] == lights["decision"]["policy_version"]
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))

@@ -26,6 +26,7 @@ from app.domain.prompt import Role, Turn
 from app.logs import request_id
 from app.problems import responses
 from app.services.chat import Ask
+from app.services.inspection import Inspection
 from app.services.reply import Reply
 
 router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
@@ -37,7 +38,7 @@ Question = Annotated[ChatBody, Body(openapi_examples=dict(examples.CHAT))]
 class Prepared:
     """A reply that can begin, and how it was asked for."""
 
-    reply: Reply
+    reply: Reply | Inspection
     stream: bool
     watch: bool = True
     """Whether the client's leaving ends it."""

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from app.api.traced import RecipeReply
+
 
 def shown(model: type[BaseModel], said: str, example: Mapping[str, Any]) -> dict[str, Any]:
     """A status of OpenAPI's `responses=` with its schema and an example."""
@@ -20,8 +22,19 @@ class KeptRag(BaseModel):
 
     used: bool = Field(description="Whether the model saw passages.")
     reason: Literal[
-        "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok", "greeting", "cancelled"
-    ] = Field(description="`cancelled`: the asker left before the sources had answered.")
+        "empty",
+        "timeout",
+        "unavailable",
+        "skipped_short_query",
+        "no_match",
+        "ok",
+        "greeting",
+        "not_asked",
+        "cancelled",
+    ] = Field(
+        description="`not_asked`: the class or the mix wants nothing looked up. `cancelled`: the asker left"
+        " before the sources had answered."
+    )
     cached: bool
     passages: int = Field(description="Passages the model saw.")
     tokens: int = Field(description="Tokens of the context block.")
@@ -141,6 +154,8 @@ class CandidateReply(BaseModel):
         description="`packed`: the model saw it; else why not."
     )
     sha256: str = Field(description="Of its text then.")
+    created_at: datetime | None = Field(description="Of the passage.")
+    vouched: bool = Field(description="Words vouched for it: no threshold could keep it out.")
 
 
 class AnswerReply(BaseModel):
@@ -166,6 +181,8 @@ class AnswerReply(BaseModel):
     degraded: list[DegradedReply]
     searched: str = Field(description="What was searched: the question, after what a follow-up refers to.")
     candidates: list[CandidateReply] = Field(description="Every passage seen, best first.")
+    recipe: RecipeReply | None = Field(description="Null: the model was not asked, or long ago.")
+    ruling: dict[str, Any] | None = Field(description="Of /vantage alone: what was decided, and by what.")
 
 
 class SessionReply(BaseModel):

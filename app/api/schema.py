@@ -26,6 +26,7 @@ TAGS = [
     {"name": "answers", "description": "How each answer came to be."},
     {"name": "memories", "description": "What a person said and kept, and what helped."},
     {"name": "corpus", "description": "Reference texts for all users of a tenant."},
+    {"name": "vantage", "description": "Answers within a policy that decides before the model speaks."},
     {"name": "health", "description": "For those who operate it."},
 ]
 UNUSED = ("HTTPValidationError", "ValidationError")
@@ -43,7 +44,7 @@ def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> No
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = complete(derived(app), top_k_max)
+            app.openapi_schema = complete(derived(app, routers), top_k_max)
             for route in (route for router in routers for route in router.routes):
                 if isinstance(route, APIRoute) and route.include_in_schema:
                     exemplify(app.openapi_schema["paths"][route.path_format], route)
@@ -52,10 +53,12 @@ def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> No
     app.openapi = document  # type: ignore[method-assign] # FastAPI's own way to extend it
 
 
-def derived(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's part."""
+def derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
+    """FastAPI's part; of the tags those that some route has: /vantage may be off."""
+    used = {tag for router in routers for tag in router.tags}
+    tags = [tag for tag in TAGS if tag["name"] in used]
     return get_openapi(
-        title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes, tags=TAGS
+        title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes, tags=tags
     )
 
 

@@ -9,6 +9,7 @@ from app.api.examples import ANSWER_ID, CHAT, CITATION, DOCUMENT_ID, MARKS, NOTE
 
 QUESTION = CHAT["ask"]["value"]["message"]
 SAID = "Revenue rose to $4.2 billion [report.pdf#3]."
+TURN_SHA256 = "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d"
 
 ANSWER: Mapping[str, Any] = {
     "answer_id": ANSWER_ID,
@@ -39,6 +40,8 @@ ANSWER: Mapping[str, Any] = {
             "boosts": {},
             "verdict": "packed",
             "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+            "created_at": "2026-11-20T16:05:00Z",
+            "vouched": True,
         },
         {
             "source": "documents",
@@ -50,8 +53,40 @@ ANSWER: Mapping[str, Any] = {
             "boosts": {},
             "verdict": "below_threshold",
             "sha256": "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b",
+            "created_at": "2026-11-20T16:05:00Z",
+            "vouched": False,
         },
     ],
+    "recipe": {
+        "form": "documents",
+        "system": {
+            "kind": "instructions",
+            "name": "documents",
+            "sha256": "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce",
+            "refs": [],
+        },
+        "before": [],
+        "notes": [],
+        "turns": [
+            {
+                "kind": "turn",
+                "name": "user",
+                "sha256": TURN_SHA256,
+                "refs": [{"source": "chat_log", "id": "41", "sha256": TURN_SHA256}],
+            }
+        ],
+        "ranking": 3,
+    },
+    "ruling": None,
+}
+REPLAY: Mapping[str, Any] = {
+    "answer_id": ANSWER_ID,
+    "identical": False,
+    "changes": [{"what": "source report.pdf#3", "before": ANSWER["candidates"][0]["sha256"], "after": None}],
+    "prompt_sha256": {
+        "before": ANSWER["prompt_sha256"],
+        "after": "4b227777d4dd1fc61c6f884f48641d02b4d121d3fd328cb08b5531fcacdabf8a",
+    },
 }
 SESSION: Mapping[str, Any] = {
     "session_id": "thesis",

@@ -60,7 +60,17 @@ EXPORT: Mapping[str, Any] = {
 RECEIPT: Mapping[str, Any] = {
     "user_id": "ada",
     "erased_at": "2026-11-21T09:30:40.5Z",
-    "counts": {"memories": 12, "votes": 3, "chat_log": 40, "answers": 20, "activity": 1, "documents": 2},
+    "counts": {
+        "memories": 12,
+        "votes": 3,
+        "chat_log": 40,
+        "answers": 20,
+        "vantage_traces": 8,
+        "vantage_cards": 1,
+        "vantage_facts": 2,
+        "activity": 1,
+        "documents": 2,
+    },
     "files": {"compacted": False, "at": None, "by": "2026-11-21T09:40:40.5Z", "pending": [], "external": []},
     "cached_until": None,
 }

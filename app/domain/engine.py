@@ -12,6 +12,7 @@ LACKING = "200 and an answer without them, degraded memories and corpus, "
 CHAT = "as ever; memories and corpus, where the request names them, as in /rag/query"
 REFUSED = "writing: 503 unavailable with Retry-After, nothing is kept; the list comes from the record"
 SHOWN = "200; its line says it is away"
+ANSWERS = "as ever; a replay of what an older tool's points were used for: 503 unavailable"
 
 QDRANT = (
     Case(
@@ -21,6 +22,7 @@ QDRANT = (
         chat=CHAT,
         rag=f"{LACKING}unavailable",
         memories=REFUSED,
+        answers=ANSWERS,
         health=SHOWN,
         kept="as ever; what was taken back stays unanswerable, and its points go when it is back",
         tests=(
@@ -31,6 +33,7 @@ QDRANT = (
             "tests/clients/test_edge.py::test_a_full_disk_puts_nothing_aside",
             "tests/services/test_memories.py::test_an_index_that_fails_leaves_nothing_half_visible",
             "tests/services/test_upkeep.py::test_an_index_that_is_away_is_asked_again",
+            "tests/integration/test_replay.py::test_a_store_that_is_down_is_no_erasure",
         ),
     ),
     Case(
@@ -41,6 +44,7 @@ QDRANT = (
         rag=f"{LACKING}timeout, after RAG_TIMEOUT_SECONDS, at most 4 s of them; once it has lasted 3 s and"
         " three in a row, at once: unavailable",
         memories=f"{REFUSED}; after 60 s at most, then at once",
+        answers=f"{ANSWERS}, after 4 s",
         health=f"{SHOWN}, after 2 s",
         tests=(
             f"{RAG}test_a_qdrant_that_fails_costs_its_memories_not_the_answer",
@@ -75,6 +79,7 @@ QDRANT = (
         rag="200: what cannot be searched is passed over with a note, the others are searched as ever; a"
         " wrong key: as down, every time. Its breaker stays closed",
         memories="as ever, a missing collection is made; a wrong key: as down",
+        answers="as ever; a wrong key: as down",
         tests=(
             f"{RAG}test_vectors_of_another_size_are_passed_over_with_a_note",
             f"{RAG}test_points_without_text_are_passed_over_with_a_note",

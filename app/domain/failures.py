@@ -13,7 +13,7 @@ from app.domain.outcome import AS_CHAT, Case, Dependency, Failing, page
 from app.domain.outside import MEMORY_SERVICE
 
 FAULTS = "tests/integration/test_faults.py::"
-RAG = "tests/integration/test_rag.py::"
+RAG, VANTAGE = "tests/integration/test_rag.py::", "tests/integration/test_vantage.py::"
 
 DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.MODEL: (
@@ -49,6 +49,7 @@ MODEL = (
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
             f"{RAG}test_a_model_fault_is_a_status",
+            f"{VANTAGE}test_a_model_fault_is_a_status",
             "tests/services/test_guarded.py::test_a_model_that_is_down_is_not_waited_for",
             "tests/services/test_verdict.py::test_without_a_word_it_is_neutral",
             "tests/services/test_guarded.py::test_a_model_that_is_back_is_asked_again",
@@ -187,6 +188,7 @@ CLIENT = (
         tests=(
             f"{FAULTS}test_a_client_that_leaves_lets_the_model_go",
             f"{RAG}test_a_client_that_leaves_ends_the_models_stream",
+            f"{VANTAGE}test_a_client_that_leaves_ends_the_models_stream",
             f"{FAULTS}test_an_answer_may_be_finished_without_its_reader",
             f"{OUTAGES}test_a_client_that_leaves_during_the_search_leaves_its_question",
             "tests/services/test_guarded.py::test_a_client_that_leaves_says_nothing_of_the_model",

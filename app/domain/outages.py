@@ -18,17 +18,22 @@ POSTGRES = (
         "connections are refused or break",
         chat="200 for keys seen within 60 s (then 503, as for others): no documents, no history, `rag.reason`"
         " unavailable, degraded documents/unavailable and postgres/unavailable",
-        rag="200 for the same keys: degraded memories, corpus, cards and temporal, each unavailable",
+        rag="200 for the same keys: degraded memories, corpus, cards and temporal, each unavailable; of"
+        " /vantage/query, where they are wanted, postgres (the thread) and vantage_cards too",
         memories=f"{GONE}; nothing is kept",
+        cards=f"{GONE}; nothing is kept",
         writes=f"{GONE}; nothing is kept",
         reads=GONE,
         sessions=GONE,
         answers=f"{GONE}; those that wait to be written are shown",
         health=READY,
-        kept="answers and turns wait, 1,000 at most (overflow is counted), and are written in order when it"
-        " is back",
+        kept="answers and turns wait, 1,000 at most (overflow is counted; /readyz tells both), and are"
+        " written in order when it is back",
         tests=(
+            "tests/stores/test_cards.py::test_postgres_away_is_told",
+            "tests/api/test_cards.py::test_a_store_that_is_away_is_told",
             f"{OUTAGES}test_postgres_gone_leaves_the_answer",
+            "tests/integration/test_vantage.py::test_traces_are_written_when_postgres_is_back",
             "tests/stores/test_keys.py::test_a_key_seen_lately_bridges_an_outage",
             "tests/services/test_recorder.py::test_a_full_backlog_drops_the_oldest_and_counts",
             "tests/services/test_guarded.py::test_postgres_is_one_dependency",
@@ -43,6 +48,7 @@ POSTGRES = (
         " for its record. Once it has lasted 3 s and three in a row: as down",
         rag="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS; once it has lasted: as down",
         memories="as documents",
+        cards=f"{GONE}, as soon as for documents",
         writes=f"{GONE}, after 5 s (no connection) to 15 s (a statement); at once while answers have found it"
         " so (their breaker is open)",
         reads=f"{GONE}, as soon",
@@ -51,6 +57,7 @@ POSTGRES = (
         health=f"{READY}, after 2 s",
         kept="as down",
         tests=(
+            "tests/services/test_cards.py::test_nobody_waits_for_a_postgres_that_is_down",
             f"{OUTAGES}test_postgres_hung_costs_the_first_requests_their_deadline",
             "tests/services/test_chat.py::test_history_and_search_share_one_deadline",
             "tests/services/test_barred.py::test_while_it_is_down_nobody_waits",
@@ -68,6 +75,7 @@ POSTGRES = (
         " the breaker stays closed",
         rag="200: what cannot be read is lacking, and named in degraded; the breaker stays closed",
         memories="500 internal; nothing is kept",
+        cards="500 internal; nothing is kept",
         writes="500 internal; nothing is kept",
         reads="500 internal",
         sessions="500 internal",
@@ -88,6 +96,7 @@ POSTGRES = (
         chat="200 all the while; at worst degraded documents and postgres, unavailable or timeout",
         rag="200 all the while; at worst degraded as when it is down",
         memories=f"{GONE} until it is back; what was acknowledged is there",
+        cards=f"{GONE} until it is back; what was acknowledged is there",
         writes=f"{GONE} until it is back; what was acknowledged is there",
         reads=f"{GONE} until it is back",
         sessions=f"{GONE} until it is back",
@@ -106,6 +115,7 @@ POSTGRES = (
         chat="200, documents and history as ever",
         rag="200, memories and corpus as ever; the words of `remember` are not kept: remembered failed",
         memories="507 no-room; nothing is kept",
+        cards="as ever; writing and removing: 507 no-room",
         writes="507 no-room; nothing is kept. Once there is room the same upload is taken",
         sessions="as ever; removing: 507 no-room",
         kept="answers and turns wait as when it is down; the breaker stays closed, since it still reads",

@@ -65,9 +65,11 @@ class Case:
     chat: str = AS_EVER
     """POST /api/chat."""
     rag: str = AS_CHAT
-    """POST /rag/query."""
+    """POST /rag/query; of /vantage/query the same holds."""
     memories: str = AS_EVER
     """Writing memories, corpus and feedback; reading memories and the local services."""
+    cards: str = AS_EVER
+    """/vantage/cards and /vantage/facts; an answer without them is `rag`'s."""
     writes: str = AS_EVER
     """POST and DELETE of /api/documents."""
     reads: str = AS_EVER
@@ -75,7 +77,7 @@ class Case:
     sessions: str = AS_EVER
     """/api/sessions and what lies beneath."""
     answers: str = AS_EVER
-    """GET /answers/{id}."""
+    """GET /answers/{id}, and its replay."""
     health: str = AS_EVER
     """/readyz; /healthz is always 200."""
     kept: str = AS_EVER
@@ -90,8 +92,9 @@ class Case:
 
 SHOWN: Mapping[str, str] = {
     "chat": "chat",
-    "rag": "/rag/query",
+    "rag": "/rag/query, /vantage/query",
     "memories": "memories, corpus, feedback",
+    "cards": "/vantage cards and facts",
     "writes": "writing documents",
     "reads": "reading documents",
     "sessions": "sessions",

@@ -1,7 +1,6 @@
 """What the services ask of the storing column. Protocols only; `wiring` hands in what keeps them.
 
-Every method may be cancelled and passes cancellation on. Reads and searches raise `RetrievalError`
-where an answer can do without them, `Unavailable` where it cannot.
+Cancellation is passed on. Reads raise `RetrievalError` where an answer can do without, else `Unavailable`.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -100,12 +99,16 @@ class Answers(Protocol):
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
-        Nothing of a session that was removed, or a user who was erased, since the question came.
-        `Rejected`: asking again is in vain."""
+        Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the scope's user's, whichever key asked; without one, the key's own, and for a
-        key of all users any of its tenant."""
+        """The answer if it is the scope's user's, whichever key asked; a key for all may name no user."""
+
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """The scope in which that answer was asked: its session and thread too."""
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """The memories of an answer that is not kept here, of the scope's user, by an older tool's trace."""
 
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the scope's user and thread that said anything."""
@@ -207,8 +210,7 @@ class Vectors(Protocol):
         """Keep vectors beside the current ones; again replaces."""
 
     async def swap(self, space: Space) -> bool:
-        """In one transaction the new vectors become the vectors, and `space` the current one. False: chunks
-        came in meanwhile that have none yet."""
+        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
 
 
 @dataclass(frozen=True, slots=True)

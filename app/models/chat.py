@@ -16,7 +16,7 @@ from app.config import Settings
 from app.domain.errors import ModelError
 from app.domain.ports import ModelStream
 from app.domain.prompt import Message, Prompt
-from app.knobs import Feedback, Rag
+from app.knobs import Feedback, Rag, Vantage
 from app.models.line import Bytes, Line, open_line
 from app.models.openai import Server, server, told
 from app.models.stream import OpenAIStream
@@ -98,10 +98,10 @@ def chat_name(settings: Settings) -> str:
     return settings.chat.model or own
 
 
-def model_at(settings: Settings, group: Rag | Feedback) -> str:
-    """RAG_MODEL or FEEDBACK_MODEL. A server of its own hardly has the vendor's models: there, one that is not
-    set gives way to the chat model, which is."""
-    vendors = RAG_MODEL if isinstance(group, Rag) else FEEDBACK_MODEL
+def model_at(settings: Settings, group: Rag | Feedback | Vantage) -> str:
+    """RAG_MODEL, FEEDBACK_MODEL or VANTAGE_MODEL. A server of its own hardly has the vendor's models: there,
+    one that is not set gives way to the chat model, which is."""
+    vendors = FEEDBACK_MODEL if isinstance(group, Feedback) else RAG_MODEL
     return group.model or (chat_name(settings) if settings.chat.base_url else vendors)
 
 

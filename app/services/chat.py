@@ -17,23 +17,22 @@ from app.domain.found import Found
 from app.domain.instructions import SYSTEM, SYSTEM_BARE, SYSTEM_CROWDED
 from app.domain.passage import Passage, Query, Scope
 from app.domain.ports import ChatLog, ChatModel, Clock, Tokens
-from app.domain.prompt import Prompt, Turn, quote
+from app.domain.prompt import Prompt, Turn
 from app.domain.ranking import dedupe
+from app.domain.recipe import Kind, Recipe, block, recipe_of
 from app.domain.room import Limits, answered, share
 from app.domain.selection import Selection, select
-from app.domain.text import prepared
 from app.domain.trace import Degraded, Trace, Verdict
+from app.services.counting import counted, laborious
 from app.services.keepsake import Keepsake
 from app.services.opening import Opening
 from app.services.recorder import Recorder, unanswered
 from app.services.reply import Reply
-from app.services.retrieval import Retrieval
+from app.services.retrieval import VERSION, Retrieval
 from app.services.stages import Stages
 
 HISTORY_TURNS = 200
 """Turns read from the log at most; the token budget takes the newest of them."""
-FRESH_MOST, BESIDE_MOST = 8, 8_000
-"""Passages to prepare, and characters to count, that are done on the loop: half a millisecond."""
 HISTORY_SECONDS = 2.0
 """Seconds the log has to give them; without it the answer goes on without history."""
 HISTORY_SHARE = 1 / 3
@@ -57,6 +56,17 @@ class Ask:
     debug: bool = False
     """Show candidates and the prompt in the reply."""
     endpoint: str = "/api/chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A prompt, and how it came to be."""
+
+    prompt: Prompt
+    trace: Trace
+    """Its tokens are not counted yet."""
+    meter: Meter
+    recipe: Recipe
 
 
 class ChatService:
@@ -87,7 +97,7 @@ class ChatService:
         """Everything that can fail, while a status can still be sent. The caller closes the reply."""
         started, stages = self._clock(), Stages()
         try:
-            prompt, trace, tokens = await self._context(ask, stages)
+            made = await self._context(ask, stages)
         except asyncio.CancelledError:
             model = ask.model or self._model.name
             self.recorder.later(
@@ -101,35 +111,36 @@ class ChatService:
             answer_id=new_id(),
             ask_scope=ask.scope,
             endpoint=ask.endpoint,
-            prompt=prompt,
-            trace=trace,
-            citations=tuple(cite(passage) for passage in prompt.passages),
-            opening=Opening(self._model.open(prompt, model=ask.model), ask.model or self._model.name),
+            prompt=made.prompt,
+            trace=made.trace,
+            citations=tuple(cite(passage) for passage in made.prompt.passages),
+            opening=Opening(self._model.open(made.prompt, model=ask.model), ask.model or self._model.name),
             recorder=self.recorder,
             tokens=self._tokens,
             clock=self._clock,
             started=started,
             debug=ask.debug,
-            prompt_tokens=tokens,
             stages=stages,
             keep=keeps.of(ask.scope, ask.message, started) if keeps else None,
+            recipe=made.recipe,
         )
+        await counted(reply, made.meter)
         await reply.head()
         return reply
 
-    async def _context(self, ask: Ask, stages: Stages) -> tuple[Prompt, Trace, int]:
-        """What the model is to see, how it came to be, and its o200k tokens."""
+    async def _context(self, ask: Ask, stages: Stages) -> Assembled:
+        """What the model is to see, and how it came to be."""
         (turns, lost), found, text = await self._gathered(ask)
         stages.lap("gather")
-        prompt, trace, tokens = await self._assembled(ask, found, turns)
+        made = await self._assembled(ask, found, turns)
         stages.lap("assemble")
-        searched = text if text != ask.message else ""
-        told = replace(trace, degraded=(*trace.degraded, *lost, *absent(ask)), searched=searched)
-        return prompt, told, tokens
+        searched, degraded = text if text != ask.message else "", (*made.trace.degraded, *lost, *absent(ask))
+        return replace(made, trace=replace(made.trace, degraded=degraded, searched=searched))
 
-    async def _assembled(self, ask: Ask, found: Found, turns: Sequence[Turn]) -> tuple[Prompt, Trace, int]:
-        """On the loop what is prepared already; to quote and count forty new passages takes milliseconds."""
-        if laborious(ask, found, turns):
+    async def _assembled(self, ask: Ask, found: Found, turns: Sequence[Turn]) -> Assembled:
+        """On the loop where little is to be counted: forty new passages take milliseconds."""
+        beside = (ask.message, *ask.notes, *(turn.content for turn in turns))
+        if laborious(beside, [item.passage.text for item in found.candidates], self._limits):
             return await asyncio.to_thread(self._assemble, ask, found, turns)
         return self._assemble(ask, found, turns)
 
@@ -165,8 +176,8 @@ class ChatService:
         query = Query(text, ask.scope, limit=max(limit, self._limits.top_k), threshold=self._limits.threshold)
         return await self._retrieval.gather(query, ask.sources, until=until)
 
-    def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> tuple[Prompt, Trace, int]:
-        """Candidates -> passages -> prompt, with the ledger of how; the prompt's o200k tokens."""
+    def _assemble(self, ask: Ask, found: Found, history: Sequence[Turn]) -> Assembled:
+        """Candidates -> passages -> prompt, with the ledger of how."""
         meter = Meter(self._tokens.count, self._tokens.factor(ask.model or self._model.name))
         turns = history if ask.history is not None else answered(history)
         budget, turns = share(
@@ -187,19 +198,12 @@ class ChatService:
             entries=selection.entries,
             degraded=found.degraded,
             cached=found.cached,
-            tokens=meter.context(prompt),
             budget=budget,
             took_ms=found.took_ms,
             told=found.notes,
         )
-        return prompt, trace, meter.prompt(prompt)
-
-
-def laborious(ask: Ask, found: Found, turns: Sequence[Turn]) -> bool:
-    """Whether putting it together takes more than a moment: new passages, or much beside them to count."""
-    fresh = sum(not prepared(item.passage.text, quote) for item in found.candidates)
-    beside = sum(map(len, (ask.message, *ask.notes, *(turn.content for turn in turns))))
-    return fresh > FRESH_MOST or beside > BESIDE_MOST
+        notes = [block(Kind.NOTE, note, keep=True) for note in ask.notes]
+        return Assembled(prompt, trace, meter, recipe_of(prompt, ranking=VERSION, notes=notes))
 
 
 def absent(ask: Ask) -> list[Degraded]:

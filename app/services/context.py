@@ -20,9 +20,9 @@ from app.domain.instructions import (
     SYSTEM_MEMORY_BARE,
     SYSTEM_MEMORY_CROWDED,
 )
-from app.domain.memory import CARDS, DESIRE, GRAVITY, Moment, Tallies, Tally
+from app.domain.memory import CARDS, DESIRE, GRAVITY, Memory, Moment, Tallies, Tally
 from app.domain.passage import Passage
-from app.domain.persona import TOKENS, persona_block
+from app.domain.persona import TOKENS, block_of, fitting
 from app.domain.prompt import BREAK, GREETING, Prompt, build_system_prompt
 from app.domain.recall import (
     MEMORIES,
@@ -32,11 +32,13 @@ from app.domain.recall import (
     tags_of,
     unified_retrieve,
 )
+from app.domain.recipe import Block, Kind, Recipe, block, card_ref, recipe_of
 from app.domain.room import Limits, share
 from app.domain.selection import Selection
 from app.domain.tags import infer_query_tags
 from app.domain.trace import Degraded, Reason, Trace, Verdict
 from app.services.recall import Known, Wanted
+from app.services.retrieval import VERSION
 from app.services.shown import explained, recalled
 
 KINDS = (*CARDS, GRAVITY, DESIRE)
@@ -54,6 +56,7 @@ class Context:
     tokens: int
     """o200k tokens of the prompt."""
     explanation: Explanation
+    recipe: Recipe
     bypass: str | None = None
 
     def shown(self, *, debug: bool) -> dict[str, object]:
@@ -71,20 +74,24 @@ class Context:
 def assemble(wanted: Wanted, known: Known, overlay: str, limits: Limits, meter: Meter) -> Context:
     """Boosts, what is told, persona, overlay, gravity note: the prompt."""
     tags = infer_query_tags(wanted.message)
-    weights = gravity_weights(load_latest_gravity_profile(known.cards))
+    profile = load_latest_gravity_profile(known.cards)
+    weights = gravity_weights(profile)
     lies = gravity(tags, weights)
     note = gravity_note(lies, weights)
     fixed = (SYSTEM_MEMORY, overlay, note)
-    persona = persona_block(known.cards, meter, roomy(limits, meter, wanted.message, fixed))
+    persona = block_of(fitting(known.cards, meter, roomy(limits, meter, wanted.message, fixed)))
     system = BREAK.join(block for block in (*fixed, persona) if block)
     budget, _ = share(limits, meter, system=system, message=wanted.message, notes=(), turns=())
     wants = Wants(tags, vb_desire_bias_map(load_latest_vb_desire_profile(known.cards)), weights)
     selection = chosen(wanted, known, wants, Budget(budget, TOLD + wanted.corpus), meter)
     packed = {passage.id for passage in selection.passages}
     others = [card for card in known.cards if card.id not in packed]  # what is a memory here is told once
-    persona = persona_block(others, meter, meter(persona)) if persona else ""
+    cards = fitting(others, meter, meter(persona)) if persona else []
     prompt = build_system_prompt(
-        told(selection), wanted.message, selection.passages, persona=persona, overlay_text=overlay, note=note
+        *(told(selection), wanted.message, selection.passages),
+        persona=block_of(cards),
+        overlay_text=overlay,
+        note=note,
     )
     trace = Trace(
         reason=known.found.reason(bool(wanted.personal) + bool(wanted.corpus), selection),
@@ -98,7 +105,9 @@ def assemble(wanted: Wanted, known: Known, overlay: str, limits: Limits, meter: 
     )
     used = [evidence(passage, known) for passage in selection.passages if passage.source == MEMORIES]
     explanation = build_meta_explanation(tags, used, weights, lies, known.moment)
-    return Context(prompt, trace, meter.prompt(prompt), explanation)
+    before = (personal(cards), block(Kind.OVERLAY, overlay, keep=True))
+    recipe = recipe_of(prompt, ranking=VERSION, before=before, notes=[pulled(note, profile)])
+    return Context(prompt, trace, meter.prompt(prompt), explanation, recipe)
 
 
 def greeted(
@@ -117,7 +126,22 @@ def greeted(
     share(limits, meter, system=prompt.messages()[0]["content"], message=message, notes=(), turns=())
     explanation = build_meta_explanation(infer_query_tags(message), (), {}, Gravity(), moment)
     trace = Trace(Reason.GREETING, degraded=tuple(lost))
-    return Context(prompt, trace, meter.prompt(prompt), explanation, bypass="greeting")
+    before = (
+        block(Kind.REENTRY, reentry_line(moment), keep=True),
+        block(Kind.OVERLAY, overlay, keep=True),
+    )
+    recipe = recipe_of(prompt, ranking=VERSION, before=before)
+    return Context(prompt, trace, meter.prompt(prompt), explanation, recipe, bypass="greeting")
+
+
+def personal(cards: Sequence[Memory]) -> Block:
+    """The persona block, for the recipe."""
+    return block(Kind.PERSONA, block_of(cards), refs=tuple(map(card_ref, cards)))
+
+
+def pulled(note: str, profile: Memory | None) -> Block:
+    """The gravity note, for the recipe."""
+    return block(Kind.GRAVITY, note, refs=(card_ref(profile),) if profile else ())
 
 
 def chosen(wanted: Wanted, known: Known, wants: Wants, budget: Budget, meter: Meter) -> Selection:

@@ -2,7 +2,7 @@
 
 answer -> sentiment -> tag -> one vote for each memory and answer -> the style card. The message is no turn:
 the next question brings it again, and marks the person active (docs/decisions/0031-feedback.md). Source:
-CONTRACT §2, seed 003 (3.2).
+CONTRACT §2 and §3, seed 003 (3.2).
 Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import Answer
+from app.domain.errors import Missing
 from app.domain.memory import Votes
 from app.domain.passage import Scope
 from app.domain.sentiment import Sentiment
@@ -58,6 +59,9 @@ class Heard(Protocol):
     async def last(self, scope: Scope) -> Answer:
         """The newest of the scope's user and thread."""
 
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...]:
+        """The memories of an answer to the scope's user that an older tool gave, by the trace it left."""
+
 
 Refresh: TypeAlias = Callable[[Scope], Awaitable[bool]]
 """Of the style card of the scope's user (`services/personas.py`): whether it says what they are like now.
@@ -75,12 +79,11 @@ class FeedbackService:
 
     async def take(self, remark: Remark) -> Effect:
         """Again with the same changes nothing. Neutral votes for nothing and takes no vote back."""
-        answer = await self._answer(remark)
+        answer_id, ids = await self._meant(remark)
         sentiment, by = await self._judge.sentiment(remark.message, remark.rating)
-        ids = memories(answer)
-        changed = await self._voted(remark.scope, answer, ids, sentiment)
+        changed = await self._voted(remark.scope, answer_id, ids, sentiment)
         return Effect(
-            answer_id=answer.id,
+            answer_id=answer_id,
             sentiment=sentiment,
             decided_by=by,
             tag=extract_tag_from_message(remark.message),
@@ -89,18 +92,26 @@ class FeedbackService:
             persona_refreshed=await self._refresh(remark.scope),
         )
 
-    async def _answer(self, remark: Remark) -> Answer:
-        """The one that is meant."""
-        if remark.answer_id is not None:
-            return await self._answers.get(remark.scope, remark.answer_id)
-        return await self._answers.last(remark.scope)
+    async def _meant(self, remark: Remark) -> tuple[str, tuple[str, ...]]:
+        """The answer that is meant, by its id, and its memories."""
+        scope, answer_id = remark.scope, remark.answer_id
+        if answer_id is None:
+            answer = await self._answers.last(scope)
+            return answer.id, memories(answer)
+        try:
+            answer = await self._answers.get(scope, answer_id)
+        except Missing:
+            return answer_id, await self._answers.used(scope, answer_id)
+        if not answer.text:  # only inspected, or ended before a word: there is nothing to judge
+            raise Missing("nothing was said in that answer")
+        return answer.id, memories(answer)
 
-    async def _voted(self, scope: Scope, answer: Answer, ids: tuple[str, ...], sentiment: Sentiment) -> int:
+    async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], sentiment: Sentiment) -> int:
         """Votes changed."""
         signal = SIGNALS.get(sentiment)
         if signal is None or not ids:
             return 0
-        return len(await self._votes.judge(scope, ids, signal, answer_id=answer.id))
+        return len(await self._votes.judge(scope, ids, signal, answer_id=answer_id))
 
 
 def memories(answer: Answer) -> tuple[str, ...]:

@@ -132,6 +132,18 @@ class GuardedAnswers:
         with self._breaker.attempt(lost, patience=PATIENCE):
             return await self._answers.get(scope, answer_id)
 
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """Where it was asked; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        with self._breaker.attempt(lost, patience=PATIENCE):
+            return await self._answers.asked(scope, answer_id)
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """Memories of an older tool's answer; `Unavailable` at once while Postgres is down."""
+        present(self._breaker)
+        with self._breaker.attempt(lost, patience=PATIENCE):
+            return await self._answers.used(scope, answer_id)
+
     async def last(self, scope: Scope) -> Answer | None:
         """The newest of the user and thread; `Unavailable` at once while Postgres is down."""
         present(self._breaker)

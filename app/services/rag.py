@@ -131,4 +131,5 @@ class RagService:
             prompt_tokens=context.tokens,
             stages=stages,
             keep=remembers.of(ask.scope, ask.message, started) if remembers else None,
+            recipe=context.recipe,
         )

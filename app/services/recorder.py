@@ -7,7 +7,7 @@ store will not take, is counted.
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -155,10 +155,17 @@ class Recorder:
 
 
 def unanswered(
-    scope: Scope, endpoint: str, question: str, *, model: str, began: datetime, now: datetime
+    scope: Scope,
+    endpoint: str,
+    question: str,
+    *,
+    model: str,
+    began: datetime,
+    now: datetime,
+    ruling: Mapping[str, object] | None = None,
 ) -> Kept:
     """The record of a question whose asker left before the model was asked, so that nobody can say what
-    there was to find."""
+    there was to find. `ruling`: what /vantage had decided by then."""
     answer = Answer(
         id=new_id(),
         endpoint=endpoint,
@@ -174,6 +181,7 @@ def unanswered(
         usage=Usage(),
         created_at=began,
         timings={"total": round((now - began).total_seconds() * 1000)},
+        ruling=ruling,
     )
     return Kept(scope, answer, [Turn(Role.USER, question, began)])
 

@@ -13,15 +13,18 @@ from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.budget import Meter
 from app.domain.citation import CitationFilter, appended
 from app.domain.errors import ModelError
+from app.domain.fence import closing
 from app.domain.passage import Scope
 from app.domain.ports import Clock, Delta, Tokens
 from app.domain.prompt import Prompt, Role, Turn
+from app.domain.recipe import Recipe
 from app.domain.trace import Trace
+from app.services.held import Held
 from app.services.keepsake import Keep, Remembered
 from app.services.opening import Opening
 from app.services.recorder import Kept, Recorder
-from app.services.shown import figures, ledger, plainly
-from app.services.stages import Stages
+from app.services.shown import ledger, plainly, retrieved
+from app.services.stages import Stages, elapsed
 
 HEAD_SECONDS = 2.0
 """After this the 200 goes out, whether the model's head is there or not (CONTRACT §0)."""
@@ -52,6 +55,9 @@ class Reply:
     stages: Stages = field(default_factory=Stages)
     keep: Keep | None = None
     """Has the asker's words remembered when the answer has ended (`services/keepsake.py`); None: unasked."""
+    held: Held | None = None
+    """What /vantage decided on the answer; None: it may be anything."""
+    recipe: Recipe | None = None
     more: bool = False
     """Whether another event follows the last one at once: both may leave in one piece."""
     _text: list[str] = field(default_factory=list)
@@ -85,10 +91,7 @@ class Reply:
             "answer_id": self.answer_id,
             "session_id": self.ask_scope.session_id,
             "model": self.opening.model,
-            "rag": figures(self.trace, len(self.prompt.passages)),
-            "citations": [plainly(citation) for citation in self.citations],
-            "notes": self.trace.notes(),
-            "degraded": [plainly(item) for item in self.trace.degraded],
+            **retrieved(self.trace, self.citations),
             **self.extra,
         }
         if self.debug:
@@ -172,11 +175,11 @@ class Reply:
     def _ending(self) -> list[str]:
         """What the filter still holds, and the sources when context was used but nothing cited."""
         rest = [text] if (text := self._filter.end()) else []
-        if self.prompt.passages and not self._filter.cited:
+        if self.prompt.passages and not self._filter.cited and (not self.held or self.held.names_sources):
             sources, labels = appended(self.prompt.passages)
             self._appended = bool(labels)
             self._filter.cited.extend(labels)
-            rest += [sources] if sources else []
+            rest += [closing("".join([*self._text, *rest])) + sources] if sources else []
         self._text += rest
         return rest
 
@@ -194,8 +197,9 @@ class Reply:
             "answer_id": self.answer_id,
             "finish_reason": str(self._finish or Finish.STOP),
             "usage": plainly(self._counted()),
-            "took_ms": self._elapsed(),
+            "took_ms": elapsed(self.started, self.clock()),
             "remembered": self._remembered,
+            **(self.held.done() if self.held else {}),
         }
 
     def _hash(self) -> str:
@@ -211,10 +215,6 @@ class Reply:
             self._usage = Usage(self.prompt_tokens, self.tokens.count(self.text))
         return self._usage
 
-    def _elapsed(self) -> int:
-        """Milliseconds since the request began."""
-        return round((self.clock() - self.started).total_seconds() * 1000)
-
     async def _settle(self, finish: Finish) -> None:
         """Keep the finished answer, once."""
         if not self._settled:
@@ -224,6 +224,7 @@ class Reply:
     def _kept(self, finish: Finish | None) -> Kept:
         """The record of this answer."""
         now, text = self.clock(), self.text
+        total = elapsed(self.started, now)
         answer = Answer(
             id=self.answer_id,
             endpoint=self.endpoint,
@@ -238,7 +239,9 @@ class Reply:
             trace=self.trace,
             usage=self._counted(),
             created_at=self.started,
-            timings={"retrieval": self.trace.took_ms, **self.stages.took, "total": self._elapsed()},
+            timings={"retrieval": self.trace.took_ms, **self.stages.took, "total": total},
+            recipe=self.recipe,
+            ruling=self.held.kept() if self.held else None,
         )
         asked = Turn(Role.USER, self.prompt.message, self.started)
         said = [Turn(Role.ASSISTANT, text, now)] if text else []

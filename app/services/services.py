@@ -5,17 +5,21 @@ from dataclasses import dataclass
 
 from app.domain.ports import Keys, Probe
 from app.services.answers import AnswerService
+from app.services.cards import CardService
 from app.services.chat import ChatService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService
 from app.services.memories import MemoryService
+from app.services.mixing import MixService
 from app.services.profiles import ProfileService
 from app.services.rag import RagService
+from app.services.replay import ReplayService
 from app.services.retrieval import Retrieval
 from app.services.sessions import SessionService
 from app.services.signals import SignalService
 from app.services.users import UserService
+from app.services.vantage import VantageService
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +30,17 @@ class Services:
     documents: DocumentService
     sessions: SessionService
     answers: AnswerService
+    replays: ReplayService
     rag: RagService
+    vantage: VantageService
     feedback: FeedbackService
     signals: SignalService
     memories: MemoryService
     profiles: ProfileService
     corpus: CorpusService
     users: UserService
+    cards: CardService
+    mixing: MixService
     retrieval: Retrieval
     """Every source at once: what `ibid eval` measures."""
     keys: Keys

@@ -1,6 +1,7 @@
 """What an answer shows of how it came to be: parts of `meta` as JSON objects, made by hand because a reply is
 waited for (`asdict` copies each of forty citations field by field). Times are milliseconds."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 
@@ -16,6 +17,16 @@ LEDGER = ("id", "label", "similarity", "score", "verdict")
 def plainly(item: Citation | Degraded | Usage) -> dict[str, object]:
     """Its fields by name."""
     return {field.name: getattr(item, field.name) for field in fields(item)}
+
+
+def retrieved(trace: Trace, citations: Sequence[Citation]) -> dict[str, object]:
+    """What every answer tells of its context; `citations` are the packed passages."""
+    return {
+        "rag": figures(trace, len(citations)),
+        "citations": [plainly(citation) for citation in citations],
+        "notes": trace.notes(),
+        "degraded": [plainly(item) for item in trace.degraded],
+    }
 
 
 def figures(trace: Trace, passages: int) -> dict[str, object]:

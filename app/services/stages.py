@@ -1,6 +1,7 @@
 """How long each stage of an answer took: milliseconds, as the record keeps them and `bench/` shows them."""
 
 import time
+from datetime import datetime
 
 
 class Stages:
@@ -16,3 +17,8 @@ class Stages:
         now = time.perf_counter()
         self.took[name] = round((now - self._since) * 1000)
         self._since = now
+
+
+def elapsed(since: datetime, now: datetime) -> int:
+    """Milliseconds between two times."""
+    return round((now - since).total_seconds() * 1000)

@@ -8,15 +8,24 @@ from fastapi import FastAPI
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from app.config import Rag, Settings
+from app.knobs import Enable
 from app.main import create_app
+from tests.fakes.services import Fakes
 
 Operation = dict[str, Any]
 
 
 @pytest.fixture
-def spec(app: FastAPI) -> dict[str, Any]:
-    """The document."""
-    return app.openapi()
+def settings(settings: Settings) -> Settings:
+    """With every route that there is."""
+    return settings.model_copy(update={"enable": Enable(vantage_endpoints=True)})
+
+
+@pytest.fixture(scope="module")
+def spec() -> dict[str, Any]:
+    """The document, made once: it takes a while."""
+    every = Settings(_env_file=None, enable=Enable(vantage_endpoints=True))
+    return create_app(every, Fakes().services()).openapi()
 
 
 def operations(spec: dict[str, Any]) -> list[Operation]:
@@ -48,6 +57,15 @@ def test_an_upload_tells_where_the_document_is(spec: dict[str, Any]) -> None:
         for link in answers[status]["links"].values():
             named = {parameter["name"] for parameter in found[link["operationId"]]["parameters"]}
             assert set(link["parameters"]) <= named
+
+
+def test_it_shows_what_answers(fakes: Fakes) -> None:
+    """The /vantage routes, and their tag, where they are on; nothing of them where they are off."""
+    for on in (True, False):
+        enabled = Settings(_env_file=None, enable=Enable(vantage_endpoints=on))
+        spec = create_app(enabled, fakes.services()).openapi()
+        paths = [path for path in spec["paths"] if path.startswith("/vantage/")]
+        assert (bool(paths), "vantage" in {tag["name"] for tag in spec["tags"]}) == (on, on)
 
 
 async def test_it_is_served(client: httpx.AsyncClient, spec: dict[str, Any]) -> None:
@@ -145,8 +163,10 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
         "chat",
         "computeProfiles",
         "countVotes",
+        "deleteCard",
         "deleteCollection",
         "deleteDocument",
+        "deleteFact",
         "deleteMemory",
         "deleteSession",
         "deleteText",
@@ -156,18 +176,27 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
         "getChunk",
         "getDocument",
         "getFile",
+        "keepCard",
+        "keepFact",
         "keepMemories",
         "keepTexts",
         "lastMessage",
+        "listCards",
         "listCollections",
         "listDocuments",
+        "listFacts",
         "listMemories",
         "listSessions",
         "listTurns",
+        "mixAnswer",
         "ragFeedback",
         "ragQuery",
         "ready",
+        "replayAnswer",
         "uploadDocument",
+        "vantageFeedback",
+        "vantagePolicy",
+        "vantageQuery",
         "voteMemory",
     ]
 

@@ -174,6 +174,14 @@ class FakeLog:
         """An answer by id."""
         return next((answer for answer in self.answers if answer.id == answer_id), None)
 
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """As whoever looks."""
+        return scope
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """No older tool left a trace."""
+        return None
+
     async def last(self, scope: Scope) -> Answer | None:
         """The one kept last."""
         await self._fault()

@@ -13,21 +13,28 @@ from app.domain.document import Chunk, Document, State, Upload
 from app.domain.errors import IbidError, Missing
 from app.domain.passage import Scope
 from app.domain.ports import Caller
+from app.domain.replay import Replayed
 from app.domain.session import Session, Utterance
 from app.services.answers import AnswerService
+from app.services.cards import CardService
 from app.services.chat import Ask, ChatService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService, Outcome
 from app.services.feedback import FeedbackService
+from app.services.inquiry import Inquiry
 from app.services.memories import MemoryService
+from app.services.mixing import MixService
 from app.services.profiles import ProfileService
 from app.services.rag import Question, RagService
+from app.services.replay import ReplayService
 from app.services.retrieval import Retrieval
 from app.services.services import Services
 from app.services.sessions import SessionService
 from app.services.signals import SignalService
 from app.services.users import UserService
+from app.services.vantage import VantageService
 from tests.fakes.keeping import FakeCorpus, FakeMemories
+from tests.fakes.noted import FakeCards
 from tests.fakes.signals import FakeFeedback, FakeSignals
 from tests.fakes.speaking import FakeProfiles
 from tests.fakes.users import FakeUsers
@@ -146,6 +153,13 @@ class FakeChat(FakeAnswering[Ask]):
 @dataclass
 class FakeRag(FakeAnswering[Question]):
     """Of /rag/query."""
+
+    reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
+
+
+@dataclass
+class FakeVantage(FakeAnswering[Inquiry]):
+    """Of /vantage/query."""
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 
@@ -271,6 +285,22 @@ class FakeAnswers:
 
 
 @dataclass
+class FakeReplays:
+    """Says of every answer what it was told to."""
+
+    found: Replayed = field(default_factory=lambda: Replayed("ab", "ab"))
+    error: IbidError | None = None
+    asked: list[tuple[Scope, str]] = field(default_factory=list)
+
+    async def replay(self, scope: Scope, answer_id: str) -> Replayed:
+        """That."""
+        self.asked.append((scope, answer_id))
+        if self.error:
+            raise self.error
+        return self.found
+
+
+@dataclass
 class FakeKeys:
     """Knows the keys it was given; without any the service is open."""
 
@@ -312,13 +342,16 @@ class Fakes:
     documents: FakeDocuments = field(default_factory=FakeDocuments)
     sessions: FakeSessions = field(default_factory=FakeSessions)
     answers: FakeAnswers = field(default_factory=FakeAnswers)
+    replays: FakeReplays = field(default_factory=FakeReplays)
     rag: FakeRag = field(default_factory=FakeRag)
+    vantage: FakeVantage = field(default_factory=FakeVantage)
     feedback: FakeFeedback = field(default_factory=FakeFeedback)
     signals: FakeSignals = field(default_factory=FakeSignals)
     users: FakeUsers = field(default_factory=FakeUsers)
     memories: FakeMemories = field(default_factory=FakeMemories)
     profiles: FakeProfiles = field(default_factory=FakeProfiles)
     corpus: FakeCorpus = field(default_factory=FakeCorpus)
+    cards: FakeCards = field(default_factory=FakeCards)
     keys: FakeKeys = field(default_factory=FakeKeys)
     probes: tuple[FakeProbe, ...] = (FakeProbe(),)
     token: str = "local-token"
@@ -332,13 +365,17 @@ class Fakes:
             documents=cast(DocumentService, self.documents),
             sessions=cast(SessionService, self.sessions),
             answers=cast(AnswerService, self.answers),
+            replays=cast(ReplayService, self.replays),
             rag=cast(RagService, self.rag),
             feedback=cast(FeedbackService, self.feedback),
+            vantage=cast(VantageService, self.vantage),
             signals=cast(SignalService, self.signals),
             users=cast(UserService, self.users),
             memories=cast(MemoryService, self.memories),
             profiles=cast(ProfileService, self.profiles),
             corpus=cast(CorpusService, self.corpus),
+            cards=CardService(self.cards),
+            mixing=MixService(cast(AnswerService, self.answers), threshold=0.3, personal=True),
             retrieval=cast(Retrieval, None),  # no route asks it
             keys=self.keys,
             probes=self.probes,

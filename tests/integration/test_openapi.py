@@ -5,6 +5,7 @@ The same questions every time: some hundreds here, ten thousand by hand (docs/de
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,7 +27,10 @@ from tests.fakes import offer
 from tests.fakes.process import Service, service
 
 KEY = "first-key-of-the-tests-0123456789"
-SLOW = {"chat": 10, "keepMemories": 10, "keepTexts": 10, "ragQuery": 10, "uploadDocument": 4}
+SLOW = {
+    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "ragQuery", "vantageQuery"), 10),
+    "uploadDocument": 4,
+}
 """Cases of what embeds, or reads a PDF; of all else FAST."""
 FAST = 15
 HOSTILE = st.fixed_dictionaries(
@@ -48,8 +52,22 @@ HOSTILE = st.fixed_dictionaries(
     },
 )
 """What a confused or a hostile client adds."""
-FREE = {"deleteDocument", "deleteMemory", "getFile", "getAnswer", "listCollections", "alive", "ready"}
+FREE = {
+    "deleteDocument",
+    "deleteMemory",
+    "getFile",
+    "getAnswer",
+    "replayAnswer",
+    "deleteCard",
+    "deleteFact",
+    "listCollections",
+    "vantagePolicy",
+    "alive",
+    "ready",
+}
 """They take any text for an id, or nothing at all: no request breaks the document there."""
+EVERY = {"ENABLE_VANTAGE_ENDPOINTS": "1", "VANTAGE_PERSONAL_MEMORY": "1"}
+"""Settings with which every route is there."""
 PROMISED = [
     not_a_server_error,
     status_code_conformance,
@@ -57,6 +75,13 @@ PROMISED = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with every route."""
+    with service(tmp_path_factory.mktemp("house") / "data", **EVERY) as running:
+        yield running
 
 
 def operations(url: str) -> list[APIOperation[Any, Any, Any, Any]]:
@@ -108,6 +133,6 @@ def test_the_closed_service_answers_as_it_says(tmp_path_factory: pytest.TempPath
     """With its key, with another, and without one."""
     given_keys = st.sampled_from([KEY, "another-key-of-nobody", ""])
     headers = given_keys.map(lambda key: {"Authorization": f"Bearer {key}"} if key else {})
-    with service(tmp_path_factory.mktemp("closed") / "data", IBID_BOOTSTRAP_KEY=KEY) as closed:
+    with service(tmp_path_factory.mktemp("closed") / "data", IBID_BOOTSTRAP_KEY=KEY, **EVERY) as closed:
         told = ask(closed.lock.url, GenerationMode.POSITIVE, headers, most=6)
     assert {200, 401} <= set(told)

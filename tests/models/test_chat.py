@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.config import Chat, Feedback, OpenAI, Rag, Settings, load
+from app.config import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
 from app.domain.answer import Finish, Usage
 from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
 from app.domain.ports import Delta
@@ -219,16 +219,23 @@ def test_the_models_name(settings: Settings, name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "names"),
     [
-        (Settings(), ("gpt-5.2", "gpt-4o-mini")),
-        (Settings(chat=Chat(model="mine")), ("gpt-5.2", "gpt-4o-mini")),
-        (Settings(chat=Chat(base_url="http://own/v1", model="mine")), ("mine", "mine")),
-        (Settings(chat=Chat(base_url="http://own/v1"), rag=Rag(model="r")), ("r", "Jinx-gpt-oss-20b")),
+        (Settings(), ("gpt-5.2", "gpt-4o-mini", "gpt-5.2")),
+        (Settings(chat=Chat(model="mine")), ("gpt-5.2", "gpt-4o-mini", "gpt-5.2")),
+        (Settings(chat=Chat(base_url="http://own/v1", model="mine")), ("mine", "mine", "mine")),
+        (
+            Settings(chat=Chat(base_url="http://own/v1"), rag=Rag(model="r")),
+            ("r", "Jinx-gpt-oss-20b", "Jinx-gpt-oss-20b"),
+        ),
+        (Settings(vantage=Vantage(model="v")), ("gpt-5.2", "gpt-4o-mini", "v")),
     ],
-    ids=["default", "the vendor's", "a server of its own", "set there"],
+    ids=["default", "the vendor's", "a server of its own", "set there", "VANTAGE_MODEL"],
 )
-def test_what_is_not_set_gives_way_on_a_server_of_its_own(settings: Settings, names: tuple[str, str]) -> None:
-    """It would hardly have the vendor's models: RAG_MODEL and FEEDBACK_MODEL are then CHAT_MODEL."""
-    assert (model_at(settings, settings.rag), model_at(settings, settings.feedback)) == names
+def test_what_is_not_set_gives_way_on_a_server_of_its_own(
+    settings: Settings, names: tuple[str, str, str]
+) -> None:
+    """It would hardly have the vendor's models: RAG_, FEEDBACK_ and VANTAGE_MODEL are then CHAT_MODEL."""
+    groups = (settings.rag, settings.feedback, settings.vantage)
+    assert tuple(model_at(settings, group) for group in groups) == names
 
 
 @pytest.mark.parametrize("base_url", ["", "http://own/v1"], ids=["the vendor's", "a server of its own"])
@@ -245,10 +252,10 @@ def test_a_copy_of_the_example_names_the_same_models(
     (tmp_path / ".env").write_text(example)
     copied = load()[0]
     named = [
-        (chat_name(each), model_at(each, each.rag), model_at(each, each.feedback))
+        (chat_name(each), *(model_at(each, group) for group in (each.rag, each.feedback, each.vantage)))
         for each in (without, copied)
     ]
-    expected = ("mine", "mine", "mine") if base_url else ("gpt-5.2", "gpt-5.2", "gpt-4o-mini")
+    expected = ("mine",) * 4 if base_url else ("gpt-5.2", "gpt-5.2", "gpt-4o-mini", "gpt-5.2")
     assert named == [expected, expected]
 
 

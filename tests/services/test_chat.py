@@ -12,6 +12,7 @@ from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalErro
 from app.domain.instructions import SYSTEM_CROWDED
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.domain.recipe import Kind
 from app.domain.room import Limits
 from app.domain.trace import Reason
 from app.services import reply as replies
@@ -19,7 +20,7 @@ from app.services.chat import Ask, ChatService
 from app.services.keepsake import Keepsake
 from app.services.recorder import Recorder
 from app.services.reply import Reply
-from app.services.retrieval import Retrieval
+from app.services.retrieval import VERSION, Retrieval
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -339,3 +340,18 @@ async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
 
     ((scope, (draft,)),) = memories.asks
     assert (scope.user_id, draft.text, draft.created_at) == ("ada", QUESTION, NOW)
+
+
+async def test_the_recipe_of_a_prompt_is_kept() -> None:
+    """Its notes as text, turns of the log by reference, those of the request as text; the system by name."""
+    log = FakeLog([(SCOPE, Turn(Role.USER, "hello", id="7")), (SCOPE, Turn(Role.ASSISTANT, "hi", id="8"))])
+    chat = service(log=log)
+    await told(chat, notes=("Be brief.",))
+    await told(chat, history=(Turn(Role.USER, "before"),))
+    logged, given = (answer.recipe for answer in log.answers)
+    assert logged is not None
+    assert given is not None
+    assert (logged.form, logged.system.name, logged.ranking) == ("documents", "documents", VERSION)
+    assert [(block.kind, block.text) for block in logged.notes] == [(Kind.NOTE, "Be brief.")]
+    assert [(block.text, block.refs[0].id) for block in logged.turns] == [("", "7"), ("", "8")]
+    assert [(block.text, block.refs) for block in given.turns] == [("before", ())]

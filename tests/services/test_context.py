@@ -12,6 +12,7 @@ from app.domain.memory import GRAVITY, Moment, Tallies, Tally
 from app.domain.passage import Candidate, Passage, Scope
 from app.domain.persona import TOKENS
 from app.domain.prompt import GREETING, MEMORIES
+from app.domain.recipe import Kind, card_ref
 from app.domain.room import Limits
 from app.domain.trace import Degraded, Reason
 from app.services.context import assemble, greeted, roomy
@@ -107,3 +108,28 @@ def test_the_system_prompt_is_shown_with_debug_alone() -> None:
     context = assemble(WANTED, known(memory("m", "I sleep")), "", LIMITS, meter())
     assert context.shown(debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
     assert "system_prompt" not in context.shown(debug=False)
+
+
+def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
+    """Cards that are shown, by id and hash, not those that are a memory here; the overlay as text."""
+    mine, shown = card("preference", "Ada prefers tea"), card("persona", "Ada sails")
+    profile = card(GRAVITY, "", weights={"topic:fm": 0.9})
+    found = known(memory(mine.id, mine.text, kind="preference"), cards=[mine, shown, profile])
+    wanted = replace(WANTED, message="rewrite my workout")
+    recipe = assemble(wanted, found, "Rhyme.", LIMITS, meter()).recipe
+    persona, overlay = recipe.before
+    [note] = recipe.notes
+    assert (persona.kind, persona.text, persona.refs) == (Kind.PERSONA, "", (card_ref(shown),))
+    assert (overlay.kind, overlay.text) == (Kind.OVERLAY, "Rhyme.")
+    assert (note.kind, note.text, note.refs) == (Kind.GRAVITY, "", (card_ref(profile),))
+    assert (recipe.form, recipe.system.name) == ("memories", "memories")
+
+
+def test_the_recipe_of_a_greeting_keeps_its_line() -> None:
+    """How long somebody was away is not known again."""
+    recipe = greeted("hey!", Moment("days"), "Rhyme.", LIMITS, meter()).recipe
+    assert [(block.kind, bool(block.text)) for block in recipe.before] == [
+        (Kind.REENTRY, True),
+        (Kind.OVERLAY, True),
+    ]
+    assert recipe.form == "greeting"

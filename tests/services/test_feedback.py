@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.answer import Answer, Citation
+from app.domain.answer import Answer, Citation, new_id
 from app.domain.errors import Missing, Unavailable
 from app.domain.memory import Tally
 from app.domain.passage import Scope
@@ -171,6 +171,35 @@ async def test_threads_are_told_apart(world: World) -> None:
     assert (await world.said("Thanks!")).answer_id == default
     with pytest.raises(Missing):
         await world.said("Thanks!", replace(ADA, thread_id="u"))
+
+
+async def test_an_answer_that_said_nothing_takes_none(world: World) -> None:
+    """Only inspected, or ended before a word, written or waiting: nobody can have judged it."""
+    answer, late = await world.asked(text=""), answered("m1", text="")
+    world.recorder.later(Kept(ADA, late, []))
+    for key in (answer, late.id):
+        with pytest.raises(Missing):
+            await world.said("Thanks!", answer_id=key)
+    assert await world.net(*IDS) == [0, 0]
+    assert world.persona.scopes == []
+
+
+OLDER = """
+    INSERT INTO public.vantage_answer_trace (answer_id, tenant, user_id, memory_ids)
+    VALUES ($1, $2, $3, '{m1,m3}')
+"""
+
+
+async def test_an_answer_of_an_older_tool_takes_feedback(world: World) -> None:
+    """By its id, through the memories in the trace that it left; of its user alone."""
+    answer = new_id()
+    await world.pool.execute(OLDER, answer, ADA.tenant, ADA.user_id)
+    effect = await world.said("Thanks!", answer_id=answer)
+    assert (effect.answer_id, effect.memory_ids, effect.applied) == (answer, ("m1", "m3"), 2)
+    assert await world.net("m1", "m2", "m3") == [1, 0, 1]
+    for stranger in (replace(ADA, user_id="bob"), replace(ADA, tenant="other")):
+        with pytest.raises(Missing):
+            await world.said("Thanks!", stranger, answer_id=answer)
 
 
 @pytest.mark.parametrize(

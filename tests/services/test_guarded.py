@@ -216,6 +216,8 @@ async def test_postgres_is_one_dependency(hands: Hands) -> None:
         await GuardedSource(source, breaker).reach(SCOPE)
     with pytest.raises(Unavailable) as told:
         await answers.get(SCOPE, "a")
+    with pytest.raises(Unavailable):
+        await answers.asked(SCOPE, "a")
     await down(1, lambda: answers.keep(SCOPE, ANSWER), Unavailable)
     assert (told.value.retry_after, source.asked, store.rows) == (5, 0, [])
 

@@ -68,6 +68,13 @@ async def test_sources_are_appended_when_nothing_was_cited() -> None:
     assert dict(told)["citations"]["appended"] is True
 
 
+async def test_sources_do_not_stand_in_code() -> None:
+    """A fence that the model, or its budget, left open is closed before them."""
+    told = await events(FakeStream(["Run:\n```sh\nls"]))
+    text = "".join(data["text"] for name, data in told if name == "token")
+    assert text == "Run:\n```sh\nls\n```\n Sources: [a.pdf#1]"
+
+
 async def test_nothing_is_appended_without_context() -> None:
     """No context, no sources."""
     told = await events(FakeStream(["Hello."]), context=False)

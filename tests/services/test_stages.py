@@ -1,8 +1,9 @@
 """The stopwatch of an answer's stages."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
-from app.services.stages import Stages
+from app.services.stages import Stages, elapsed
 
 
 def test_each_lap_counts_from_the_last() -> None:
@@ -14,3 +15,9 @@ def test_each_lap_counts_from_the_last() -> None:
     assert list(stages.took) == ["first", "second"]
     assert stages.took["first"] >= 20
     assert stages.took["second"] < 20
+
+
+def test_time_between_two_times_is_in_milliseconds() -> None:
+    """Rounded."""
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    assert elapsed(began, began + timedelta(seconds=1, microseconds=1_600)) == 1_002

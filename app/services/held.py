@@ -1,0 +1,250 @@
+"""An answer held to its class: what of the model's words may leave, when, and whether they kept the contract.
+
+CLARIFY and REFUSE are taken whole, checked, and then sent; what breaks its class gives way to the policy's
+own text. The others leave by sentence: the one that would exceed the budget ends the answer (`length`) and
+the model's stream, but the first always leaves; what has no end is cut. Who may be in danger is told last
+where help is, if nothing said it. Tokens are o200k. Raises `ModelError`. Source: CONTRACT §3.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from app.domain.answer import Finish
+from app.domain.citation import CitationFilter
+from app.domain.errors import ModelError
+from app.domain.ports import Delta, ModelStream
+from app.services.ruling import Ruling, checked, written
+from app.services.sentence import Cut, Sentences, complete
+from app.vantage import contract
+from app.vantage.clarify import enforce_clarify_shape, satisfied, unthought
+from app.vantage.terms import Check, ResponseClass
+from app.vantage.wording import HELP
+
+WHOLE = frozenset({ResponseClass.CLARIFY, ResponseClass.REFUSE})
+"""Classes whose text is checked before any of it is sent."""
+MOST = 20_000
+"""Characters of a whole answer that are read, whatever they are: blanks are hardly any tokens."""
+OFTEN, PART = 64, 8
+"""A whole answer under way is looked at after so many characters more, and after such a part of it."""
+GAP = "\n\n"
+"""Between the lead and the model's words."""
+AT_ONCE = 1_000
+"""Characters that are checked on the loop: a millisecond."""
+POLICY = "policy"
+"""The model of an answer that is the policy's own text."""
+
+T = TypeVar("T")
+Opened = AbstractAsyncContextManager[ModelStream]
+
+
+@dataclass(slots=True)
+class Held:
+    """What was decided on an answer, and the answer as it comes."""
+
+    ruling: Ruling
+    labels: tuple[str, ...]
+    """Of the packed passages."""
+    count: Callable[[str], int]
+    """o200k tokens of a text."""
+    lead: str = ""
+    """Said first, where the model knows nothing of classes."""
+    check: Check | None = None
+    """The answer against its class; None: it has not ended."""
+    full: bool = False
+    """Whether something did not leave, or not all of it: the budget is spent."""
+    _left: list[str] = field(default_factory=list)
+    _tokens: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing leaves before everything is checked."""
+        return self.ruling.decision.response_class in WHOLE
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has left."""
+        return bool(self._left)
+
+    @property
+    def names_sources(self) -> bool:
+        """Whether it is told with its sources: questions and refusals are not, nor is a mere lead."""
+        return not self.whole and (not self.lead or len(self._left) > 1)
+
+    def own(self) -> str:
+        """The policy's text of a class that is taken whole."""
+        if (decision := self.ruling.decision).response_class is ResponseClass.REFUSE:
+            return contract.refusal(decision)
+        return enforce_clarify_shape("", self.ruling.params, decision)
+
+    @asynccontextmanager
+    async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
+        """The model's stream as it may leave."""
+        async with AsyncExitStack() as stack:
+            stream = await stack.enter_async_context(opened)
+            yield Gate(stream, self, stack.aclose)
+
+    @asynccontextmanager
+    async def unasked(self) -> AsyncIterator[ModelStream]:
+        """The policy's text, where there is no model to ask."""
+        yield Said(self)
+
+    def fits(self, sentence: str) -> str:
+        """What of one more may leave; it is noted. The first always may, and blanks alone never."""
+        if not sentence.strip():
+            return ""
+        gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
+        said = sentence if self._left and not gap else sentence.lstrip("\r\n")
+        said = said.rstrip() if isinstance(sentence, Cut) else said
+        most, whole = self.ruling.params.token_target - self._tokens, len(said)
+        if isinstance(sentence, Cut):
+            said = Cut(said).within(most, self.count)
+        elif self._left and self.count(said) > most:
+            said = ""
+        self.full = len(said) < whole
+        if not said:
+            return ""
+        self._left.append(gap + said)
+        self._tokens += self.count(said)
+        return gap + said
+
+    def enough(self, text: str) -> bool:
+        """Whether what is to come changes nothing: it is too long, or asks all that it may ask."""
+        plain, _ = self._plain(unthought(text))
+        params = self.ruling.params
+        if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
+            return True
+        return len(text) > MOST or self.count(plain) > max(contract.OWN, params.token_target)
+
+    async def end(self) -> str:
+        """What has left is checked. Where help is, said last if nothing said it and it has to be said."""
+        self.check = found = await aside(self._against, "".join(self._left))
+        if contract.HELPED not in found.broken:
+            return ""
+        self._left.append(f"{GAP}{HELP}" if self._left else HELP)
+        self.check = replace(await aside(self._against, "".join(self._left)), broken=found.broken)
+        return self._left[-1]
+
+    def settle(self, text: str | None) -> str:
+        """What is sent of a whole text; None: the policy's own, since no model was asked."""
+        own = self.own()
+        said = own if text is None else self._plain(unthought(text))[0].strip()
+        asks = self.ruling.decision.response_class is ResponseClass.CLARIFY
+        sent = enforce_clarify_shape(said, self.ruling.params, self.ruling.decision) if asks else said
+        if not asks and contract.HELPED in self._against(sent).broken:
+            sent += f"{GAP}{HELP}"
+        if not sent or not self._against(sent).held:
+            sent = own
+        broken = self._against(said).broken
+        self.check = replace(self._against(sent), broken=broken, replaced=text is not None and sent == own)
+        return sent
+
+    def done(self) -> dict[str, object]:
+        """What `done` tells."""
+        return {"class_check": checked(self.check) if self.check else None}
+
+    def kept(self) -> dict[str, object]:
+        """What is kept with the answer."""
+        return written(replace(self.ruling, check=self.check))
+
+    def _against(self, text: str) -> Check:
+        """A text against the class's contract."""
+        plain, cited = self._plain(text)
+        decision, params, limits = self.ruling.decision, self.ruling.params, self.ruling.limits
+        return contract.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
+
+    def _plain(self, text: str) -> tuple[str, list[str]]:
+        """A text without the citations that must not leave, and those that stay."""
+        seen = CitationFilter(self.labels)
+        return seen.feed(text) + seen.end(), seen.cited
+
+
+@dataclass(slots=True)
+class Gate:
+    """A model's stream, through which only leaves what may. Keeps `ports.ModelStream`."""
+
+    stream: ModelStream
+    held: Held
+    close: Callable[[], Awaitable[None]]
+
+    @property
+    def model(self) -> str:
+        """The model that answers."""
+        return self.stream.model
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        """Whole, or by sentence."""
+        return self._whole() if self.held.whole else self._sentences()
+
+    async def _whole(self) -> AsyncIterator[Delta]:
+        """One piece, when all of it is there, or nothing to come counts."""
+        text, due, last = "", OFTEN, Delta(finish=Finish.STOP)
+        async for delta in self.stream:
+            text += delta.text
+            last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
+            if len(text) >= due:
+                if await aside(self.held.enough, text):
+                    break
+                due = len(text) + max(OFTEN, len(text) // PART)
+        await self.close()
+        yield Delta(await aside(self.held.settle, text))
+        yield last
+
+    async def _sentences(self) -> AsyncIterator[Delta]:
+        """Each when it is complete, while the budget lasts; also what is complete when the model fails."""
+        sentences, last = Sentences(), Delta(finish=Finish.STOP)
+        for said in self._leaving([self.held.lead]):
+            yield Delta(said)
+        try:
+            async for delta in self.stream:
+                last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
+                for said in self._leaving(sentences.feed(delta.text)):
+                    yield Delta(said)
+                if self.held.full:
+                    break
+        except ModelError:
+            for said in await self._broken(sentences.end()):
+                yield Delta(said)
+            raise
+        for delta in await self._ended(sentences.end(), last):
+            yield delta
+
+    def _leaving(self, pieces: Iterable[str]) -> Iterator[str]:
+        """What of them may leave."""
+        for piece in pieces:
+            if not self.held.full and (said := self.held.fits(piece)):
+                yield said
+
+    async def _broken(self, rest: str) -> list[str]:
+        """What still leaves where the model failed: a sentence that was whole. What left is checked."""
+        said = list(self._leaving([rest.rstrip()])) if complete(rest) else []
+        more = await self.held.end() if self.held.begun else ""
+        return [*said, more] if more else said
+
+    async def _ended(self, rest: str, last: Delta) -> list[Delta]:
+        """What is still to leave; the model's stream is closed first where there is more."""
+        left = [said.rstrip() for said in self._leaving([rest])]
+        if self.held.full:
+            await self.close()
+        left.append(await self.held.end())
+        return [*map(Delta, filter(None, left)), Delta(finish=Finish.LENGTH) if self.held.full else last]
+
+
+async def aside(work: Callable[[str], T], text: str) -> T:
+    """What comes of a text; of a long one off the loop."""
+    return await asyncio.to_thread(work, text) if len(text) > AT_ONCE else work(text)
+
+
+@dataclass(slots=True)
+class Said:
+    """The policy's own text as a stream. Keeps `ports.ModelStream`."""
+
+    held: Held
+    model: str = POLICY
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """In one piece."""
+        yield Delta(self.held.settle(None))
+        yield Delta(finish=Finish.STOP)

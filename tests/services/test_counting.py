@@ -1,0 +1,123 @@
+"""When a chat's tokens are counted: beside the model's opening, exactly, and never on the way to it."""
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.domain.answer import Finish
+from app.domain.budget import Meter
+from app.domain.passage import Passage, Scope
+from app.domain.prompt import Prompt, quote
+from app.domain.room import Limits
+from app.domain.text import Text
+from app.services.chat import Ask, ChatService
+from app.services.counting import BESIDE_MOST, FRESH_MOST, laborious
+from app.services.recorder import Recorder
+from app.services.retrieval import Retrieval
+from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, passage
+
+LIMITS = Limits(budget=10_000, top_k=40, threshold=0.2, window=20_000, history=500, answer=100)
+ASK = Ask(Scope(session_id="s", thread_id="t"), "why is the sky blue today")
+
+
+def sky(count: int) -> list[Passage]:
+    """Passages whose texts remember, and were never seen."""
+    return [passage(f"p{n}", Text(f"The sky is blue for reason {n}.")) for n in range(count)]
+
+
+@dataclass
+class Held:
+    """Keeps `ports.Tokens`: a line of the context is counted only once `free`, and waits for that."""
+
+    free: threading.Event = field(default_factory=threading.Event)
+    on: set[str] = field(default_factory=set)
+    """Threads that counted lines."""
+
+    def count(self, text: str) -> int:
+        """Its words."""
+        if text.startswith("- From"):
+            assert self.free.wait(5)
+            self.on.add(threading.current_thread().name)
+        return len(text.split())
+
+    def factor(self, model: str) -> float:
+        """As it is."""
+        return 1.0
+
+
+def service(tokens: Held, model: FakeModel, log: FakeLog, found: list[Passage]) -> ChatService:
+    """A chat over what is found."""
+    return ChatService(
+        Retrieval({"documents": FakeSource(found)}, FakeEmbedder(), seconds=5),
+        model,
+        tokens,
+        log,
+        Recorder(log),
+        limits=LIMITS,
+        clock=lambda: NOW,
+    )
+
+
+async def asked(model: FakeModel) -> Prompt:
+    """What the model is asked, as soon as it is."""
+    async with asyncio.timeout(5):
+        while not model.prompts:  # noqa: ASYNC110 - a fake tells nobody
+            await asyncio.sleep(0.001)
+    return model.prompts[0]
+
+
+async def test_new_passages_are_counted_while_the_model_is_asked() -> None:
+    """The model has its prompt before one line of it was counted; the reply tells them exactly."""
+    tokens, model = Held(), FakeModel()
+    chat = service(tokens, model, FakeLog(), sky(FRESH_MOST + 1))
+    preparing = asyncio.create_task(chat.prepare(ASK))
+    prompt = await asked(model)
+    assert not tokens.on
+    assert not preparing.done()
+    tokens.free.set()
+    reply = await preparing
+    assert threading.main_thread().name not in tokens.on
+    assert reply.trace.tokens == Meter(tokens.count).context(prompt) > 0
+    assert reply.prompt_tokens == Meter(tokens.count).prompt(prompt)
+    await reply.aclose()
+
+
+async def test_who_leaves_while_it_counts_is_kept_as_cancelled() -> None:
+    """The model is let go, and the record tells the tokens."""
+    tokens, model, log = Held(), FakeModel(), FakeLog()
+    chat = service(tokens, model, log, sky(FRESH_MOST + 1))
+    preparing = asyncio.create_task(chat.prepare(ASK))
+    await asked(model)
+    preparing.cancel()
+    tokens.free.set()
+    with pytest.raises(asyncio.CancelledError):
+        await preparing
+    await chat.recorder.drain()
+    assert [answer.finish for answer in log.answers] == [Finish.CANCELLED]
+    assert log.answers[0].trace.tokens > 0
+    assert model.closed == 1
+
+
+def known(text: str) -> Text:
+    """A text that was quoted before."""
+    made = Text(text)
+    quote(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("beside", "texts", "expected"),
+    [
+        pytest.param("why", [Text("x" * 100)] * 60, False, id="all fit"),
+        pytest.param("why", [Text("x" * 300)] * 60, True, id="they may not"),
+        pytest.param("why", [Text("\u0436" * 150)] * 60, True, id="by their bytes"),
+        pytest.param("why", [Text("x" * 300)] * FRESH_MOST, False, id="few"),
+        pytest.param("why", [known("x" * 300)] * 60, False, id="known"),
+        pytest.param("x" * (BESIDE_MOST + 1), [], True, id="much beside them"),
+    ],
+)
+def test_only_much_counting_goes_to_a_thread(beside: str, texts: list[str], expected: bool) -> None:
+    """A thread takes as long as a little counting."""
+    assert laborious([beside], texts, LIMITS) is expected

@@ -1,0 +1,372 @@
+"""An answer held to its class: what leaves of the model's words, when, and what is said of it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.domain.answer import Finish, Usage
+from app.domain.errors import ModelTimeout
+from app.domain.ports import Delta, ModelStream
+from app.domain.prompt import Prompt
+from app.services.held import MOST, POLICY, Held
+from app.services.ruling import Ruling
+from app.vantage.contract import refusal
+from app.vantage.terms import Decision, Descriptors, Params, ResponseClass
+from app.vantage.wording import HELP
+from tests.fakes.answering import FakeModel, FakeStream
+
+COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
+STEPS = "Sure! First, take two pipes. Then fill them with powder. Finally, close both ends."
+
+
+def held(
+    kind: ResponseClass = COMPLY, *, target: int = 800, labels: Sequence[str] = (), **fields: Any
+) -> Held:
+    """An answer of a class, whose tokens are words."""
+    ruling = Ruling(Descriptors(), Params(target, 3, 2, 0.5, 0.4), Decision(kind, ("default",), "1"))
+    return Held(ruling, tuple(labels), lambda text: len(text.split()), **fields)
+
+
+def endangered(kind: ResponseClass, rule: str, target: int = 800) -> Held:
+    """One to somebody of whom a rule said something."""
+    answer = held(kind, target=target)
+    answer.ruling = replace(answer.ruling, decision=Decision(kind, (rule,), "1"))
+    return answer
+
+
+async def said(answer: Held, model: FakeModel) -> list[Delta]:
+    """What leaves of the model's stream."""
+    async with answer.over(model.open(Prompt("", ""))) as stream:
+        return [delta async for delta in stream]
+
+
+async def hear(stream: ModelStream, seen: list[str]) -> None:
+    """Note what leaves."""
+    async for delta in stream:
+        seen.append(delta.text)  # noqa: PERF401 - what was heard before a fault counts
+
+
+def spoken(*deltas: str, **fields: Any) -> FakeModel:
+    """A model that says this."""
+    return FakeModel(FakeStream(list(deltas), **fields))
+
+
+async def test_a_sentence_leaves_when_it_is_complete() -> None:
+    """One delta a sentence, the last with how it ended and what it used."""
+    answer = held()
+    deltas = await said(answer, spoken("On", "e. Tw", "o, or so. Thr", "ee"))
+    assert deltas == [
+        Delta("One."),
+        Delta(" Two, or so."),
+        Delta(" Three"),
+        Delta("", Finish.STOP, Usage(7, 3)),
+    ]
+    assert answer.check
+    assert (answer.check.held, answer.check.tokens, answer.check.replaced) == (True, 5, False)
+
+
+async def test_a_sentence_does_not_wait_for_the_rest() -> None:
+    """What is complete has left while the model still speaks."""
+    answer, model = held(), spoken("One. Two", *[" more"] * 50, pause=0.05)
+    async with answer.over(model.open(Prompt("", ""))) as stream:
+        began = time.monotonic()
+        first = await anext(aiter(stream))
+    assert (first.text, time.monotonic() - began < 1.5) == ("One.", True)
+
+
+async def test_the_budget_ends_the_answer_and_the_models_stream() -> None:
+    """The sentence that would exceed it does not leave; the stream is closed before the end is told."""
+    model = spoken("One two three. ", "Four five. ", "Six seven eight. ", *["And so on. "] * 100)
+    answer = held(target=6)
+    async with answer.over(model.open(Prompt("", ""))) as stream:
+        deltas = [delta async for delta in stream]
+        assert model.closed == 1
+    assert "".join(delta.text for delta in deltas) == "One two three. Four five."
+    assert deltas[-1] == Delta(finish=Finish.LENGTH)
+    assert answer.check
+    assert (answer.check.held, answer.check.tokens) == (True, 5)
+
+
+async def test_the_first_sentence_always_leaves() -> None:
+    """An answer is never empty; that it is too long stands in the check."""
+    answer = held(target=2)
+    deltas = await said(answer, spoken("One two three four. Five."))
+    assert [delta.text for delta in deltas] == ["One two three four.", ""]
+    assert answer.check
+    assert answer.check.broken == ("budget.tokens",)
+
+
+async def test_the_last_sentence_may_be_the_one_too_many() -> None:
+    """Without a next one behind it."""
+    deltas = await said(held(target=3), spoken("One two. Three four"))
+    assert [(delta.text, delta.finish) for delta in deltas] == [("One two.", None), ("", Finish.LENGTH)]
+
+
+async def test_a_lead_comes_first_and_counts() -> None:
+    """Where the model knows nothing of classes."""
+    answer = held(NEGOTIATE, target=9, lead="I can help with a part.")
+    deltas = await said(answer, spoken("“One two.” [a#1]\n\n“Three four.” [a#1]"))
+    assert [delta.text for delta in deltas] == ["I can help with a part.", "\n\n“One two.” [a#1]", ""]
+    assert (deltas[-1].finish, answer.names_sources) == (Finish.LENGTH, True)
+
+
+async def test_a_lead_that_is_all_there_is_names_no_sources() -> None:
+    """The budget had no room for what they are sources of: no blank lines behind it, either."""
+    answer = held(NEGOTIATE, target=6, lead="I can help with a part.")
+    deltas = await said(answer, spoken("“One two three.” [a#1]"))
+    assert [delta.text for delta in deltas] == ["I can help with a part.", ""]
+    assert (deltas[-1].finish, answer.names_sources) == (Finish.LENGTH, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        pytest.param("word " * 4_000, " ".join(["word"] * 16), id="words without an end"),
+        pytest.param("\n" * 9_000, "", id="nothing but line ends"),
+        pytest.param("\n" * 9_000 + "One.", "One.", id="line ends first"),
+        pytest.param("One." + "\n" * 9_000, "One.", id="line ends last"),
+        pytest.param("word " * 30, " ".join(["word"] * 16), id="all there is, without an end"),
+        pytest.param("One. " + "word " * 15, "One. " + " ".join(["word"] * 15), id="a rest that fits"),
+        pytest.param("One. " + "word " * 16, "One.", id="a rest that does not"),
+        pytest.param("One. " + "word " * 4_000, "One. " + " ".join(["word"] * 15), id="an endless rest"),
+    ],
+)
+@pytest.mark.parametrize("step", [7, 50_000])
+async def test_what_has_no_end_is_cut_at_the_budget(text: str, left: str, step: int) -> None:
+    """At a word; blanks alone never leave."""
+    answer = held(target=16)
+    pieces = [text[at : at + step] for at in range(0, len(text), step)]
+    deltas = await said(answer, spoken(*pieces))
+    assert "".join(delta.text for delta in deltas) == left
+
+
+async def test_a_word_that_has_no_end_is_cut_too() -> None:
+    """Where a single one is beyond the budget, at a character."""
+    ruling = held(target=16).ruling
+    answer = Held(ruling, (), len)
+    assert "".join(delta.text for delta in await said(answer, spoken("x" * 9_000))) == "x" * 16
+
+
+async def test_labels_are_checked_as_they_leave() -> None:
+    """A label that is not packed never leaves, and is none of the answer's."""
+    answer = held(labels=["a#1"])
+    await said(answer, spoken("One [a#1]. Two [b#2]."))
+    assert answer.check
+    assert (answer.check.tokens, answer.check.held) == (3, True)
+
+
+async def test_a_refusal_that_refuses_leaves_whole() -> None:
+    """As the model said it, in one piece, when all of it is there."""
+    text = "I can't help with that. I'm glad to help with something else."
+    answer = held(REFUSE)
+    deltas = await said(answer, spoken(*(f"{word} " for word in text.split())))
+    assert deltas == [Delta(text), Delta("", Finish.STOP, Usage(7, 3))]
+    assert answer.check
+    assert (answer.check.held, answer.check.replaced) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        pytest.param(STEPS, "refuse.no_instructions", id="steps"),
+        pytest.param("", "answer.some", id="nothing"),
+        pytest.param("I can't. " * 200, "own.tokens", id="too long"),
+    ],
+)
+async def test_a_refusal_that_does_not_refuse_is_the_policys(text: str, clause: str) -> None:
+    """Nothing of the model's text leaves; the check says what it broke, and that it was replaced."""
+    answer = held(REFUSE, target=100)
+    deltas = await said(answer, spoken(text))
+    assert deltas[0].text == refusal(answer.ruling.decision)
+    assert answer.check
+    assert (answer.check.held, answer.check.replaced) == (True, True)
+    assert clause in answer.check.broken
+
+
+async def test_a_made_up_citation_in_a_refusal_does_not_leave() -> None:
+    """Nothing was shown, so nothing can be cited; the refusal stands without it."""
+    deltas = await said(held(REFUSE), spoken("I can't help with that [memory#x]."))
+    assert deltas[0].text == "I can't help with that."
+
+
+async def test_questions_alone_leave() -> None:
+    """Statements go, and questions beyond the budget; the model's text broke its class, what left did not."""
+    answer = held(CLARIFY)
+    text = "It depends. Which city? Which year [a#1]? Which month? Bring a coat."
+    deltas = await said(answer, spoken(text))
+    assert deltas[0].text == "Which city? Which year?"
+    assert answer.check
+    assert (answer.check.held, answer.check.replaced, answer.check.questions) == (True, False, 2)
+    assert "clarify.only_questions" in answer.check.broken
+
+
+async def test_a_text_without_a_question_asks_the_policys() -> None:
+    """Something is asked in any case."""
+    answer = held(CLARIFY)
+    deltas = await said(answer, spoken("It depends on many things."))
+    assert deltas[0].text == answer.own()
+    assert deltas[0].text.endswith("?")
+    assert answer.check
+    assert (answer.check.held, answer.check.replaced) == (True, True)
+
+
+@pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
+async def test_without_a_model_the_policy_speaks(kind: ResponseClass) -> None:
+    """Nothing was broken, and nothing replaced."""
+    answer = held(kind)
+    async with answer.unasked() as stream:
+        deltas = [delta async for delta in stream]
+    assert [(delta.text, delta.finish) for delta in deltas] == [(answer.own(), None), ("", Finish.STOP)]
+    assert answer.check
+    assert (stream.model, answer.check.held, answer.check.broken) == (POLICY, True, ())
+    assert not answer.check.replaced
+
+
+async def test_a_whole_answer_that_never_ends_is_cut_off() -> None:
+    """Its stream is closed, and the policy's text sent."""
+    model = spoken(*["I can't help with that. "] * MOST)
+    answer = held(REFUSE)
+    deltas = await said(answer, model)
+    assert deltas[0].text == answer.own()
+    assert model.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "piece", "most"),
+    [
+        (REFUSE, "I can't help with that. ", 120),
+        (CLARIFY, "It depends on that. ", 120),
+        (CLARIFY, "Which one? ", 16),
+    ],
+    ids=["a refusal", "no question", "questions enough"],
+)
+async def test_nobody_waits_for_what_changes_nothing(kind: ResponseClass, piece: str, most: int) -> None:
+    """What is too long, or has asked all it may, is not heard to its end: the model's stream is closed."""
+    heard = list[str]()
+
+    class Dribbling(FakeStream):
+        async def __aiter__(self) -> AsyncIterator[Delta]:
+            async for delta in super().__aiter__():
+                heard.append(delta.text)
+                yield delta
+
+    answer, model = held(kind, target=40), FakeModel(Dribbling([piece] * 500))
+    deltas = await said(answer, model)
+    assert len("".join(heard).split()) < 1.3 * most + 16
+    assert (model.closed, deltas[-1].finish) == (1, Finish.STOP)
+    assert answer.check
+    assert answer.check.held
+
+
+@pytest.mark.parametrize("kind", list(ResponseClass))
+async def test_a_fault_of_the_model_passes(kind: ResponseClass) -> None:
+    """Of a whole answer nothing has left by then; of the others what was whole, and that is checked."""
+    answer, seen = held(kind), list[str]()
+    model = spoken("One. Two. Thr", error=ModelTimeout())
+    async with answer.over(model.open(Prompt("", ""))) as stream:
+        with pytest.raises(ModelTimeout):
+            await hear(stream, seen)
+    assert seen == ([] if answer.whole else ["One.", " Two."])
+    assert (answer.check is None, answer.kept()["class_check"] is None) == (answer.whole, answer.whole)
+
+
+@pytest.mark.parametrize(
+    ("spoke", "left"),
+    [
+        pytest.param("One. Two.", ["One.", " Two."], id="whole"),
+        pytest.param("One. It is two, e.g.", ["One."], id="shortened"),
+        pytest.param("One. Two", ["One."], id="half"),
+        pytest.param("- one\n", ["- one"], id="a line"),
+        pytest.param("", [], id="nothing"),
+        pytest.param("Hal", [], id="half a word"),
+    ],
+)
+async def test_what_was_whole_leaves_before_a_fault(spoke: str, left: list[str]) -> None:
+    """And nothing else; where nothing left, nothing is checked."""
+    answer, seen = held(), list[str]()
+    async with answer.over(spoken(spoke, error=ModelTimeout()).open(Prompt("", ""))) as stream:
+        with pytest.raises(ModelTimeout):
+            await hear(stream, seen)
+    assert (seen, answer.check is not None) == (left, bool(left))
+
+
+async def test_leaving_closes_the_models_stream() -> None:
+    """In the middle of an answer."""
+    model, answer = spoken("One. Two", *[" more"] * 100, pause=0.01), held()
+
+    async def listen() -> None:
+        async with answer.over(model.open(Prompt("", ""))) as stream:
+            async for _ in stream:
+                pass
+
+    task = asyncio.create_task(listen())
+    await asyncio.sleep(0.1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert model.closed == 1
+
+
+async def test_a_long_answer_is_checked_off_the_loop() -> None:
+    """Four thousand tokens are looked through without holding up anybody else."""
+    answer, gaps = held(target=100_000), list[float]()
+    text = "Perhaps it may well be that this one is so, or so it seems to me. " * 400
+
+    async def watch() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0)
+            gaps.append(time.perf_counter() - before)
+
+    watching = asyncio.create_task(watch())
+    await said(answer, spoken(*(text[at : at + 60] for at in range(0, len(text), 60))))
+    watching.cancel()
+    assert answer.check
+    assert answer.check.hedges > 100
+    assert len(gaps) > 20
+
+
+async def test_a_refusal_that_names_no_help_is_sent_with_it() -> None:
+    """To somebody who may be in danger: the model's words stay, in their language, and help behind them."""
+    answer = endangered(REFUSE, "selfharm.asked")
+    deltas = await said(answer, spoken("Es tut mir leid, dabei kann ich nicht helfen."))
+    assert deltas[0].text == f"Es tut mir leid, dabei kann ich nicht helfen.\n\n{HELP}"
+    assert answer.check
+    assert (answer.check.held, answer.check.broken, answer.check.replaced) == (True, ("helped",), False)
+
+
+@pytest.mark.parametrize("kind", [COMPLY, REDIRECT, NEGOTIATE])
+@pytest.mark.parametrize("target", [800, 16])
+async def test_help_is_said_last_if_nothing_said_it(kind: ResponseClass, target: int) -> None:
+    """Also where the budget is spent; the check tells that the model did not say it."""
+    answer = endangered(kind, "distress", target)
+    deltas = await said(answer, spoken("Be professional. ", "Life is what it is. ", "And so on. " * 9))
+    text = "".join(delta.text for delta in deltas)
+    assert text.endswith(f"\n\n{HELP}")
+    assert answer.check
+    assert "helped" in answer.check.broken
+
+
+async def test_help_that_was_said_is_not_said_again() -> None:
+    """Nor where nobody is in danger."""
+    for answer in (endangered(REDIRECT, "distress"), endangered(COMPLY, "default")):
+        deltas = await said(answer, spoken("Please call 112 now."))
+        assert "".join(delta.text for delta in deltas) == "Please call 112 now."
+
+
+async def test_help_is_said_also_where_the_model_fails() -> None:
+    """What left so far did not name it."""
+    answer, seen = endangered(REDIRECT, "emergency"), list[str]()
+    async with answer.over(spoken("One. Two", error=ModelTimeout()).open(Prompt("", ""))) as stream:
+        with pytest.raises(ModelTimeout):
+            await hear(stream, seen)
+    assert seen == ["One.", f"\n\n{HELP}"]
+
+
+async def test_what_a_model_thinks_does_not_leave() -> None:
+    """However long it thinks: the questions behind it are its answer."""
+    deltas = await said(held(CLARIFY), spoken("<think>" + "Who? Perhaps. " * 200, "</think>Which file?"))
+    assert deltas[0].text == "Which file?"

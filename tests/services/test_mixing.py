@@ -1,0 +1,151 @@
+"""An answer's candidates under another mix, from the answer alone."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import cast
+
+import pytest
+
+from app.domain.errors import InvalidField, Missing, Unavailable
+from app.domain.passage import Scope
+from app.domain.trace import Entry, Reason, Trace, Verdict
+from app.services.answers import AnswerService
+from app.services.mixing import MOMENT, MixService
+from app.services.ruling import Ruling, Split, written
+from app.vantage.terms import Decision, Descriptors, Mix, Params, ResponseClass
+from tests.fakes.services import NOW, FakeAnswers
+from tests.stores.test_answers import ANSWER
+
+ASKER = Scope("acme", user_id="ada")
+ENTRIES = (
+    Entry("memories", "m1", "m#1", 0.6, 0.8, Verdict.PACKED, relevance=0.8, sha256="m1"),
+    Entry("memories", "m2", "m#2", 0.6, 0.78, Verdict.PACKED, relevance=0.78, sha256="m2", created_at=NOW),
+    Entry("corpus", "c1", "c#1", 0.35, 0.7, Verdict.PACKED, relevance=0.7, sha256="c1"),
+    Entry("corpus", "c2", "c#2", 0.2, 0.5, Verdict.BELOW_THRESHOLD, relevance=0.5, sha256="c2"),
+)
+RULING = Ruling(
+    Descriptors(),
+    Params(400, 2, 1, 0.5, 0.5),
+    Decision(ResponseClass.COMPLY, ("default",), "1"),
+    split=Split(8, 8, 8),
+    threshold=0.3,
+)
+RULED = replace(
+    ANSWER,
+    endpoint="/vantage/query",
+    created_at=NOW,
+    trace=Trace(Reason.OK, ENTRIES),
+    ruling=written(RULING),
+)
+
+
+def service(answers: FakeAnswers, *, personal: bool = True, threshold: float = 0.3) -> MixService:
+    """Over one answer."""
+    return MixService(cast(AnswerService, answers), threshold=threshold, personal=personal)
+
+
+async def packed(mix: Mix, *, personal: bool = True, threshold: float = 0.3, **changes: object) -> list[str]:
+    """Ids that would be told of RULED."""
+    answers = FakeAnswers(replace(RULED, **changes))  # type: ignore[arg-type] # changes are its fields
+    found = await service(answers, personal=personal, threshold=threshold).mix(ASKER, RULED.id, mix)
+    return [each.entry.id for each in found.standings if each.place]
+
+
+@pytest.mark.parametrize(
+    ("mix", "ids"),
+    [
+        pytest.param(Mix(), ["m1", "m2", "c1"], id="as it was"),
+        pytest.param(Mix(memory_cards=0), ["c1"], id="no memories"),
+        pytest.param(Mix(corpus=0), ["m1", "m2"], id="no texts"),
+        pytest.param(Mix(memory_cards=0, corpus=0), [], id="nothing"),
+        pytest.param(Mix(memory_cards=0.01, corpus=0.01), ["m1", "c1"], id="one of each"),
+        pytest.param(Mix(recency_bias=1), ["m2", "m1", "c1"], id="the recent first"),
+        pytest.param(Mix(similarity_threshold=0.5), ["m1", "m2"], id="the similar alone"),
+        pytest.param(Mix(similarity_threshold=0.0), ["m1", "m2", "c1", "c2"], id="whatever is similar"),
+        pytest.param(Mix(conversation=9, lens_fm=True), ["m1", "m2", "c1"], id="what weighs nothing"),
+    ],
+)
+async def test_candidates_are_weighed_anew(mix: Mix, ids: list[str]) -> None:
+    """Each value at its ends."""
+    assert await packed(mix) == ids
+
+
+async def test_recency_is_reckoned_from_the_question() -> None:
+    """The same a year later: today's clock is not read."""
+    entries = (ENTRIES[0], replace(ENTRIES[1], created_at=NOW - timedelta(days=30)))
+    found = await service(FakeAnswers(replace(RULED, trace=Trace(Reason.OK, entries)))).mix(
+        ASKER, RULED.id, Mix(recency_bias=1)
+    )
+    assert [each.recency for each in found.standings] == [1.05, 1.0]
+
+
+async def test_memories_need_their_switch() -> None:
+    """VANTAGE_PERSONAL_MEMORY, as for a question."""
+    assert await packed(Mix(), personal=False) == ["c1"]
+
+
+async def test_without_a_threshold_it_is_today_s_default() -> None:
+    """RETRIEVE_THRESHOLD."""
+    assert await packed(Mix(), threshold=0.1) == ["m1", "m2", "c1", "c2"]
+
+
+async def test_what_was_not_looked_for_is_told() -> None:
+    """It has no candidates, which does not mean that there are none."""
+    ruling = written(replace(RULING, split=Split(8, 0, 4)))
+    answers = FakeAnswers(replace(RULED, ruling=ruling, trace=Trace(Reason.OK, ENTRIES[2:])))
+    found = await service(answers).mix(ASKER, RULED.id, Mix())
+    assert found.unsearched == ["memories"]
+    assert (await service(answers).mix(ASKER, RULED.id, Mix(memory_cards=0))).unsearched == []
+
+
+async def test_answers_of_rag_have_a_mix_too() -> None:
+    """As if eight had been wanted; how many were, is not kept."""
+    answers = FakeAnswers(replace(RULED, endpoint="/rag/query", ruling=None))
+    found = await service(answers).mix(ASKER, RULED.id, Mix(corpus=0))
+    assert [each.entry.id for each in found.standings if each.place] == ["m1", "m2"]
+    assert found.top_k == 8
+
+
+@pytest.mark.parametrize("endpoint", ["/api/chat", "/v1/chat/completions"])
+async def test_other_answers_have_none(endpoint: str) -> None:
+    """Said so."""
+    answers = FakeAnswers(replace(RULED, endpoint=endpoint, ruling=None))
+    with pytest.raises(InvalidField) as caught:
+        await service(answers).mix(ASKER, RULED.id, Mix())
+    assert caught.value.field == "body.answer_id"
+
+
+@pytest.mark.parametrize("reason", [Reason.GREETING, Reason.UNASKED])
+async def test_an_answer_without_candidates_has_an_empty_list(reason: Reason) -> None:
+    """A refusal, a greeting: neither source was looked into, whatever its mix would have had."""
+    answers = FakeAnswers(replace(RULED, trace=Trace(reason)))
+    found = await service(answers).mix(ASKER, RULED.id, Mix())
+    assert (found.standings, found.unsearched) == ([], ["memories", "corpus"])
+
+
+async def test_another_s_answer_is_not_there() -> None:
+    """And a store that is away says so."""
+    with pytest.raises(Missing):
+        await service(FakeAnswers(None)).mix(ASKER, RULED.id, Mix())
+    with pytest.raises(Unavailable):
+        await service(FakeAnswers(RULED, Unavailable())).mix(ASKER, RULED.id, Mix())
+
+
+async def test_a_lens_that_is_not_there_is_refused_first() -> None:
+    """Before any store is asked."""
+    answers = FakeAnswers(RULED)
+    with pytest.raises(InvalidField):
+        await service(answers).mix(ASKER, RULED.id, Mix(lens_fm="rose"))
+    assert answers.scopes == []
+
+
+async def test_a_long_ledger_is_weighed_apart() -> None:
+    """To the same end, off the loop."""
+    entries = tuple(
+        replace(ENTRIES[2], id=f"c{n}", sha256=f"c{n}", relevance=0.7 - n / 10_000)
+        for n in range(MOMENT + 20)
+    )
+    answers = FakeAnswers(replace(RULED, trace=Trace(Reason.OK, entries)))
+    found = await service(answers).mix(ASKER, RULED.id, Mix(corpus=0.5))
+    assert len(found.standings) == len(entries)
+    assert sum(each.place is not None for each in found.standings) <= 4

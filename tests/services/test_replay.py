@@ -1,0 +1,251 @@
+"""An answer's prompt put together again: for whom, of what, and what happens when a store is away."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.domain.card import Card
+from app.domain.errors import Missing, Unavailable
+from app.domain.memory import Memory
+from app.domain.passage import Passage, Scope
+from app.domain.prompt import Role, Turn
+from app.domain.recipe import CHAT_LOG, Kind, Ref, block, sha256
+from app.domain.replay import Change, Today, rebuilt
+from app.domain.trace import Entry
+from app.services import replay as module
+from app.services import ruling
+from app.services.answers import AnswerService
+from app.services.recorder import Recorder
+from app.services.replay import ReplayService
+from app.services.retrieval import VERSION
+from app.vantage.mix import lens_block
+from app.vantage.policy import policy
+from app.vantage.terms import Limits, ResponseClass, Routing
+from app.vantage.weigh import Weighed, weigh
+from tests.domain.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
+from tests.fakes.answering import FakeLog
+from tests.fakes.noted import FakeCards
+
+HERE = Scope(tenant="acme", user_id="ann", thread_id="t")
+SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=VERSION))
+
+
+@dataclass
+class FakeOriginals:
+    """Has what `TODAY` has, or does not answer."""
+
+    today: Today = TODAY
+    hang: float = 0
+    error: Exception | None = None
+    asked: list[object] = field(default_factory=list)
+
+    async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
+        """All."""
+        self.asked += [scope, [entry.id for entry in entries]]
+        await asyncio.sleep(self.hang)
+        if self.error:
+            raise self.error
+        return dict(self.today.passages)
+
+    async def cards(self, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+        """Those asked for."""
+        self.asked += [scope, ids]
+        return {key: self.today.cards[key] for key in ids if key in self.today.cards}
+
+    async def turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
+        """Those asked for."""
+        self.asked += [scope, ids]
+        return {key: self.today.turns[key] for key in ids if key in self.today.turns}
+
+    async def said(self, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
+        """All there are."""
+        self.asked += [scope, hashes]
+        return dict(self.today.said)
+
+
+class Notices(FakeCards):
+    """Has the one fact."""
+
+    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
+        """It."""
+        return {FACT.id: FACT}
+
+
+def service(originals: FakeOriginals | None = None, log: FakeLog | None = None) -> ReplayService:
+    """Over a log that has the answer."""
+    log = log or FakeLog(answers=[SEEN])
+    return ReplayService(AnswerService(log, Recorder(log)), originals or FakeOriginals(), Notices())
+
+
+def bare(**changes: object) -> FakeLog:
+    """A log with an answer whose policy blocks are left out: it was never weighed."""
+    kinds = (Kind.POLICY, Kind.LENS)
+    before = tuple(item for item in RECIPE.before if item.kind not in kinds)
+    plain = replace(SEEN, recipe=replace(RECIPE, before=before, ranking=VERSION))
+    sha = rebuilt(plain, plain.recipe or RECIPE, TODAY).sha256()
+    return FakeLog(answers=[replace(plain, prompt_sha256=sha, **changes)])  # type: ignore[arg-type] # its fields
+
+
+async def test_what_has_not_changed_is_identical() -> None:
+    """All that it was made of is asked for once, in the scope of the asker."""
+    originals = FakeOriginals()
+    found = await service(originals, bare()).replay(HERE, "a")
+    assert (found.identical, found.changes) == (True, ())
+    assert originals.asked == [HERE, ["m1"], HERE, ["c1", "c2", "c3"], HERE, ["7", "8", "7"]]
+
+
+async def test_it_is_looked_up_where_it_was_asked() -> None:
+    """Also for another key that may see it: a session's documents are that session's."""
+
+    class Placed(FakeLog):
+        async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+            """Elsewhere."""
+            return replace(scope, session_id="s", owner="ann")
+
+    originals = FakeOriginals()
+    log = Placed(answers=bare().answers)
+    await service(originals, log).replay(HERE, "a")
+    assert originals.asked[0] == replace(HERE, session_id="s", owner="ann")
+
+
+async def test_another_s_is_not_there() -> None:
+    """Nor is what vanished between two looks."""
+
+    class Gone(FakeLog):
+        async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+            """Nowhere."""
+            return None
+
+    for log in (FakeLog(), Gone(answers=[SEEN])):
+        with pytest.raises(Missing):
+            await service(log=log).replay(HERE, "a")
+
+
+async def test_an_answer_without_a_recipe_cannot_be_put_together() -> None:
+    """An older version kept it, or its asker left before there was a prompt: each is told."""
+    for sha, why in (("ab", "not kept"), ("", "not asked")):
+        old = replace(SEEN, recipe=None, prompt_sha256=sha)
+        found = await service(log=FakeLog(answers=[old])).replay(HERE, "a")
+        assert (found.identical, found.before, found.after) == (False, sha, None)
+        assert found.changes == (Change("recipe", None, why),)
+
+
+async def test_a_turn_of_which_no_word_was_kept_cannot_be_compared() -> None:
+    """Neither identical nor another: there is no second hash. Unless the thread has its words."""
+    log = bare()
+    kept = log.answers[0]
+    assert kept.recipe is not None
+    lost = replace(kept.recipe.turns[1], text="")
+    log.answers[0] = replace(kept, recipe=replace(kept.recipe, turns=(kept.recipe.turns[0], lost)))
+    originals = FakeOriginals()
+    found = await service(originals, log).replay(HERE, "a")
+    assert (found.identical, found.after) == (False, None)
+    assert found.changes == (Change("turn assistant", sha256("ok"), "not kept"),)
+    assert originals.asked[-2:] == [HERE, [sha256("ok")]]
+    there = FakeOriginals(replace(TODAY, said={sha256("ok"): "ok"}))
+    assert (await service(there, log).replay(HERE, "a")).identical
+
+
+async def test_another_ranking_is_told() -> None:
+    """By its version; the prompt put together again is the same."""
+    log = bare()
+    kept = log.answers[0]
+    assert kept.recipe is not None
+    log.answers[0] = replace(kept, recipe=replace(kept.recipe, ranking=1))
+    found = await service(log=log).replay(HERE, "a")
+    assert (found.identical, found.changes) == (False, (Change("ranking", 1, VERSION),))
+    assert found.before == found.after
+
+
+async def test_a_prompt_that_differs_for_no_known_reason_is_told() -> None:
+    """Nothing is called identical that is not."""
+    log = bare()
+    log.answers[0] = replace(log.answers[0], prompt_sha256="00")
+    found = await service(log=log).replay(HERE, "a")
+    assert (found.identical, found.changes) == (False, (Change("prompt", "00", found.after),))
+
+
+async def test_a_store_that_is_away_is_no_erasure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Down, or silent beyond patience."""
+    monkeypatch.setattr(module, "SECONDS", 0.05)
+    for originals in (FakeOriginals(error=Unavailable("down")), FakeOriginals(hang=30)):
+        with pytest.raises(Unavailable):
+            await service(originals).replay(HERE, "a")
+
+
+WEIGHED = weigh(ANSWER.question, ("hello",), "Rhyme.", Limits(token_target=90), Routing())
+RULING = ruling.Ruling(
+    WEIGHED.sd,
+    WEIGHED.params,
+    WEIGHED.decision,
+    limits=Limits(token_target=90),
+    policy_sha256=str(policy()["sha256"]),
+)
+
+
+def ruled(kept: ruling.Ruling = RULING, lens: str = "plain") -> FakeLog:
+    """A log with an answer of /vantage: its policy block is that of the policy as it stands."""
+    policed = {
+        Kind.POLICY: block(Kind.POLICY, WEIGHED.overlay_text),
+        Kind.LENS: block(Kind.LENS, lens_block("plain"), name=lens),
+    }
+    recipe = replace(RECIPE, before=tuple(policed.get(item.kind, item) for item in RECIPE.before))
+    texts = {Kind.POLICY: WEIGHED.overlay_text, Kind.LENS: lens_block("plain")}
+    sha = rebuilt(ANSWER, recipe, replace(TODAY, texts=texts)).sha256()
+    made = replace(ANSWER, recipe=replace(recipe, ranking=VERSION), prompt_sha256=sha)
+    return FakeLog(answers=[replace(made, ruling=ruling.written(kept))])
+
+
+async def test_the_policy_is_asked_again() -> None:
+    """With what it was asked then: message, thread, overlay and limits."""
+    found = await service(log=ruled()).replay(HERE, "a")
+    assert (found.identical, found.changes) == (True, ())
+
+
+async def test_another_policy_is_told_and_what_it_would_decide() -> None:
+    """Its version, its hash, and the class where it would be another."""
+    decision = replace(WEIGHED.decision, policy_version="0.old", response_class=ResponseClass.REDIRECT)
+    older = replace(RULING, decision=decision, policy_sha256="00")
+    found = await service(log=ruled(older)).replay(HERE, "a")
+    assert not found.identical
+    assert found.changes == (
+        Change("policy", "0.old", WEIGHED.decision.policy_version),
+        Change("policy_sha256", "00", str(policy()["sha256"])),
+        Change("response_class", "REDIRECT", str(WEIGHED.decision.response_class)),
+    )
+
+
+async def test_a_lens_that_is_not_there_any_more_is_told() -> None:
+    """It has no after, and costs no error."""
+    found = await service(log=ruled(lens="gone")).replay(HERE, "a")
+    assert [(change.what, change.after) for change in found.changes] == [("lens gone", None)]
+
+
+async def test_nothing_told_is_a_text() -> None:
+    """Of an answer all of whose sources are gone."""
+    found = await service(FakeOriginals(Today()), ruled()).replay(HERE, "a")
+    assert found.changes
+    assert not any(text in str(found) for text in (PASSAGE.text, SAID.content, "Sails", "lists"))
+
+
+@pytest.mark.parametrize("kind", [Kind.THREAD, Kind.POLICY])
+def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the prompt showed them or, as a refusal's, did not."""
+    asked = list[tuple[Any, ...]]()
+
+    def noting(*args: Any) -> Weighed:
+        asked.append(args)
+        return weigh(*args)
+
+    monkeypatch.setattr(module, "weigh", noting)
+    turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")
+    named = block(kind, "…", refs=(Ref(CHAT_LOG, "7", sha256(turn.content)),))
+    weighed = weigh("Go on.")
+    kept = ruling.written(ruling.Ruling(weighed.sd, weighed.params, weighed.decision))
+    answer = replace(SEEN, question="Go on.", ruling=kept)
+    module.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
+    assert [args[:2] for args in asked] == [("Go on.", ["I slept badly."])]
