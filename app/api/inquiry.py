@@ -38,7 +38,7 @@ class LimitsBody(Body):
         None, ge=TARGET[0], le=TARGET[1], description="Tokens at which the answer ends."
     )
     hedge_budget: int | None = Field(
-        None, ge=HEDGES[0], le=HEDGES[1], description="Hedging phrases it may hold."
+        None, ge=HEDGES[0], le=HEDGES[1], description="Hedging phrases it may hold, in all."
     )
     question_budget: int | None = Field(
         None, ge=QUESTIONS[0], le=QUESTIONS[1], description="Questions it may ask."

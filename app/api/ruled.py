@@ -31,7 +31,9 @@ class ParamsReply(BaseModel):
     token_target: int = Field(
         description="Tokens at which the answer ends; its first sentence always leaves."
     )
-    hedge_budget: int
+    hedge_budget: int = Field(
+        description="Hedging phrases in each 100 tokens; where the asker set it: in all."
+    )
     question_budget: int
     directness: float = Field(description="In [0, 1].")
     warmth: float = Field(description="In [0, 1].")
