@@ -21,6 +21,8 @@ STRANGERS = 4
 """Of the entire text."""
 WIDE = 60
 """Words of a sentence; the policy's own that names where help is has fewer."""
+LONGEST = 4_000
+"""Characters of the text: more than as many wide sentences have."""
 LISTED = ("findahelpline.com",)
 """Sites that a refusal may name."""
 FOREIGN = re.compile(
@@ -41,6 +43,8 @@ _KNOWN = {name: Phrases({"known": words}) for name, words in KNOWN.items()}
 def declines(told: Sequence[Sentence]) -> bool:
     """Whether the sentences of a text are a refusal, and nothing more."""
     if not told or len(told) > MOST or any(one.code or one.bullet for one in told):
+        return False
+    if sum(len(one.text) for one in told) > LONGEST:
         return False
     texts = [_listed(one.text) for one in told]
     if any(map(FOREIGN.search, texts)):

@@ -59,9 +59,9 @@ def test_the_notes_tell_why_there_is_no_context() -> None:
 
 
 def test_reasons_stand_in_their_precedence() -> None:
-    """As CONTRACT §1 lists them; then the bypass of /rag/query, and what only the record tells."""
-    *told, greeting, kept = Reason
-    assert (greeting, kept) == (Reason.GREETING, Reason.CANCELLED)
+    """As CONTRACT §1 lists them; then the bypasses of /rag and /vantage, and what only the record tells."""
+    *told, greeting, unasked, kept = Reason
+    assert (greeting, unasked, kept) == (Reason.GREETING, Reason.UNASKED, Reason.CANCELLED)
     assert [str(reason) for reason in told] == [
         "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok",
     ]  # fmt: skip
