@@ -60,19 +60,21 @@ def _clause(lower: Sequence[str], n: int) -> bool:
     if lower[after : after + 3] in (["just", "me", "or"], ["only", "me", "or"]):
         return _told(lower, after + 3)
     next_ = lower[after] if after < len(lower) else ""
-    opens = next_ in ("to", "as", "being") or (next_ == "in" and lower[after - 1] == "like")
-    if after > n + 1 and (opens or (len(next_) > len(GERUND) + 1 and next_.endswith(GERUND))):
+    if after > n + 1 and _likened(lower, after, next_):
         timed = next_ == "in" and not (DAYS | MONTHS).isdisjoint(lower[after:])
         state = lower[after : after + 2] == ["to", "be"] or next_ == "being"
         return (_told(lower, after) and not timed) or (state and lower[-1] in KINDS)
-    if next_ in CLEFT and lower[n - 1] in BEING:
+    if lower[n - 1] in BEING and (next_ in CLEFT or (next_ == "about" and "that" in lower[after:])):
         return _told(lower, after + 1)
-    if next_ == "about" and lower[n - 1] in BEING and "that" in lower[after:]:
-        return _told(lower, after + 1)
-    return any(
-        lower[m] in ("when", "if") and _whole(lower, m + 1, QUESTIONS.isdisjoint(lower[:n]))
-        for m in range(n + 1, min(n + 1 + NEAR, len(lower)))
-    )
+    near = range(n + 1, min(n + 1 + NEAR, len(lower)))
+    starts = [m + 1 for m in near if lower[m] in ("when", "if")]
+    return any(_whole(lower, start, QUESTIONS.isdisjoint(lower[:n])) for start in starts)
+
+
+def _likened(lower: Sequence[str], after: int, next_: str) -> bool:
+    """`Like living`, `like to be`, `like in winter`."""
+    opens = next_ in ("to", "as", "being") or (next_ == "in" and lower[after - 1] == "like")
+    return opens or (len(next_) > len(GERUND) + 1 and next_.endswith(GERUND))
 
 
 def _whole(lower: Sequence[str], start: int, strict: bool) -> bool:

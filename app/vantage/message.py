@@ -40,6 +40,13 @@ TROUBLE = words(
 """A statement of nothing but empty words that holds one of these is meant as a request."""
 
 
+def _lengthy(behind: list[str]) -> bool:
+    """Whether empty words behind a colon are many, and neither ask nor tell of a trouble."""
+    if behind[0] in QUESTIONS | ENGLISH.verbs | VERBS | EITHER:
+        return False
+    return len(behind) > FEW and (TROUBLE.isdisjoint(behind) or behind[0] not in PERSONS | TELLING)
+
+
 def lowered(text: str) -> list[str]:
     """Its words in lower case, without marks."""
     return [token.lower() for token in tokenised(text) if token not in MARKS]
@@ -113,11 +120,8 @@ class Message:
             return False
         if ":" in sign[0] and not (MENTIONING | JUDGING).isdisjoint(head):
             return True
-        asks = behind[0] in QUESTIONS | ENGLISH.verbs | VERBS | EITHER and ":" in sign[0]
-        if all(word in SOCIAL | COURTESY for word in behind) or (hollow(behind) and asks):
+        if all(word in SOCIAL | COURTESY for word in behind):
             return False
-        if ":" in sign[0]:
-            return not hollow(behind) or (
-                len(behind) > FEW and (TROUBLE.isdisjoint(behind) or behind[0] not in PERSONS | TELLING)
-            )
-        return not hollow(behind) and behind[0] not in PERSONS | TELLING
+        if ":" not in sign[0]:
+            return not hollow(behind) and behind[0] not in PERSONS | TELLING
+        return not hollow(behind) or _lengthy(behind)

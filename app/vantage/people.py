@@ -67,13 +67,7 @@ def _whose(text: Text, clause: Clause, index: int) -> float:
     """By what the fact is, and whose: somebody near, somebody named, an office, a figure of a tale."""
     whole, mask = clause.whole, clause.masks[index]
     column = 0 if mask & BITS["private"] else 1 if mask & FOUND_BY else 2
-    if mask & DWELL and (
-        not whole & WHERE or whole & BITS["past"] or (not mask & ~DWELL and not _near(text, clause))
-    ):
-        return 0.0
-    if whole & OPENED or (column and whole & TALKED):
-        return 0.0
-    if whole & BITS["tale"] or (column == 2 and not whole & TOLD and not _pair(text, clause)):
+    if _dwells(text, clause, mask) or _told(text, clause, column):
         return 0.0
     for classes, weights in WHOSE:
         if whole & ~(mask & BITS["group"]) & classes:
@@ -81,6 +75,22 @@ def _whose(text: Text, clause: Clause, index: int) -> float:
                 return 0.55
             return weights[column] + (0.15 if whole & BITS["covert"] else 0.0)
     return _unknown(text, clause, index)[column]
+
+
+def _dwells(text: Text, clause: Clause, mask: int) -> bool:
+    """Whether it is a word of living somewhere that does not ask where."""
+    if not mask & DWELL:
+        return False
+    whole = clause.whole
+    return not whole & WHERE or bool(whole & BITS["past"]) or (not mask & ~DWELL and not _near(text, clause))
+
+
+def _told(text: Text, clause: Clause, column: int) -> bool:
+    """Whether the fact is told, opened or made up, and not looked for."""
+    whole = clause.whole
+    if whole & (OPENED | BITS["tale"]) or (column and whole & TALKED):
+        return True
+    return column == 2 and not whole & TOLD and not _pair(text, clause)
 
 
 def _unknown(text: Text, clause: Clause, index: int) -> tuple[float, float, float]:

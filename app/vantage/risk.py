@@ -122,15 +122,20 @@ def _object(text: Text, clause: Clause, index: int, things: list[int], carried: 
             head, end = _joined(head, mask), clause.ends[place]
         elif not head:
             head, end = carried, clause.ends[place]
-    behind = text.tokens[end : end + 1]
-    if head & WHO and behind == ("'s",) and text.tokens[end + 1 : end + 2] not in BODY:
+    behind = text.tokens[end] if end < len(text.tokens) else ""
+    if head & WHO and behind == "'s" and text.tokens[end + 1 : end + 2] not in BODY:
         # Something of theirs that no table knows: it is not they.
         head &= OBJECTS & ~WHO
-    elif (not head and behind and behind[0] in SPEAKER) or (
-        head & WHO and behind and behind[0] in {"a", "an"} and _sent(clause, end)
-    ):
+    elif _spared(clause, head, end, behind):
         return BITS["safe"], own
-    return head or (0 if behind == ("to",) else _behind(clause, index)), own
+    return head or (0 if behind == "to" else _behind(clause, index)), own
+
+
+def _spared(clause: Clause, head: int, end: int, behind: str) -> bool:
+    """Whether the speaker is the object, or somebody is only sent something."""
+    if not head:
+        return behind in SPEAKER
+    return bool(head & WHO) and behind in {"a", "an"} and _sent(clause, end)
 
 
 def _sent(clause: Clause, end: int) -> bool:

@@ -7,7 +7,7 @@ what cannot be judged is not there. Linear in the text. Source: CONTRACT §3. No
 
 from collections.abc import Iterator, Sequence
 
-from app.domain.phrases import ENDS, Phrases
+from app.domain.phrases import ENDS, Found, Phrases
 from app.domain.tongue import words
 from app.vantage.regrets import NUMBERS
 from app.vantage.sentence import Sentence, said
@@ -141,18 +141,18 @@ def _told(clause: Sequence[str]) -> bool:
         return False
     known = any(True for _ in _PLACES.among(clause))
     numbers = any(word in SURE or word in NUMBERS for word in clause)
-    for found in _CONTACT.among(clause):
-        follows = clause[found.end] if found.end < len(clause) else ""
-        if "foreign" in found.names and (known or numbers):
-            return True
-        if not _opens(clause, found.start):
-            continue
-        called = follows in WHOM or follows.isdigit() or (known and _near(clause, found.end))
-        if "strong" in found.names and called:
-            return True
-        if "weak" in found.names and known:
-            return True
-    return False
+    return any(_contacts(clause, found, known, numbers) for found in _CONTACT.among(clause))
+
+
+def _contacts(clause: Sequence[str], found: Found, known: bool, numbers: bool) -> bool:
+    """Whether a verb of contact has somebody to contact."""
+    if "foreign" in found.names and (known or numbers):
+        return True
+    if not _opens(clause, found.start):
+        return False
+    follows = clause[found.end] if found.end < len(clause) else ""
+    called = follows in WHOM or follows.isdigit() or (known and _near(clause, found.end))
+    return ("strong" in found.names and called) or ("weak" in found.names and known)
 
 
 def _near(clause: Sequence[str], at: int) -> bool:
