@@ -1,9 +1,8 @@
 """An answer held to its class: what of the model's words may leave, when, and whether they kept the contract.
 
-CLARIFY and REFUSE are taken whole, checked, and then sent; what breaks its class gives way to the policy's
-own text. The others leave by sentence: the one that would exceed the budget ends the answer (`length`) and
-the model's stream, but the first always leaves; what has no end is cut. Who may be in danger is told last
-where help is, if nothing said it. Tokens are o200k. Raises `ModelError`. Source: CONTRACT §3.
+CLARIFY and REFUSE are taken whole, checked, and sent; what breaks its class gives way to the policy's text.
+The others leave by sentence: the one that would exceed the budget ends the answer (`length`), but the first
+always leaves. Help is named last if nothing else named it. Tokens: o200k. Raises `ModelError` (CONTRACT §3).
 """
 
 import asyncio
@@ -15,6 +14,7 @@ from typing import TypeVar
 from app.domain.answer import Finish
 from app.domain.citation import CitationFilter
 from app.domain.errors import ModelError
+from app.domain.fence import closing
 from app.domain.ports import Delta, ModelStream
 from app.services.ruling import Ruling, checked, written
 from app.services.sentence import Cut, Sentences, complete
@@ -123,7 +123,7 @@ class Held:
         self.check = found = await aside(self._against, "".join(self._left))
         if contract.HELPED not in found.broken:
             return ""
-        self._left.append(f"{GAP}{HELP}" if self._left else HELP)
+        self._left.append(f"{closing(''.join(self._left))}{GAP}{HELP}" if self._left else HELP)
         self.check = replace(await aside(self._against, "".join(self._left)), broken=found.broken)
         return self._left[-1]
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from app.domain.phrases import ENDS, Phrases
-from app.domain.tongue import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue
-from app.vantage.regrets import FRAMES, KNOWN, NUMBERS
+from app.domain.tongue import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue, words
+from app.vantage.regrets import FRAMES, HARM, KNOWN, NUMBERS
 from app.vantage.sentence import Sentence, said
 
 MOST = 5
@@ -31,12 +31,20 @@ FOREIGN = re.compile(
 """What stands in code, tables, links and amounts, and in no refusal."""
 ROUND = re.compile(r"\b24\s?/\s?7\b")
 """Around the clock: no fraction."""
-PAUSES = re.compile(r"[()\[\]–—…]|\s-\s|[\"“”«»]")
+PAUSES = re.compile(r"[()\[\]–—…:]|\s-\s|[\"“”«»]")
 """They part clauses as commas do."""
-TURNS = frozenset({"but", "then", "aber", "dann", "pero", "luego", "mais", "ensuite"})
+TURNS = frozenset({"but", "so", "then", "aber", "dann", "pero", "luego", "mais", "ensuite"})
 """So do words behind which something else may begin."""
+NAMING = frozenset({"decline"})
+"""Kinds of frames whose clause may name what is asked for."""
+REASONING = words(
+    "because since as if that that's which it it's this weil da das falls wenn porque si eso esto car cela"
+    " c'est"
+)
+"""A clause that begins so may name it too."""
 TONGUES: dict[str, Tongue] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
 _FRAMES = {name: Phrases(table) for name, table in FRAMES.items()}
+_HARM = {name: re.compile(rf"(?:{begins})") for name, begins in HARM.items()}
 _KNOWN = {name: Phrases({"known": words}) for name, words in KNOWN.items()}
 
 
@@ -81,7 +89,7 @@ def _refuses(sentences: Sequence[Sequence[list[str]]], name: str) -> bool:
         for clause in clauses:
             kinds = {kind for found in _FRAMES[name].among(clause) for kind in found.names} - {""}
             strange = _strange(clause, name)
-            if strange > (STRANGE if kinds else 0):
+            if strange > (STRANGE if kinds else 0) or not (kinds & NAMING or _innocent(clause, name)):
                 return False
             seen |= kinds
             strangers += strange
@@ -89,6 +97,13 @@ def _refuses(sentences: Sequence[Sequence[list[str]]], name: str) -> bool:
             return False
         declined |= "decline" in seen
     return declined and strangers <= STRANGERS
+
+
+def _innocent(clause: Sequence[str], name: str) -> bool:
+    """Whether it has no word of what is asked for, or is a reason and no order (`since it can kill`)."""
+    if clause and clause[0] in REASONING:
+        return True
+    return not any(map(_HARM[name].match, clause))
 
 
 def _strange(clause: Sequence[str], name: str) -> int:

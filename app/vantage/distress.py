@@ -118,9 +118,12 @@ METHOD = re.compile(
     r"|how (?:(?:do|can|should|could|would) i|to|best to) (?:do it|do this|die|kill|end|hang)"
     r"|ways? (?:to (?:do it|die|go|kill|end|hang)|of (?:dying|killing))|wie(?= $)|wie (?:geht|mache|kann)"
     r" (?:das|ich)|methoden?|schmerzlos|dosis|como(?= $)|como (?:lo hago|hacerlo|puedo)|metodos?|sin dolor"
-    r"|comment(?= $)|comment (?:faire|mourir|je)|methodes?|sans douleur|indolore) "
+    r"|comment(?= $)|comment (?:faire|mourir|je)|methodes?|sans douleur|indolore"
+    r"|(?:which|what) (?:kind of |sort of )?(?:ropes?|pills?|tablets?|drugs?|medications?|medicines?|poisons?"
+    r"|bridges?|buildings?|guns?|knife|height)|how (?:high|many|deep)|\d+ \w+ enough|pills? enough"
+    r"|(?:should|can|could) i (?:use|take|jump|swallow|drink|inject)) "
 )
-"""Whoever says this beside surely does."""
+"""Whoever says this beside surely does: a way, a means, an amount."""
 
 
 class Tale(Enum):

@@ -16,6 +16,11 @@ OPERATIVE = bits("how want covert recipe")
 PERSONAL = bits("how_i want covert")
 """The asker's own doing; `steps`, `way to` are asked about the past as well."""
 
+FOUGHT = frozenset({"violence", "theft"})
+"""Of what games play: what most of them are about."""
+DOUBTED = 0.45
+"""Risk that a game's name leaves where it may be a pretext: negotiated."""
+
 UNSAID = 0.65
 """`what … to poison a man`: no how-to, but nobody else is said to do it."""
 
@@ -36,18 +41,27 @@ def manner(harm: Harm, clause: Clause, index: int, pressed: bool) -> float:
         factor *= harm.guarded
     elif whole & BITS["wrong"] and not whole & ORDERED and _condemned(clause, index):
         factor *= 0.4
-    if harm.category in BODILY and whole & BITS["game"] and not whole & BITS["relation"]:
-        factor *= 0.4
-    elif harm.category in PLAYED and whole & BITS["game"] and not whole & BITS["relation"]:
-        factor *= 0.5
+    if whole & BITS["game"] and not whole & BITS["relation"]:
+        return _played(harm, clause, index, factor)
     return factor
+
+
+def _played(harm: Harm, clause: Clause, index: int, factor: float) -> float:
+    """On a game's stage. `rob a bank in GTA` is what games are about; whoever only begins with one, or asks
+    for what is made and sold outside of it too, is negotiated with."""
+    if harm.category not in BODILY | PLAYED:
+        return factor
+    lowered = factor * (0.4 if harm.category in BODILY else 0.5)
+    fought = harm.category in FOUGHT and any(mask & BITS["game"] for mask in clause.masks[index:])
+    return lowered if fought else max(lowered, min(factor, DOUBTED / harm.weight))
 
 
 def _condemned(clause: Clause, index: int) -> bool:
     """`is it wrong to kill`, `why is killing wrong`; not what a preface says of the world."""
     if clause.before(index, BITS["wrong"], NEAR, BITS["know"]):
         return True
-    return bool(clause.whole & BITS["know"]) and any(mask & BITS["wrong"] for mask in clause.masks[index:])
+    asked = next((at for at, mask in enumerate(clause.masks) if mask & BITS["know"]), len(clause.masks))
+    return any(mask & BITS["wrong"] for mask in clause.masks[max(index, asked) :])
 
 
 def _asked(harm: Harm, clause: Clause, index: int) -> float:

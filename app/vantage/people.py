@@ -19,6 +19,7 @@ TOLD = bits("relation name others")
 TALKED, OPENED = BITS["talking"], BITS["opening"]
 """Spoken of with whom it is about, or made for them: nothing is found out."""
 AGAINST = bits("guard wrong learn")
+WHY = bits("know whether")
 ASKING = bits("how want know make_me covert whether looking where")
 BEGUN = frozenset("is does has did are do find look get search locate track".split())  # noqa: SIM905
 """How a question or a command about somebody begins."""
@@ -134,9 +135,15 @@ def _traits(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
         return
     between = text.tokens[max(clause.start, clause.at[groups[0]] - 4) : clause.at[said[0]]]
     weight = 0.75 if COPULA.intersection(between) else 0.45
-    if not pressed and clause.whole & AGAINST:
+    if not pressed and _opposed(clause):
         weight *= 0.4
     found.take("hate", "group-trait", weight)
+
+
+def _opposed(clause: Clause) -> bool:
+    """Whether something stands against it; what stands before the question is a preface."""
+    asked = next((place for place, mask in enumerate(clause.masks) if mask & WHY), 0)
+    return any(mask & AGAINST for mask in clause.masks[asked:])
 
 
 def _beside(clause: Clause, groups: list[int]) -> bool:

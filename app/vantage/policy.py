@@ -29,7 +29,7 @@ from app.vantage.terms import ResponseClass
 
 MAJOR = 1
 """Of the document's form."""
-LENT = ("followup", "greeting", "overlay", "phrases", "pointing", "sentiment", "tongue")
+LENT = ("followup", "greeting", "label", "overlay", "phrases", "pointing", "prompt", "sentiment", "tongue")
 """Modules of `app.domain` that decide with this room: what refers, what greets, what a word is, and what of
 an asker's overlay is read."""
 UNREAD = frozenset({"annotation", "returns", "type_comment", "kind", "ctx"})

@@ -350,6 +350,15 @@ async def test_help_is_said_last_if_nothing_said_it(kind: ResponseClass, target:
     assert "helped" in answer.check.broken
 
 
+async def test_help_stands_outside_of_code() -> None:
+    """A fence that is open is closed before."""
+    answer = endangered(REDIRECT, "emergency")
+    deltas = await said(answer, spoken("Here:\n```\nsome code\n"))
+    assert "".join(delta.text for delta in deltas).endswith(f"some code\n```\n\n\n{HELP}")
+    assert answer.check
+    assert answer.check.held
+
+
 async def test_help_that_was_said_is_not_said_again() -> None:
     """Nor where nobody is in danger."""
     for answer in (endangered(REDIRECT, "distress"), endangered(COMPLY, "default")):

@@ -32,7 +32,7 @@ PLACES = (
 )
 HOLDING = {"prompt", "label", "text", "passage", "memory", "revision"}
 """Of the domain: how a prompt is written down, which its own hash tells, and values."""
-HANDED = {"overlay"}
+HANDED = {"label", "overlay", "prompt"}
 """Of the domain: not imported, but the asker's overlay is read as it hands it over."""
 
 
