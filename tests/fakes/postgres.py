@@ -46,6 +46,11 @@ class PostgresServer:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
+    async def ended(self) -> None:
+        """The loop knows that the postmaster is dead."""
+        if self.cluster.process:
+            await self.cluster.process.wait()
+
     def family(self) -> set[int]:
         """The postmaster and its backends."""
         assert self.cluster.process
@@ -63,4 +68,6 @@ def postgres_server(home: Path) -> Iterator[PostgresServer]:
             yield server
         finally:
             server.kill()
+            # The loop ends with this block: what it has not heard the end of it tells as a leak, at any test.
+            portal.call(server.ended)
             server.cluster.quarters.vacate()
