@@ -119,17 +119,21 @@ EVENT: Mapping[str, Any] = {
 """An event as OpenAPI describes it; what its data holds, the examples show."""
 
 
-def event(name: str, n: int) -> str:
-    """An event as it stands on the wire."""
-    return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {encoded(EVENTS[name]).decode()}\n\n"
+def event(name: str, n: int, said: Mapping[str, Mapping[str, Any]] = EVENTS) -> str:
+    """An event as it stands on the wire; `said`: the data of each."""
+    return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {encoded(said[name]).decode()}\n\n"
+
+
+def whole(said: Mapping[str, Mapping[str, Any]] = EVENTS) -> str:
+    """A stream from its head to its end."""
+    return "".join(event(name, n, said) for n, name in enumerate(("meta", "token", "citations", "done"), 1))
 
 
 def stream() -> dict[str, Any]:
     """The stream as a whole and event by event."""
-    whole = "".join(event(name, n) for n, name in enumerate(("meta", "token", "citations", "done"), 1))
     alone = {name: {"summary": f"event: {name}", "value": event(name, 1)} for name in EVENTS}
     ping = {"ping": {"summary": "a comment, every 15 s", "value": ": ping\n\n"}}
-    return {"whole": {"summary": "A whole answer", "value": whole}, **alone, **ping}
+    return {"whole": {"summary": "A whole answer", "value": whole()}, **alone, **ping}
 
 
 CHAT_RESPONSE: Mapping[str, Any] = {

@@ -15,8 +15,10 @@ from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
 from app.domain import errors
+from app.domain.ports import Caller
 from app.problems import responses
 from app.services.feedback import Effect, Remark
+from app.services.services import Services
 
 router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
 
@@ -83,20 +85,27 @@ def shape(effect: Effect) -> dict[str, Any]:
     }
 
 
+RESPONSES = {
+    200: shown(FeedbackReply, "What came of it", EFFECT),
+    **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing, errors.Rejected),
+}
+Said = Annotated[FeedbackBody, Given(openapi_examples=EXAMPLES)]
+
+
+async def taken(who: Caller, opened: Services, body: FeedbackBody) -> Response:
+    """What came of it, for whichever endpoint gave the answer."""
+    scope = scope_of(who, user_id=body.user_id, thread_id=body.thread_id)
+    remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)
+    return Json(shape(await opened.feedback.take(remark)))
+
+
 @router.post(
     "/feedback",
     operation_id="ragFeedback",
     summary="Say what an answer was worth",
     response_class=Json,
-    responses={
-        200: shown(FeedbackReply, "What came of it", EFFECT),
-        **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing, errors.Rejected),
-    },
+    responses=RESPONSES,
 )
-async def feedback(
-    who: Asker, opened: Opened, body: Annotated[FeedbackBody, Given(openapi_examples=EXAMPLES)]
-) -> Response:
+async def feedback(who: Asker, opened: Opened, body: Said) -> Response:
     """Votes up or down each memory that the answer used, so that later answers rank them so."""
-    scope = scope_of(who, user_id=body.user_id, thread_id=body.thread_id)
-    remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)
-    return Json(shape(await opened.feedback.take(remark)))
+    return await taken(who, opened, body)

@@ -9,9 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from app.api.events import MEDIA
-from app.api.examples import ANSWER_ID, EVENT, EVENTS
+from app.api.examples import ANSWER_ID, EVENT, EVENTS, whole
 from app.api.replies import KeptRag, WholeReply
-from app.api.wire import encoded
 
 
 class UsedMemory(BaseModel):
@@ -177,20 +176,20 @@ SAID: Mapping[str, Mapping[str, Any]] = {
 """The data of each event."""
 
 
-def event(name: str, n: int) -> str:
-    """An event as it stands on the wire."""
-    return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {encoded(SAID[name]).decode()}\n\n"
-
-
-WHOLE = "".join(event(name, n) for n, name in enumerate(("meta", "token", "citations", "done"), 1))
-RESPONSE: Mapping[str, Any] = {
-    "description": "The answer: one object, or (`stream: true`) a stream of events",
-    "content": {
-        "application/json": {"example": REPLY},
-        MEDIA: {
-            "schema": {"type": "array", "items": EVENT},
-            "itemSchema": EVENT,
-            "examples": {"whole": {"summary": "A whole answer", "value": WHOLE}},
+def either(reply: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """A response that is one object, or a stream of events."""
+    streamed = {"whole": {"summary": "A whole answer", "value": whole(said)}}
+    return {
+        "description": "The answer: one object, or (`stream: true`) a stream of events",
+        "content": {
+            "application/json": {"example": reply},
+            MEDIA: {
+                "schema": {"type": "array", "items": EVENT},
+                "itemSchema": EVENT,
+                "examples": streamed,
+            },
         },
-    },
-}
+    }
+
+
+RESPONSE = either(REPLY, SAID)

@@ -8,13 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import recalled
-from app.api.events import MEDIA
-from app.api.examples import ANSWER_ID, EVENT
 from app.api.inquiry import ClassName
 from app.api.mix import MixReply
 from app.api.recalled import FeedbackReply, GravityReply, TemporalReply, UsedMemory
 from app.api.replies import KeptRag, WholeReply
-from app.api.wire import encoded
 
 
 class DecisionReply(BaseModel):
@@ -160,25 +157,7 @@ REPLY: Mapping[str, Any] = {
 }
 SAID: Mapping[str, Mapping[str, Any]] = {**recalled.SAID, "meta": META, "done": ENDED}
 """The data of each event."""
-
-
-def event(name: str, n: int) -> str:
-    """An event as it stands on the wire."""
-    return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {encoded(SAID[name]).decode()}\n\n"
-
-
-WHOLE = "".join(event(name, n) for n, name in enumerate(("meta", "token", "citations", "done"), 1))
-RESPONSE: Mapping[str, Any] = {
-    "description": "The answer: one object, or (`stream: true`) a stream of events",
-    "content": {
-        "application/json": {"example": REPLY},
-        MEDIA: {
-            "schema": {"type": "array", "items": EVENT},
-            "itemSchema": EVENT,
-            "examples": {"whole": {"summary": "A whole answer", "value": WHOLE}},
-        },
-    },
-}
+RESPONSE = recalled.either(REPLY, SAID)
 POLICY: Mapping[str, Any] = {
     "version": "1.0c2f6e1d9a7b",
     "sha256": "0c2f6e1d9a7b" + "0" * 52,

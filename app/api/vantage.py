@@ -12,21 +12,20 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Request
 from starlette.responses import Response
 
+from app.api import feedback as remarks
 from app.api import ruled
 from app.api.chat import Prepared, sent
 from app.api.deps import Asker, Opened, scope_of, shows_debug
-from app.api.feedback import EFFECT, EXAMPLES, FeedbackBody, FeedbackReply, shape
 from app.api.inquiry import QUERY, LimitsBody, RoutingBody, VantageBody
 from app.api.mix import MixBody
 from app.api.peer import unless_gone
-from app.api.refusals import ASKING, KEEPING, MODEL, SENDING
+from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
 from app.domain import errors
 from app.domain.overlay import overlay_to_instructions
 from app.domain.ports import Caller
 from app.problems import responses
-from app.services.feedback import Remark
 from app.services.inquiry import Inquiry
 from app.services.inspection import Inspection
 from app.services.reply import Reply
@@ -93,18 +92,11 @@ async def query(request: Request, given: Annotated[Prepared, Depends(prepared)])
     operation_id="vantageFeedback",
     summary="Say what an answer within the policy was worth",
     response_class=Json,
-    responses={
-        200: shown(FeedbackReply, "What came of it", EFFECT),
-        **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing, errors.Rejected),
-    },
+    responses=remarks.RESPONSES,
 )
-async def feedback(
-    who: Asker, opened: Opened, body: Annotated[FeedbackBody, Body(openapi_examples=EXAMPLES)]
-) -> Response:
+async def feedback(who: Asker, opened: Opened, body: remarks.Said) -> Response:
     """As /rag/feedback: votes on each memory that the answer used. The style card is refreshed anyway."""
-    scope = scope_of(who, user_id=body.user_id, thread_id=body.thread_id)
-    remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)
-    return Json(shape(await opened.feedback.take(remark)))
+    return await remarks.taken(who, opened, body)
 
 
 @router.get(

@@ -61,14 +61,19 @@ def _clause(lower: Sequence[str], n: int) -> bool:
         return _told(lower, after + 3)
     next_ = lower[after] if after < len(lower) else ""
     if after > n + 1 and _likened(lower, after, next_):
-        timed = next_ == "in" and not (DAYS | MONTHS).isdisjoint(lower[after:])
-        state = lower[after : after + 2] == ["to", "be"] or next_ == "being"
-        return (_told(lower, after) and not timed) or (state and lower[-1] in KINDS)
+        return _likens(lower, after, next_)
     if lower[n - 1] in BEING and (next_ in CLEFT or (next_ == "about" and "that" in lower[after:])):
         return _told(lower, after + 1)
     near = range(n + 1, min(n + 1 + NEAR, len(lower)))
     starts = [m + 1 for m in near if lower[m] in ("when", "if")]
     return any(_whole(lower, start, QUESTIONS.isdisjoint(lower[:n])) for start in starts)
+
+
+def _likens(lower: Sequence[str], after: int, next_: str) -> bool:
+    """Whether what it is like is told: `like being a nurse`, and not `like in June`."""
+    if _told(lower, after) and not (next_ == "in" and not (DAYS | MONTHS).isdisjoint(lower[after:])):
+        return True
+    return (lower[after : after + 2] == ["to", "be"] or next_ == "being") and lower[-1] in KINDS
 
 
 def _likened(lower: Sequence[str], after: int, next_: str) -> bool:

@@ -50,9 +50,7 @@ _KNOWN = {name: Phrases({"known": words}) for name, words in KNOWN.items()}
 
 def declines(told: Sequence[Sentence]) -> bool:
     """Whether the sentences of a text are a refusal, and nothing more."""
-    if not told or len(told) > MOST or any(one.code or one.bullet for one in told):
-        return False
-    if sum(len(one.text) for one in told) > LONGEST:
+    if not _plain(told):
         return False
     texts = [_listed(one.text) for one in told]
     if any(map(FOREIGN.search, texts)):
@@ -60,6 +58,13 @@ def declines(told: Sequence[Sentence]) -> bool:
     rows = [[said(part) for part in PAUSES.split(text)] for text in texts]
     clauses = [[clause for part in row for clause in _clauses(part)] for row in rows]
     return any(_refuses(clauses, name) for name in TONGUES)
+
+
+def _plain(told: Sequence[Sentence]) -> bool:
+    """Whether it is a few sentences, and neither code nor a list."""
+    if not 0 < len(told) <= MOST or any(one.code or one.bullet for one in told):
+        return False
+    return sum(len(one.text) for one in told) <= LONGEST
 
 
 def _listed(text: str) -> str:

@@ -122,13 +122,18 @@ def _object(text: Text, clause: Clause, index: int, things: list[int], carried: 
             head, end = _joined(head, mask), clause.ends[place]
         elif not head:
             head, end = carried, clause.ends[place]
+    return _settled(text, clause, index, head, end), own
+
+
+def _settled(text: Text, clause: Clause, index: int, head: int, end: int) -> int:
+    """The object's classes, by what stands behind it."""
     behind = text.tokens[end] if end < len(text.tokens) else ""
     if head & WHO and behind == "'s" and text.tokens[end + 1 : end + 2] not in BODY:
         # Something of theirs that no table knows: it is not they.
         head &= OBJECTS & ~WHO
     elif _spared(clause, head, end, behind):
-        return BITS["safe"], own
-    return head or (0 if behind == "to" else _behind(clause, index)), own
+        return BITS["safe"]
+    return head or (0 if behind == "to" else _behind(clause, index))
 
 
 def _spared(clause: Clause, head: int, end: int, behind: str) -> bool:

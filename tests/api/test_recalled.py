@@ -5,7 +5,7 @@ import pytest
 
 from app.api import recalled
 from app.api.bodies import RagBody
-from app.api.examples import EVENT
+from app.api.examples import EVENT, whole
 from app.domain.memory import Moment
 from app.services.rag import Question
 from tests.fakes.remembering import FakeTemporal
@@ -37,7 +37,7 @@ def test_the_reply_is_of_its_schema() -> None:
 
 def test_the_stream_is_shown_as_it_is_sent() -> None:
     """In the grammar that clients parse, with the data of each event."""
-    found = events(recalled.WHOLE)
+    found = events(whole(recalled.SAID))
     assert [event.name for event in found] == ["meta", "token", "citations", "done"]
     assert [event.data for event in found] == [dict(recalled.SAID[event.name]) for event in found]
     assert set(recalled.SAID) == set(EVENT["properties"]["event"]["enum"])
