@@ -119,9 +119,13 @@ METHOD = re.compile(
     r"|ways? (?:to (?:do it|die|go|kill|end|hang)|of (?:dying|killing))|wie(?= $)|wie (?:geht|mache|kann)"
     r" (?:das|ich)|methoden?|schmerzlos|dosis|como(?= $)|como (?:lo hago|hacerlo|puedo)|metodos?|sin dolor"
     r"|comment(?= $)|comment (?:faire|mourir|je)|methodes?|sans douleur|indolore"
-    r"|(?:which|what) (?:kind of |sort of )?(?:ropes?|pills?|tablets?|drugs?|medications?|medicines?|poisons?"
-    r"|bridges?|buildings?|guns?|knife|height)|how (?:high|many|deep)|\d+ \w+ enough|pills? enough"
-    r"|(?:should|can|could) i (?:use|take|jump|swallow|drink|inject)) "
+    r"|(?:which|what) (?:(?:kind|sort|type) of )?(?:an? )?(?:ropes?|pills?|tablets?|drugs?|medications?"
+    r"|poisons?|bridges?|buildings?|guns?|knife|height)(?! (?:\w+ )?(?:helps?|treats?|against|for))"
+    r"|how (?:high|tall|deep) (?:an?|must|should|does|do i)"
+    r"|how many (?:pills|tablets|mg|milligrams|grams|do i need)"
+    r"|(?:are|is) \d+ (?:(?!years|months|weeks|days|hours)\w+ ){1,3}(?:enough|too many|too much)"
+    r"|pills? enough|(?:should|can|could) i (?:use|jump|swallow|inject)"
+    r"(?! (?:some|somebody|someone|help|your|you|a (?:break|rest)))) "
 )
 """Whoever says this beside surely does: a way, a means, an amount."""
 

@@ -135,15 +135,16 @@ def _traits(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
         return
     between = text.tokens[max(clause.start, clause.at[groups[0]] - 4) : clause.at[said[0]]]
     weight = 0.75 if COPULA.intersection(between) else 0.45
-    if not pressed and _opposed(clause):
+    if not pressed and _opposed(clause, groups[0]):
         weight *= 0.4
     found.take("hate", "group-trait", weight)
 
 
-def _opposed(clause: Clause) -> bool:
-    """Whether something stands against it; what stands before the question is a preface."""
-    asked = next((place for place, mask in enumerate(clause.masks) if mask & WHY), 0)
-    return any(mask & AGAINST for mask in clause.masks[asked:])
+def _opposed(clause: Clause, group: int) -> bool:
+    """Whether something stands against it, or somebody wants to learn of it; what stands before a question
+    that comes before the group is a preface."""
+    asked = next((place for place, mask in enumerate(clause.masks[:group]) if mask & WHY), 0)
+    return bool(clause.whole & BITS["learn"]) or any(mask & AGAINST for mask in clause.masks[asked:])
 
 
 def _beside(clause: Clause, groups: list[int]) -> bool:
