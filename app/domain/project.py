@@ -1,0 +1,62 @@
+"""What a project has: its sources, and its knowledge. A project is named by `Scope.project`.
+
+A passage of `conversations` or `dreams` carries the row's columns in `fields` as they are stored: title,
+tags, key_entities (JSON text), summary_short, summary_detailed, memory_snippet, project, indexed_at (ISO
+8601); one of `code` file_path, language, chunk_metadata (JSON text), start_line, end_line, project. Null is
+None.
+Source: seeds 000-002, CONTRACT §4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.passage import Embedding, Passage, Scope
+from app.domain.ports import Source
+
+CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
+"""Sources; their file names, and `Passage.source`."""
+
+
+class ProjectSource(Source, Protocol):
+    """A source that a project's context is made of, also by time and by meaning alone.
+
+    Both raise `RetrievalError`, and give nothing outside of the scope's tenant, owner and project (None: all
+    projects of the tenant). One round trip; exact, so that no filter ever makes them short.
+    """
+
+    async def newest(self, scope: Scope, limit: int) -> list[Passage]:
+        """By indexed_at, newest first, those without a time last; similarity None."""
+
+    async def nearest(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+        """By cosine alone, rows without a vector left out, ties by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeNote:
+    """A note of a project, put before the model in every chat of it."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is told of a project whatever is asked."""
+
+    overview: str = ""
+    rules: str = ""
+    notes: tuple[KnowledgeNote, ...] = ()
+
+
+class KnowledgeRecord(Protocol):
+    """`ibid.project_knowledge`. Reads raise `RetrievalError`, writes `Unavailable`."""
+
+    async def get(self, scope: Scope) -> Knowledge | None:
+        """The scope's project's; None: nobody wrote any."""
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
+        """Replaces."""
+
+    async def projects(self, scope: Scope) -> Sequence[str]:
+        """Those of the tenant that have any."""
