@@ -16,6 +16,7 @@ from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.clients.redis import Redis, open_cache
 from app.config import Settings
+from app.contexts import Rows, open_rows
 from app.domain.breaker import Breaker
 from app.domain.ports import ChatModel, Embedder
 from app.domain.space import Space
@@ -47,6 +48,8 @@ class Opened:
     documents: DocumentSource
     kept: Kept
     """Qdrant, with memories and corpus."""
+    rows: Rows
+    """The projects' sources."""
     model: ChatModel
     jobs: JobStore
     token: ChatModel | None = None
@@ -69,6 +72,7 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
         open_space(settings, pool) as (embedder, space),
         open_documents(pool, chroma, space) as documents,
         open_kept(settings, pool, space) as kept,
+        open_rows(pool, space) as rows,
         open_model(settings, embedder, space) as model,
         open_token(settings, chat_server(settings)) as token,
         open_outside(settings) as outside,
@@ -77,7 +81,7 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
         open_results(settings, redis) as cache,
     ):
         yield Opened(
-            held, pool, embedder, documents, kept, model, jobs, token, outside, redis=redis, cache=cache
+            held, pool, embedder, documents, kept, rows, model, jobs, token, outside, redis=redis, cache=cache
         )
 
 

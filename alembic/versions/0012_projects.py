@@ -2,7 +2,8 @@
 
 public.conversation_index and public.code_index may be there, written by older tools: what is missing is added
 and nothing of theirs is tightened. Their rows belong to the tenant `default`; code that names no project is
-THN's, as seed 000 has it. Triggers count every change, whoever makes it: what is in memory follows.
+THN's, as seed 000 has it. Triggers count every change, whoever makes it: what is in memory follows. Vectors lie
+in their rows, texts beside them: a search looks at every vector, and at few texts (docs/decisions/0042).
 """
 
 from alembic import op
@@ -34,6 +35,8 @@ COMMENT ON COLUMN public.conversation_index.space IS
     'ibid.space.name of the vector that Ibid made; null: another tool''s vector';
 COMMENT ON COLUMN public.conversation_index.embedding_ibid IS
     'where the vector in `embedding` is another tool''s: the one of this space';
+ALTER TABLE public.conversation_index
+    ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
 CREATE INDEX IF NOT EXISTS conversation_index_newest
     ON public.conversation_index (tenant, project, indexed_at DESC);
 """
@@ -55,7 +58,11 @@ ALTER TABLE public.code_index
     ADD COLUMN IF NOT EXISTS space          text,
     ADD COLUMN IF NOT EXISTS embedding_ibid vector;
 COMMENT ON COLUMN public.code_index.sha256 IS 'of the whole file that the chunk was cut from';
+ALTER TABLE public.code_index
+    ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
 CREATE INDEX IF NOT EXISTS code_index_file ON public.code_index (tenant, project, file_path);
+CREATE INDEX IF NOT EXISTS code_index_whole ON public.code_index (tenant, project, sha256)
+    WHERE sha256 IS NOT NULL;
 """
 
 OURS = """
@@ -86,6 +93,12 @@ CREATE TABLE ibid.project_knowledge (
     notes       jsonb NOT NULL DEFAULT '[]',            -- [{title, text}], in their order
     updated_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant, project)
+);
+
+CREATE TABLE ibid.collection_home (
+    name        text PRIMARY KEY,                       -- another tool's collection of points, left as it is
+    home        text NOT NULL UNIQUE,                   -- ours, which is searched and written in its place
+    adopted_at  timestamptz NOT NULL DEFAULT now()
 );
 
 ALTER TABLE ibid.text_next DROP CONSTRAINT text_next_kind_check;
@@ -125,6 +138,29 @@ BEGIN
     RETURN NULL;
 END $$
 """
+# Another tool that writes a row anew names neither its hash nor our vector beside it, and may write a vector
+# of another width over ours: the row is that tool's again, and waits for `ibid adopt`. Casts find their
+# functions whatever the writer's search path is; operators of `vector` would not be found.
+OVERWRITTEN = """
+CREATE FUNCTION ibid.{kind}_overwritten() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NEW.space IS DISTINCT FROM OLD.space OR NEW.sha256 IS DISTINCT FROM OLD.sha256
+        OR NEW.embedding_ibid::real[] IS DISTINCT FROM OLD.embedding_ibid::real[] THEN
+        RETURN NEW;
+    ELSIF (CASE WHEN OLD.embedding_ibid IS NOT NULL THEN {changed}
+        ELSE array_length(NEW.embedding::real[], 1) IS DISTINCT FROM array_length(OLD.embedding::real[], 1)
+        END) THEN
+        NEW.space := NULL;
+        NEW.embedding_ibid := NULL;
+    END IF;
+    RETURN NEW;
+END $$
+"""
+TOLD = {
+    "conversations": ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet"),
+    "code": ("chunk_text",),
+}
 TRIGGERS = """
 CREATE TRIGGER ibid_inserted AFTER INSERT ON {table} REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_changed('{kind}');
@@ -132,6 +168,8 @@ CREATE TRIGGER ibid_deleted AFTER DELETE ON {table} REFERENCING OLD TABLE AS cha
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_changed('{kind}');
 CREATE TRIGGER ibid_updated AFTER UPDATE ON {table} REFERENCING OLD TABLE AS earlier NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_moved('{kind}');
+CREATE TRIGGER ibid_overwritten BEFORE UPDATE ON {table}
+    FOR EACH ROW EXECUTE FUNCTION ibid.{kind}_overwritten();
 CREATE TRIGGER ibid_emptied AFTER TRUNCATE ON {table}
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_emptied('{kind}');
 INSERT INTO ibid.project_part (tenant, owner, project, kind, version)
@@ -147,6 +185,8 @@ def upgrade() -> None:
     for function in (CHANGED, MOVED, EMPTIED):
         op.execute(function)
     for kind, table in TABLES.items():
+        changed = " OR ".join(f"NEW.{name}::text IS DISTINCT FROM OLD.{name}::text" for name in TOLD[kind])
+        op.execute(OVERWRITTEN.format(kind=kind, changed=changed))
         run(TRIGGERS.format(table=table, kind=kind))
 
 
@@ -159,9 +199,10 @@ def run(script: str) -> None:
 
 def downgrade() -> None:
     """Drop what is ours alone; the two tables stay, others write them too."""
-    for table in TABLES.values():
-        for event in ("inserted", "deleted", "updated", "emptied"):
+    for kind, table in TABLES.items():
+        for event in ("inserted", "deleted", "updated", "overwritten", "emptied"):
             op.execute(f"DROP TRIGGER ibid_{event} ON {table}")
+        op.execute(f"DROP FUNCTION ibid.{kind}_overwritten()")
     for function in ("changed", "moved", "emptied"):
         op.execute(f"DROP FUNCTION ibid.project_{function}()")
     op.execute("DELETE FROM ibid.text_next WHERE kind IN ('conversation', 'code')")
@@ -169,5 +210,5 @@ def downgrade() -> None:
     op.execute(
         "ALTER TABLE ibid.text_next ADD CONSTRAINT text_next_kind_check CHECK (kind IN ('memory', 'corpus'))"
     )
-    for table in ("project_knowledge", "project_words", "project_part"):
+    for table in ("collection_home", "project_knowledge", "project_words", "project_part"):
         op.execute(f"DROP TABLE ibid.{table}")

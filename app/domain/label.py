@@ -51,6 +51,13 @@ def label_name(filename: str) -> str:
     return _fitted(stem, extension)
 
 
+def path_name(path: str) -> str:
+    """A file's whole path as citations can hold it; of one too long the end, which tells more."""
+    plain = unicodedata.normalize("NFC", path).translate(PLAIN)
+    shown = unicodedata.normalize("NFC", " ".join("".join(map(_visible, plain)).split()))
+    return shown[-NAME_MAX:].strip(JOINERS + " ") or FALLBACK
+
+
 def unique(name: str, taken: Iterable[str]) -> str:
     """`name`, or `name-2.pdf`, `name-3.pdf`, …: the first that none of `taken` looks like."""
     return _free(name, {key(other) for other in taken})

@@ -100,7 +100,8 @@ class Catalogue:
         with unavailable():
             shape = await self.get(name)
             if shape and not fits(shape, space):
-                raise Unavailable(f"the collection {name} holds vectors of another space than {space.name}")
+                said = f"the collection {name} holds vectors of another space than {space.name}"
+                raise Unavailable(f"{said}: ibid doctor says what to do")
             try:
                 if shape is None:
                     await self._make(name, space, fields)

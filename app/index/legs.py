@@ -231,8 +231,8 @@ def assembled(
 def voiced(key: str, score: float, own: Hit | None) -> Hit:
     """A passage with its score; what it covers is its own, whoever speaks for it."""
     if own is None:
-        return Hit(key, score)
-    return own if own.score == score else Hit(key, score, own.coverage, own.rare)
+        return Hit(key, score, lent=score)
+    return own if own.score == score else Hit(key, score, own.coverage, own.rare, score - own.score)
 
 
 def ranked(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:

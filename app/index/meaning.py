@@ -10,8 +10,9 @@ from typing import ParamSpec, TypeVar
 
 import structlog
 
+from app.domain.document import Part
 from app.domain.space import Space
-from app.index.place import Matrix, Spot
+from app.index.place import Listed, Matrix, Spot
 from app.index.record import Record
 from app.index.search import Search, cosine
 from app.index.shelf import Shelf
@@ -56,7 +57,7 @@ class Meaning:
         return Near([spot for spot, _ in search.ranked(found.items())[:limit]], cosines)
 
     async def _approximate(
-        self, search: Search, shelf: Shelf, vector: Matrix, limit: int
+        self, search: Search, shelf: Shelf[Part, Listed], vector: Matrix, limit: int
     ) -> dict[Spot, float]:
         """About the nearest passages of a large part."""
         rows = await self._vectors.nearest(shelf.part, vector, limit, shelf.located)
@@ -64,7 +65,7 @@ class Meaning:
         return {spot: cosine(rows[place], vector) for place, spot in spots.items()}
 
     async def _fetched(
-        self, search: Search, shelf: Shelf, vector: Matrix, spots: set[Spot]
+        self, search: Search, shelf: Shelf[Part, Listed], vector: Matrix, spots: set[Spot]
     ) -> dict[Spot, float]:
         """Cosines of some passages of a large part; vectors that Chroma has lost come from the record."""
         places = {search.place(spot): spot for spot in spots if search.holds(shelf, spot)}

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from app.domain.document import Part
 from app.domain.label import distinct
+from app.index.place import Listed
 from app.index.shelf import Shelf
 
 MOST = 256
@@ -20,7 +21,7 @@ class Naming:
     def __init__(self) -> None:
         self._known: OrderedDict[Reach, Mapping[str, str]] = OrderedDict()
 
-    def names(self, shelves: Sequence[Shelf]) -> Mapping[str, str]:
+    def names(self, shelves: Sequence[Shelf[Part, Listed]]) -> Mapping[str, str]:
         """The session's documents keep their names; a global one of the same name shows as `name-2.pdf`."""
         reach = tuple((shelf.part, shelf.version) for shelf in shelves)
         if reach not in self._known:
@@ -30,7 +31,7 @@ class Naming:
         return self._known[reach]
 
 
-def told_apart(shelves: Sequence[Shelf]) -> Mapping[str, str]:
+def told_apart(shelves: Sequence[Shelf[Part, Listed]]) -> Mapping[str, str]:
     """Names in the order of creation, the session's first."""
     own = [document for shelf in shelves if not shelf.part.is_global for document in shelf.documents.values()]
     shared = [document for shelf in shelves if shelf.part.is_global for document in shelf.documents.values()]

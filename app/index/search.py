@@ -5,6 +5,7 @@ Cosines are raw here; `sources/documents.py` turns them into similarities.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ LETTER = 10
 class Search:
     """The blocks of a query's reach, laid side by side. A spot is (block, row) among them."""
 
-    def __init__(self, shelves: Sequence[Shelf]) -> None:
+    def __init__(self, shelves: Sequence[Shelf[Any, Any]]) -> None:
         self.shelves = shelves
         self.blocks: list[Block] = [block for shelf in shelves for block in shelf.blocks]
         self._reach = survey([], [])
@@ -46,17 +47,17 @@ class Search:
         """Which passage stands there."""
         return self.blocks[spot[0]].place(spot[1])
 
-    def spots(self, shelf: Shelf, places: Iterable[Place]) -> dict[Place, Spot]:
+    def spots(self, shelf: Shelf[Any, Any], places: Iterable[Place]) -> dict[Place, Spot]:
         """Where the living among a shelf's passages stand."""
         first = self._first(shelf)
         return {place: (first + block, row) for place, (block, row) in shelf.located(places).items()}
 
-    def holds(self, shelf: Shelf, spot: Spot) -> bool:
+    def holds(self, shelf: Shelf[Any, Any], spot: Spot) -> bool:
         """Whether a passage stands on this shelf."""
         first = self._first(shelf)
         return first <= spot[0] < first + len(shelf.blocks)
 
-    def _first(self, shelf: Shelf) -> int:
+    def _first(self, shelf: Shelf[Any, Any]) -> int:
         """The number of a shelf's first block."""
         return sum(len(other.blocks) for other in self.shelves[: self.shelves.index(shelf)])
 

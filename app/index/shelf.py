@@ -1,23 +1,26 @@
-"""A shelf: all that can be found in one part (a session, or what a tenant shares), at one version of it.
+"""A shelf: all that can be found in one part (a session, what a tenant shares, a project), at one version.
 
 A value: it knows its documents and their blocks, and makes its successor when the part has changed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from app.domain.document import Part
 from app.index.block import Block, joined, settled
-from app.index.place import Listed, Place, Spot
+from app.index.place import Place, Spot
+
+Named = TypeVar("Named", bound=Hashable)
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shelf:
+class Shelf(Generic[Named, Known]):
     """A part's documents, ascending by id (so by time), and their blocks."""
 
-    part: Part
+    part: Named
     version: int
-    documents: Mapping[str, Listed]
+    documents: Mapping[str, Known]
     blocks: tuple[Block, ...] = ()
     exact: bool = True
     """Whether the vectors are here; else Chroma is asked for the near ones."""
@@ -47,11 +50,13 @@ class Shelf:
                 found[document, ordinal] = (number, first + ordinal - 1)
         return found
 
-    def missing(self, listed: Mapping[str, Listed]) -> list[Listed]:
+    def missing(self, listed: Mapping[str, Known]) -> list[Known]:
         """Documents that a newer list has and this shelf has not."""
         return [document for key, document in listed.items() if key not in self.documents]
 
-    def followed(self, version: int, listed: Mapping[str, Listed], fresh: Sequence[Block]) -> "Shelf":
+    def followed(
+        self, version: int, listed: Mapping[str, Known], fresh: Sequence[Block]
+    ) -> "Shelf[Named, Known]":
         """The shelf at a newer version: what the list does not name is gone, `fresh` is new."""
         gone = self.documents.keys() - listed.keys()
         blocks = [block.without(gone) for block in self.blocks]

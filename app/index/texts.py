@@ -8,6 +8,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from app.domain.text import Text
 from app.index.place import Place
@@ -18,6 +19,17 @@ OBJECT_BYTES = 1_000
 """Of a passage beside its text."""
 GONE_MOST = 4_096
 """Documents remembered as forgotten: a fetch that began before must not bring them back."""
+
+
+class Kept(Protocol):
+    """What is remembered."""
+
+    @property
+    def text(self) -> Text:
+        """The passage's."""
+
+
+One = TypeVar("One", bound=Kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +44,21 @@ class Row:
     tokens: int
 
 
-class Texts:
+class Texts(Generic[One]):
     """The least recently found goes first."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most = most_bytes
-        self._rows: OrderedDict[Place, Row] = OrderedDict()
+        self._rows: OrderedDict[Place, One] = OrderedDict()
         self._gone: OrderedDict[str, None] = OrderedDict()
         self.nbytes = 0
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def known(self, places: Iterable[Place]) -> dict[Place, Row]:
+    def known(self, places: Iterable[Place]) -> dict[Place, One]:
         """Those of them that are here."""
-        found: dict[Place, Row] = {}
+        found: dict[Place, One] = {}
         for place in places:
             row = self._rows.get(place)
             if row is not None:
@@ -54,7 +66,7 @@ class Texts:
                 found[place] = row
         return found
 
-    def keep(self, rows: Mapping[Place, Row]) -> None:
+    def keep(self, rows: Mapping[Place, One]) -> None:
         """Remember them. What was forgotten while they were fetched stays forgotten."""
         for place, row in rows.items():
             if place[0] not in self._gone:
@@ -80,6 +92,6 @@ class Texts:
         self.nbytes -= 0 if row is None else weight(row)
 
 
-def weight(row: Row) -> int:
+def weight(row: Kept) -> int:
     """Memory of a passage, near enough to bound many: its text, quotation and folded form."""
     return OBJECT_BYTES + 3 * sys.getsizeof(str(row.text))

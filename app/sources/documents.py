@@ -24,6 +24,7 @@ from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
 from app.index.analysis import VERSION
+from app.index.bookcase import MEMORY_BYTES
 from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
 from app.index.mending import Mending
@@ -32,7 +33,7 @@ from app.index.place import Listed, Place, Spot, key
 from app.index.posting import build, spoken
 from app.index.record import Record
 from app.index.search import Search
-from app.index.stacks import MEMORY_BYTES, Stacks, exact_most
+from app.index.stacks import Stacks, exact_most
 from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
 
@@ -71,7 +72,7 @@ class DocumentSource:
             memory_bytes=memory_bytes,
             exact_most=exact_most(space.dim) if exact is None else exact,
         )
-        self._texts = Texts()
+        self._texts: Texts[Row] = Texts()
         self._stacks.gone = self._texts.forget
         self.mending = Mending(self._record, self._vectors, self._stacks, space)
         self._naming = Naming()

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import LABEL_MAX, NAME_MAX, distinct, is_label, key, label, label_name, unique
+from app.domain.label import (
+    LABEL_MAX,
+    NAME_MAX,
+    distinct,
+    is_label,
+    key,
+    label,
+    label_name,
+    path_name,
+    unique,
+)
 
 FORBIDDEN = set("[]【】［］#＃`\n\r\x00\u2028\u2029\u202e\u2066\u200b\ufeff")
 NAMES = st.text(max_size=300) | st.sampled_from(
@@ -169,3 +179,18 @@ def test_what_we_make_is_a_label(filename: str, ordinal: int, others: list[str])
 def test_what_nobody_of_us_makes_is_none(text: str) -> None:
     """What could not stand between the brackets of a citation."""
     assert not is_label(text)
+
+
+@given(st.text(max_size=300))
+def test_a_path_can_be_cited(path: str) -> None:
+    """Whatever it holds; and what is a name already stays as it is."""
+    name = path_name(path)
+    assert is_label(label(name, "k3v9q2ax"))
+    assert path_name(name) == name
+
+
+def test_a_path_keeps_its_folders() -> None:
+    """Of one too long the end is kept."""
+    assert path_name("src/[id]/page.tsx") == "src/(id)/page.tsx"
+    assert path_name("d/" * 100 + "a.py").endswith("/d/a.py")
+    assert path_name(" \n") == "document"

@@ -51,6 +51,13 @@ def test_a_passage_that_meaning_alone_chose_keeps_its_words_beside() -> None:
     assert [*found.passages] == ["a", "b"]
 
 
+def test_what_neighbours_lend_stands_beside_the_score() -> None:
+    """The whole of it where a passage holds no word, what was added where it does, nothing where none was."""
+    hits = {key: Hit(key, 2.0, 0.5) for key in "ab"}
+    found = assembled("s", Seen(hits=hits), {"a": 2.0, "b": 3.5, "c": 1.0}, made, limit=3)
+    assert [(hit.key, hit.lent) for hit in found.words] == [("b", 1.5), ("a", 0.0), ("c", 1.0)]
+
+
 async def found(
     passages: int, *, stored: Sequence[Point] = EVERY, words: Sparse = WORDS, vector: bytes | None = b"1234"
 ) -> tuple[Seen, list[list[Ask]]]:

@@ -11,7 +11,7 @@ from app.index.shelf import Shelf
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def shelf(part: Part, version: int, **names: str) -> Shelf:
+def shelf(part: Part, version: int, **names: str) -> Shelf[Part, Listed]:
     """A shelf of documents by id."""
     return Shelf(part, version, {key: Listed(key, name, name, "", 1, NOW) for key, name in names.items()})
 

@@ -28,14 +28,14 @@ def vectors(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32
     return (matrix / np.maximum(lengths, 1)).astype(np.float32)
 
 
-def with_document(shelf: Shelf, name: str, texts: list[str]) -> Shelf:
+def with_document(shelf: Shelf[Part, Listed], name: str, texts: list[str]) -> Shelf[Part, Listed]:
     """The shelf after one more document."""
     listed = Listed(name, name, name, "", len(texts), NOW)
     fresh = single(name, build(texts), vectors(texts))
     return shelf.followed(shelf.version + 1, {**shelf.documents, name: listed}, [fresh])
 
 
-def without_document(shelf: Shelf, name: str) -> Shelf:
+def without_document(shelf: Shelf[Part, Listed], name: str) -> Shelf[Part, Listed]:
     """The shelf after one left."""
     listed = {key: item for key, item in shelf.documents.items() if key != name}
     return shelf.followed(shelf.version + 1, listed, [])
@@ -61,12 +61,12 @@ def test_a_shelf_that_followed_equals_one_made_anew(
     documents: list[tuple[list[str], bool]], query: str
 ) -> None:
     """Documents that came and went leave no trace in ids, order or scores."""
-    followed = Shelf(SESSION, 0, {})
+    followed: Shelf[Part, Listed] = Shelf(SESSION, 0, {})
     for n, (texts, _) in enumerate(documents):
         followed = with_document(followed, f"d{n}", texts)
     for n, (_, stays) in enumerate(documents):
         followed = followed if stays else without_document(followed, f"d{n}")
-    anew = Shelf(SESSION, 0, {})
+    anew: Shelf[Part, Listed] = Shelf(SESSION, 0, {})
     for n, (texts, stays) in enumerate(documents):
         anew = with_document(anew, f"d{n}", texts) if stays else anew
     assert told(Search([followed]), query) == told(Search([anew]), query)

@@ -9,7 +9,7 @@ from app.index.posting import build
 from app.index.shelf import Shelf
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-EMPTY = Shelf(Part("t"), 0, {})
+EMPTY: Shelf[Part, Listed] = Shelf(Part("t"), 0, {})
 
 
 def listed(*names: str) -> dict[str, Listed]:
@@ -17,7 +17,7 @@ def listed(*names: str) -> dict[str, Listed]:
     return {name: Listed(name, name, name, "", 1, NOW) for name in names}
 
 
-def followed(shelf: Shelf, *names: str) -> Shelf:
+def followed(shelf: Shelf[Part, Listed], *names: str) -> Shelf[Part, Listed]:
     """The shelf after the list has become `names`."""
     fresh = [single(item.id, build([item.id]), None) for item in shelf.missing(listed(*names))]
     return shelf.followed(shelf.version + 1, listed(*names), fresh)

@@ -279,7 +279,7 @@ async def test_keeping_a_shelf_does_not_look_at_the_others(
     looked: list[Part] = []
     size = Shelf.nbytes.fget  # type: ignore[attr-defined] # a property's function
 
-    def counted(shelf: Shelf) -> int:
+    def counted(shelf: Shelf[Part, Listed]) -> int:
         looked.append(shelf.part)
         return int(size(shelf))
 

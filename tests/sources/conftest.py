@@ -13,6 +13,7 @@ from app.clients.edge import Edge, open_edge
 from app.clients.embedded import embedded
 from app.clients.pool import Pool
 from app.clients.threads import Threads
+from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
@@ -76,3 +77,10 @@ def memories(pool: Pool, edge: Edge, catalogue: Catalogue) -> MemorySource:
 def corpus(pool: Pool, edge: Edge, catalogue: Catalogue) -> CorpusSource:
     """The corpus of this test."""
     return CorpusSource(pool, edge, catalogue, SPACE)
+
+
+@pytest.fixture
+async def rows(pool: Pool) -> AsyncIterator[Rows]:
+    """What projects are read from in this test's database."""
+    async with open_rows(pool, SPACE) as opened:
+        yield opened

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.clients.pool import Pool
+from app.contexts import Rows
 from app.domain.document import Part
 from app.domain.errors import RetrievalError
 from app.domain.fusion import fuse
@@ -19,6 +20,7 @@ from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
 from tests.fakes.filing import bag, file
 from tests.fakes.recollections import given, keep, shelve
+from tests.fakes.rows import chunked, told
 
 HERE = Scope(tenant="t", user_id="ann", session_id="s1")
 STRANGER = Scope(tenant="u", user_id="ben", session_id="s2")
@@ -34,23 +36,35 @@ class Stocked:
     write: Callable[[Scope, list[str]], Awaitable[object]]
 
 
-@pytest.fixture(params=["documents", "memories", "corpus"])
+@pytest.fixture
+def projects(pool: Pool, rows: Rows) -> dict[str, Stocked]:
+    """Those of projects."""
+    return {
+        "conversations": Stocked(rows.conversations, lambda scope, texts: told(pool, scope, "THN", texts)),
+        "code": Stocked(rows.code, lambda scope, texts: chunked(pool, scope, "THN", texts)),
+        "dreams": Stocked(rows.dreams, lambda scope, texts: told(pool, scope, "DAAS", texts)),
+    }
+
+
+@pytest.fixture(params=["documents", "memories", "corpus", "conversations", "code", "dreams"])
 def stocked(
     request: pytest.FixtureRequest,
-    pool: Pool,
     source: DocumentSource,
     memories: MemorySource,
     corpus: CorpusSource,
+    projects: dict[str, Stocked],
 ) -> Stocked:
     """Each of them, empty."""
 
     async def filed(scope: Scope, texts: list[str]) -> None:
-        await file(pool, source, Part(scope.tenant, scope.owner, scope.session_id or ""), texts)
+        part = Part(scope.tenant, scope.owner, scope.session_id or "")
+        await file(request.getfixturevalue("pool"), source, part, texts)
 
     kinds = {
         "documents": Stocked(source, filed),
         "memories": Stocked(memories, lambda scope, texts: keep(memories, scope, *texts)),
         "corpus": Stocked(corpus, lambda scope, texts: shelve(corpus, scope, "seas", texts)),
+        **projects,
     }
     return kinds[str(request.param)]
 

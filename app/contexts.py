@@ -1,0 +1,77 @@
+"""Projects: their sources and services (a part of `wiring.py`)."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from app.clients.identity import identity
+from app.clients.pool import Pool
+from app.domain.breaker import Breaker
+from app.domain.ports import Embedder
+from app.domain.project import ProjectSource
+from app.domain.space import Space
+from app.index.context import ContextSource
+from app.intake.code import CodeCutter
+from app.models.tokens import O200k
+from app.projects.profile import DREAMING
+from app.services.code import BarredCode, CodeService
+from app.services.excerpt import Means
+from app.services.known import Knowing
+from app.services.projects import ProjectService
+from app.services.retrieval import Retrieval
+from app.services.rows import GuardedRows
+from app.sources.code import CodeSource
+from app.sources.conversations import ConversationSource
+from app.sources.dreams import DreamSource
+from app.stores.code import CodeStore
+
+DREAMS = frozenset(DREAMING)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is searched in Postgres."""
+
+    conversations: ConversationSource
+    code: CodeSource
+    dreams: DreamSource
+
+    @property
+    def every(self) -> tuple[ContextSource, ...]:
+        """All three."""
+        return self.conversations, self.code, self.dreams
+
+
+@asynccontextmanager
+async def open_rows(pool: Pool, space: Space) -> AsyncIterator[Rows]:
+    """The sources, and an end to what they do in the background."""
+    store = await identity(pool)
+    async with AsyncExitStack() as opened:
+        yield Rows(
+            await opened.enter_async_context(ConversationSource(pool, space, DREAMS, store=store)),
+            await opened.enter_async_context(CodeSource(pool, space, store=store)),
+            await opened.enter_async_context(DreamSource(pool, space, DREAMS, store=store)),
+        )
+
+
+def guarded(rows: Rows, postgres: Breaker, patient: float) -> dict[str, GuardedRows]:
+    """The sources by name, each behind Postgres' breaker."""
+    return {source.name: GuardedRows(source, postgres, patient) for source in rows.every}
+
+
+def projects(
+    knowledge: Knowing,
+    sources: Mapping[str, ProjectSource],
+    retrieval: Retrieval,
+    embedder: Embedder,
+    *,
+    threshold: float,
+) -> ProjectService:
+    """Contexts of projects. `threshold` is RAG_SIMILARITY_THRESHOLD."""
+    means = Means(sources, retrieval, embedder, O200k().count, threshold)
+    return ProjectService(means, knowledge)
+
+
+def coding(pool: Pool, embedder: Embedder, postgres: Breaker) -> CodeService:
+    """The write side of code."""
+    return CodeService(BarredCode(CodeStore(pool), postgres), embedder, CodeCutter())

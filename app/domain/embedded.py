@@ -1,0 +1,119 @@
+"""What a row of a project is embedded as, found by and shown as: plain text of its columns as they stand.
+
+Whoever writes a row embeds `conversation_text(…)` or `code_text(…)`, whoever adopts or re-embeds it too, or
+vectors of one table would not compare. Any column may be null, JSON may come as text, as a value or broken
+(then it stays as text). What is given back holds no NUL and no lone surrogate. Nothing here raises.
+"""
+
+import json
+
+Json = object
+"""A value as `json.loads` gives it, or JSON as text."""
+
+TITLE, DETAILED, BRIEF, SNIPPET, CHUNK = 2_000, 4_000, 2_000, 2_000, 20_000
+"""Characters that count of a title, a detailed and a short summary, a memory snippet, a chunk. Formats show
+500 of a summary at most (CONTRACT §4); what older tools wrote may have megabytes."""
+SHOWN = 500
+"""Characters of the tags, and of the entities."""
+NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")
+"""What a chunk's metadata may call it by."""
+EMBEDDED = 8_000
+"""Characters that are embedded at most: more than any embedder here reads of code."""
+
+
+def conversation_text(
+    *,
+    title: str | None,
+    tags: Json,
+    key_entities: Json,
+    summary_short: str | None,
+    summary_detailed: str | None,
+    memory_snippet: str | None,
+    brief: bool = False,
+) -> str:
+    """A conversation's, or a dream's. Of the two summaries the detailed one if there is one; `brief`, as
+    dreams are shown: the short one. Embedded is the default form, of dreams too."""
+    summaries = [cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)]
+    summary = next(filter(None, summaries[::-1] if brief else summaries), "")
+    tagged, named = listed(tags)[:SHOWN], listed(key_entities)[:SHOWN]
+    lines = (
+        cut(title, TITLE),
+        f"Tags: {tagged}" if tagged else "",
+        f"Key entities: {named}" if named else "",
+        summary,
+        cut(memory_snippet, SNIPPET),
+    )
+    return plain("\n".join(filter(None, lines)))
+
+
+def conversation_words(
+    *,
+    title: str | None,
+    tags: Json,
+    key_entities: Json,
+    summary_short: str | None,
+    summary_detailed: str | None,
+    memory_snippet: str | None,
+) -> str:
+    """What a conversation or a dream is found by: all of it."""
+    summaries = cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)
+    named = listed(tags)[:DETAILED], listed(key_entities)[:DETAILED]
+    parts = (cut(title, TITLE), *named, *summaries, cut(memory_snippet, SNIPPET))
+    return plain("\n".join(filter(None, parts)))
+
+
+def code_text(*, file_path: str | None, chunk_text: str | None) -> str:
+    """A chunk's, to be embedded: its file's path above its text."""
+    return plain("\n".join(filter(None, (file_path, chunk_text)))[:EMBEDDED])
+
+
+def code_words(*, file_path: str | None, chunk_metadata: Json, chunk_text: str | None) -> str:
+    """What a chunk is found by: path, names, signature, text."""
+    facts = parsed(chunk_metadata)
+    named = [facts.get(name) for name in NAMES] if isinstance(facts, dict) else []
+    said = [each for each in named if isinstance(each, str)]
+    return plain("\n".join(filter(None, (file_path, *said, (chunk_text or "")[:CHUNK]))))
+
+
+def cut(text: str | None, most: int) -> str:
+    """The beginning of a column, without white space around it."""
+    return (text or "")[:most].strip()
+
+
+def listed(value: Json) -> str:
+    """Tags or entities, comma-joined; of objects their values; what is broken as it stands."""
+    return plain(", ".join(_leaves(parsed(value))))
+
+
+def parsed(value: Json) -> Json:
+    """A value out of its text; text that is no JSON stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found: Json = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found
+
+
+def plain(text: str) -> str:
+    """Without what UTF-8 and Postgres cannot hold."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _leaves(value: Json) -> list[str]:
+    """The words and numbers of a value, two levels deep."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return _leaf(value)
+    inner = [each for item in value for each in (item.values() if isinstance(item, dict) else [item])]
+    return [word for item in inner for word in _leaf(item)]
+
+
+def _leaf(value: Json) -> list[str]:
+    """One, if it says anything."""
+    if value is None or isinstance(value, (dict, list, bool)):
+        return []
+    said = " ".join(str(value).split())
+    return [said] if said else []

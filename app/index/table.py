@@ -1,0 +1,119 @@
+"""The two tables that projects are read from, as SQL: their columns, a row's vector, who may see which rows.
+
+Other tools write them too: any column may be null, and hold megabytes (what is read is cut here, in
+characters), a vector may have any length. Pieces of statements are made from names in this file alone, what
+a caller gives are always parameters. Nothing here raises.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from app.domain import embedded
+from app.domain.passage import Scope
+
+VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
+"""A row's: Ibid's own where another tool's stands in `embedding`."""
+DISTANCE = f"""
+    CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}}
+    THEN ({VECTOR}) <=> {{vector}} END
+"""
+"""Cosine distance to a query's vector, in [0, 2]; null for a row without a vector of its space, NaN for one
+of zeros. Only CASE promises that two vectors of different lengths never meet: the operator would raise. A row
+whose vector another tool made, in a space that nobody named, is searched as it is."""
+FAR = "2.5"
+"""Beyond every distance, before NaN."""
+
+MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
+"""As Python can hold it."""
+FACT = "(to_jsonb(chunk_metadata) ->> '{}')"
+"""Of a chunk's metadata. `to_jsonb` takes a column of any type, and of text makes nothing that has facts."""
+LINE = "CASE WHEN {fact} ~ '^[0-9]{{1,7}}$' THEN {fact}::int END"
+START, END = FACT.format("start_line"), FACT.format("end_line")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One of them."""
+
+    name: str
+    kind: str
+    """In `ibid.project_part` and `ibid.project_words`."""
+    id: str
+    """Its column; a UUID."""
+    columns: str
+    """What a passage is made of."""
+    told: str
+    """Whether a row has anything to say; looks at sizes alone, which a text of megabytes gives away too."""
+    twins: str = ""
+    """Rows in reach (`:where`) of the same files as those `found`: id, and place among those that are called
+    the same, from 1."""
+
+
+CONVERSATION = Table(
+    name="public.conversation_index",
+    kind="conversations",
+    id="session_id",
+    columns=f"""
+        left(project, 200) AS project, left(title, {embedded.TITLE}) AS title,
+        left(tags::text, {embedded.DETAILED}) AS tags,
+        left(key_entities::text, {embedded.DETAILED}) AS key_entities,
+        left(summary_short, {embedded.BRIEF}) AS summary_short,
+        left(summary_detailed, {embedded.DETAILED}) AS summary_detailed,
+        left(memory_snippet, {embedded.SNIPPET}) AS memory_snippet
+    """,
+    told="""coalesce(octet_length(title), 0) + coalesce(octet_length(summary_short), 0)
+        + coalesce(octet_length(summary_detailed), 0) + coalesce(octet_length(memory_snippet), 0) > 0
+        OR tags IS NOT NULL OR key_entities IS NOT NULL""",
+)
+CHUNK = Table(
+    name="public.code_index",
+    kind="code",
+    id="id",
+    columns=f"""
+        left(project, 200) AS project, left(file_path, 1000) AS file_path, left(language, 100) AS language,
+        left(chunk_text, {embedded.CHUNK}) AS chunk_text, left(chunk_metadata::text, 10000) AS chunk_metadata,
+        {LINE.format(fact=START)} AS start_line, {LINE.format(fact=END)} AS end_line
+    """,
+    told="octet_length(chunk_text) > 0",
+    twins=f"""
+        SELECT id::text AS id, row_number() OVER (
+            PARTITION BY file_path, {START}, {END} ORDER BY owner, project, id
+        ) AS place
+        FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+    """,  # noqa: S608 - no parameter of anybody's
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which rows a scope may see of a source: SQL with its parameters, from $1 on."""
+
+    sql: str
+    values: tuple[object, ...]
+
+    def next(self, count: int) -> list[str]:
+        """The names of further parameters."""
+        return [f"${len(self.values) + n}" for n in range(1, count + 1)]
+
+
+NOBODY = Where("false", ())
+
+
+def owners(scope: Scope) -> list[str]:
+    """Whose rows: the tenant's shared ones, and the asker's own."""
+    return sorted({"", scope.owner})
+
+
+def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> Where:
+    """Rows of the tables. `projects`: the source's alone (`inside`), or all but them; None: it has all."""
+    shared = "tenant = $1 AND owner = ANY($2::text[])"
+    known: Sequence[object] = (scope.tenant, owners(scope))
+    if scope.project is not None:
+        if projects is not None and (scope.project in projects) is not inside:
+            return NOBODY
+        named = "project = $3" if scope.project else "(project = $3 OR project IS NULL)"
+        return Where(f"{shared} AND {named}", (*known, scope.project))
+    if projects is None:
+        return Where(shared, tuple(known))
+    named = "project = ANY($3::text[])" if inside else "(project <> ALL($3::text[]) OR project IS NULL)"
+    return Where(f"{shared} AND {named}", (*known, sorted(projects)))
