@@ -1,0 +1,1 @@
+"""What each project shows the model: data and formatting, pure. Imports `app.domain` alone."""

@@ -1,0 +1,94 @@
+"""Rows made harmless to the format they are shown in: headings, separators, fences and fields are ours alone.
+
+Only what would break the format is escaped, visibly; everything else stays to the byte. Lines of prose that
+look like structure get a backslash (CommonMark §2.4), control characters are written as JSON writes them, a
+fence is longer than any in its code. Linear in the text. Nothing here raises. Source: CONTRACT §4, DESIGN §7.
+"""
+
+import json
+import re
+
+HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+    r"|<(?=[|｜][^|｜<>\s]{1,40}[|｜]>|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])"
+)
+"""What no reader sees, or takes for a line break, and the opening of a chat template's marks: as in
+`domain/prompt.py`, but whole marks only, for code has `<|>` of its own."""
+LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+")
+"""Indentation, quotes and list marks: structure behind them still is."""
+RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
+"""A line that separates, or makes a heading of the one above it (CommonMark §4.1, §4.3)."""
+STRUCTURE = re.compile(
+    r"#{1,6}(?:[ \t]|$)|`{3}|~{3}|<(?:[!?]|(?:script|pre|style|textarea)\b)"
+    r"|(?:\*\*|__)(?:Title|Tags|Key Entities|Summary|Memory Snippet|File|Language|Description)\b"
+    r"|(?:\*\*|__)(?:Dream|Key Details)\b"
+    r"|\[(?:System|Context|Memory|Policy|Cards|Thread|User|Assistant)\]"
+    r"|\[[^\[\]]{1,150}#[0-9A-Za-z-]{1,17}\]",
+    re.IGNORECASE,
+)
+"""Headings, fences, HTML that swallows what follows (§4.2, §4.5, §4.6), our fields, a prompt's blocks and the
+lines of its labels."""
+MARK = re.compile(
+    r"(?m)^(?P<before>[^\S\n]*+)\[(?=(?:System|Context|Memory|Policy|Cards|Thread|User|Assistant)\]"
+    r"|[^\[\]\n]{1,150}#[0-9A-Za-z-]{1,17}\])"
+)
+"""The last two in code, where a backslash would be read as code."""
+TICKS = re.compile(r"`{3,}+")
+
+
+def cut(text: str, most: int) -> str:
+    """The first `most` characters and `...`; untouched if it has no more."""
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def name(text: str, most: int) -> str:
+    """On one line."""
+    short = cut(text, most)
+    lines = short.splitlines()
+    return visible(short if lines == [short] else " ".join(line.strip() for line in lines if line.strip()))
+
+
+def prose(text: str, most: int) -> str:
+    """Its lines, none of which can be taken for ours. The first stands behind a field's name."""
+    lines = visible(broken(cut(text, most))).split("\n")
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if not filled:
+        return ""
+    first, *rest = lines[filled[0] : filled[-1] + 1]
+    return "\n".join([first, *map(tame, rest)])
+
+
+def code(text: str, most: int, language: str) -> str:
+    """A fenced block that nothing in it can close."""
+    shown = MARK.sub(r"\g<before>\\u005b", visible(broken(cut(text, most))))
+    fence = "`" * max(3, 1 + max(map(len, TICKS.findall(shown)), default=0))
+    # A backtick behind the fence would make it none (CommonMark §4.5).
+    info = language.replace("`", "'")
+    return f"{fence}{info}\n{shown}\n{fence}"
+
+
+def tame(line: str) -> str:
+    """A line of prose that cannot be taken for structure."""
+    lead = LEAD.match(line)
+    at = lead.end() if lead else 0
+    if RULE.match(line):
+        at = len(line) - len(line.lstrip(" \t>"))
+    elif not STRUCTURE.match(line, at):
+        return line
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def broken(text: str) -> str:
+    """Its line breaks as one character."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def visible(text: str) -> str:
+    """What nobody would see, as JSON escapes it: `\\u202e`."""
+    return HIDDEN.sub(escaped, text)
+
+
+def escaped(found: re.Match[str]) -> str:
+    """One character."""
+    sign = found[0]
+    return json.dumps(sign)[1:-1] if sign > "\x7f" else f"\\u{ord(sign):04x}"
