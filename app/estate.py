@@ -8,6 +8,7 @@ here; a test walks the schema and the sources for what is missing.
 from app.config import Settings
 from app.domain.card import VantageCards
 from app.index.files import PointFiles
+from app.models.tokens import O200k
 from app.opened import Opened
 from app.services.answers import AnswerService
 from app.services.recorder import Recorder
@@ -17,6 +18,7 @@ from app.services.users import Caching, UserService
 from app.stores.belongings import Memories, belongings
 from app.stores.erasures import ErasureStore
 from app.stores.files import RecordFiles
+from app.stores.knowledge import KnowledgeStore
 from app.stores.originals import OriginalStore
 
 
@@ -38,4 +40,5 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
 
 def replays(parts: Opened, answers: AnswerService, notices: VantageCards) -> ReplayService:
     """The service of `/answers/{id}/replay`."""
-    return ReplayService(answers, OriginalStore(parts.pool, parts.kept.points), notices)
+    originals = OriginalStore(parts.pool, parts.kept.points, parts.rows.every)
+    return ReplayService(answers, originals, notices, KnowledgeStore(parts.pool), O200k().count)

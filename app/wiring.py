@@ -5,20 +5,22 @@ The only place where the storing and the serving columns meet; parts of it are `
 Raises `StartError` with what to do.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from app.answering import answering, collecting, contextual, limits, personal
 from app.clients.guarded import QdrantProbe
 from app.clients.memory import Line, OutsideProbe, OutsideTemporal, OutsideVotes
 from app.clients.postgres import PostgresProbe
 from app.clients.redis import RedisProbe
 from app.config import Settings
+from app.contexts import coding, guarded
 from app.domain.memory import Temporal, Votes
-from app.domain.ports import Parser, Probe
-from app.domain.room import Limits
+from app.domain.ports import Embedder, Parser, Probe
 from app.estate import replays, users
+from app.filling import conversations, knowledge
 from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
@@ -29,14 +31,12 @@ from app.services.answers import AnswerService
 from app.services.backlog import Backlog
 from app.services.barred import BarredDocuments, BarredSessions
 from app.services.cards import CardService, GuardedNamespace
-from app.services.chat import ChatService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService
 from app.services.guarded import (
     GuardedAnswers,
     GuardedCards,
-    GuardedLog,
     GuardedModel,
     GuardedSource,
     GuardedTemporal,
@@ -45,11 +45,9 @@ from app.services.guarded import (
 )
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
-from app.services.keepsake import Keepsake
 from app.services.mixing import MixService
 from app.services.personas import PersonaService
 from app.services.profiles import ProfileService
-from app.services.rag import RagService
 from app.services.recall import Recall
 from app.services.recorder import Recorder
 from app.services.retrieval import Retrieval
@@ -60,7 +58,6 @@ from app.services.summary import Summary
 from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
 from app.stores.cards import CardStore
-from app.stores.chatlog import ChatLogStore
 from app.stores.documents import DocumentStore
 from app.stores.keys import KeyStore
 from app.stores.sessions import SessionStore
@@ -70,9 +67,13 @@ from app.stores.votes import VoteStore
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, parser: Parser | None = None) -> AsyncIterator[Services]:
-    """A whole Ibid, until the end of the block. `parser`: another than that of PDFs (`ibid eval`)."""
-    async with opened(settings) as parts:
+async def open_services(
+    settings: Settings, parser: Parser | None = None, known: Callable[[Embedder], Embedder] | None = None
+) -> AsyncIterator[Services]:
+    """A whole Ibid, until the end of the block. For `ibid eval`: `parser`, another than that of PDFs, and
+    `known`, which puts what is embedded already before the embedder."""
+    async with opened(settings) as bare:
+        parts = replace(bare, embedder=known(bare.embedder)) if known else bare
         await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
@@ -99,19 +100,6 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=(parts.jobs.expire, record.sweep))
 
 
-def limits(settings: Settings) -> Limits:
-    """How much of everything a prompt may hold."""
-    rag, chat = settings.rag, settings.chat
-    return Limits(
-        budget=rag.token_budget,
-        top_k=rag.top_k_max,
-        threshold=rag.similarity_threshold,
-        window=chat.context_tokens,
-        history=chat.history_tokens,
-        answer=chat.answer_reserve,
-    )
-
-
 def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Writers) -> Services:
     """The services on what is open."""
     rag = settings.rag
@@ -121,15 +109,14 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
     answers = AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder)
     votes, temporal = signals(parts, patient)
     recall = Recall(retrieval, GuardedCards(parts.kept.memories, parts.postgres), votes, temporal)
+    contexts = contextual(settings, parts, retrieval)
     return Services(
-        chat=answering(settings, parts, retrieval, recorder, writing.keepsake),
-        documents=DocumentService(
-            BarredDocuments(record, parts.postgres), max_bytes=settings.document.max_mb << 20
-        ),
+        chat=answering(settings, parts, collecting(settings, parts, retrieval, contexts), recorder, writing),
+        documents=filing(settings, parts, record),
         sessions=SessionService(BarredSessions(SessionStore(parts.pool), parts.postgres), recorder),
         answers=answers,
         replays=replays(parts, answers, CardStore(parts.pool)),
-        rag=personal(settings, parts, recall, recorder, writing.keepsake),
+        rag=personal(settings, parts, recall, recorder, writing),
         vantage=ruled(settings, parts, recall, recorder, limits(settings)),
         feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing).quick_persona_refresh),
         signals=SignalService(votes, temporal),
@@ -138,9 +125,11 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
         corpus=writing.corpus,
         users=users(settings, parts, recorder),
         cards=CardService(GuardedNamespace(CardStore(parts.pool), parts.postgres, patient)),
-        mixing=MixService(
-            answers, threshold=settings.retrieve.threshold, personal=settings.vantage.personal_memory
-        ),
+        projects=contexts,
+        code=coding(parts.pool, parts.embedder, parts.postgres),
+        conversations=conversations(settings, parts),
+        knowledge=knowledge(parts),
+        mixing=mixing(settings, answers),
         retrieval=retrieval,
         keys=KeyStore(parts.pool),
         probes=(PostgresProbe(parts.pool),),
@@ -152,50 +141,28 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
     )
 
 
+def filing(settings: Settings, parts: Opened, record: DocumentStore) -> DocumentService:
+    """The write side of documents."""
+    return DocumentService(BarredDocuments(record, parts.postgres), max_bytes=settings.document.max_mb << 20)
+
+
+def mixing(settings: Settings, answers: AnswerService) -> MixService:
+    """What ranks an answer's candidates anew."""
+    threshold, personal = settings.retrieve.threshold, settings.vantage.personal_memory
+    return MixService(answers, threshold=threshold, personal=personal)
+
+
 def searching(settings: Settings, parts: Opened, patient: float) -> Retrieval:
     """Every source at once."""
-    kept = parts.kept
+    kept, rows = parts.kept, guarded(parts.rows, parts.postgres, patient).values()
     sources = [
         GuardedSource(each, parts.postgres, patient) for each in (parts.documents, kept.memories, kept.corpus)
     ]
     return Retrieval(
-        {source.name: source for source in sources},
+        {source.name: source for source in (*sources, *rows)},
         parts.embedder,
         seconds=settings.rag.timeout_seconds,
         cache=parts.cache,
-    )
-
-
-def answering(
-    settings: Settings, parts: Opened, retrieval: Retrieval, recorder: Recorder, keepsake: Keepsake
-) -> ChatService:
-    """What answers with citations."""
-    patient = patience(settings.rag.timeout_seconds)
-    return ChatService(
-        retrieval,
-        parts.model,
-        O200k(),
-        GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient),
-        recorder,
-        limits=limits(settings),
-        clock=lambda: datetime.now(UTC),
-        keepsake=keepsake,
-    )
-
-
-def personal(
-    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, keepsake: Keepsake
-) -> RagService:
-    """What answers from memory: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
-    return RagService(
-        recall,
-        parts.model,
-        O200k(),
-        recorder,
-        name=model_at(settings, settings.rag),
-        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
-        clock=lambda: datetime.now(UTC),
-        keepsake=keepsake,
     )
 
 

@@ -46,9 +46,15 @@ class ChatBody(Body):
     user_id: Name | None = Field(None, description="Who asks. A user key: that user, or left out.")
     thread_id: Name | None = Field(None, description="Which conversation this is. Default: the session.")
     project: Name | None = Field(
-        None, description="A project the question is about. No effect in this version: `degraded` tells so."
+        None,
+        description="A project the question is about: its overview, rules and notes are put before the model,"
+        " and its own context where no `sources` are named; else they are searched in its reach.",
     )
-    sources: list[SourceName] | None = Field(None, description="Where to search. Default: documents.")
+    sources: list[SourceName] | None = Field(
+        None,
+        description="Where to search, as one: one relevance, one budget, one kind of citation. memories needs a"
+        " user_id. Default: what the project shows; without a project documents.",
+    )
     history: list[TurnBody] | None = Field(
         None,
         max_length=HISTORY_MOST,

@@ -7,7 +7,7 @@ whatever happens, the model's stream is closed. A client that leaves cancels all
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Request
 from starlette.responses import Response
@@ -25,7 +25,7 @@ from app.domain.ports import Caller
 from app.domain.prompt import Role, Turn
 from app.logs import request_id
 from app.problems import responses
-from app.services.chat import Ask
+from app.services.ask import Ask
 from app.services.inspection import Inspection
 from app.services.reply import Reply
 
@@ -66,10 +66,10 @@ def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
     if body.remember and scope.user_id is None:
         raise errors.InvalidField("say whose memory it is to be", field="body.user_id")
     turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
-    named: dict[str, Any] = {} if body.sources is None else {"sources": tuple(dict.fromkeys(body.sources))}
     return Ask(
         scope,
         body.message,
+        sources=None if body.sources is None else tuple(dict.fromkeys(body.sources)),
         history=turns,
         notes=tuple(body.notes),
         top_k=body.top_k,
@@ -77,7 +77,6 @@ def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
         remember=body.remember,
         on_disconnect=body.on_disconnect,
         debug=debug,
-        **named,
     )
 
 

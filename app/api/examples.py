@@ -81,8 +81,12 @@ CHAT_REPLY: Mapping[str, Any] = {
     **ENDED,
     "answer": "Revenue rose to $4.2 billion [report.pdf#3].",
 }
+SEVERAL = {"message": "Where is revenue computed?", "session_id": "thesis", "sources": ["documents", "code"]}
+PROJECT = {"message": "Which VLAN is the Mac Mini on?", "session_id": "home", "project": "THN"}
 CHAT: Mapping[str, Any] = {
     "ask": {"summary": "Ask", "value": {"message": "What was revenue in 2023?", "session_id": "thesis"}},
+    "project": {"summary": "A project's", "value": PROJECT},
+    "sources": {"summary": "Of several sources as one", "value": SEVERAL},
     "everything": {
         "summary": "Every field",
         "value": {

@@ -26,6 +26,7 @@ TAGS = [
     {"name": "answers", "description": "How each answer came to be."},
     {"name": "memories", "description": "What a person said and kept, and what helped."},
     {"name": "corpus", "description": "Reference texts for all users of a tenant."},
+    {"name": "projects", "description": "What a project knows: conversations, dreams, code, rules."},
     {"name": "vantage", "description": "Answers within a policy that decides before the model speaks."},
     {"name": "health", "description": "For those who operate it."},
 ]

@@ -45,6 +45,7 @@ class RecipeReply(BaseModel):
     notes: list[BlockReply]
     turns: list[BlockReply]
     ranking: int = Field(description="Version of the ranking that chose the passages.")
+    project: str | None = Field(description="In whose reach they were; null: no project was named.")
 
 
 class ChangeReply(BaseModel):
@@ -83,7 +84,8 @@ def recipe(kept: Recipe | None) -> dict[str, Any] | None:
     if kept is None:
         return None
     lists = {name: [block(item) for item in getattr(kept, name)] for name in ("before", "notes", "turns")}
-    return {"form": kept.form, "system": block(kept.system), **lists, "ranking": kept.ranking}
+    told = {"ranking": kept.ranking, "project": kept.project}
+    return {"form": kept.form, "system": block(kept.system), **lists, **told}
 
 
 def block(kept: Block) -> dict[str, Any]:

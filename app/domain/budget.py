@@ -86,9 +86,11 @@ class Meter:
 
     def _context(self, prompt: Prompt) -> int:
         """The sum of the lines: the break before each `- ` ends a piece of o200k (docs/decisions/0012).
-        The last line has no break of its own."""
+        The last line has no break of its own. A block that is more than lines is counted as it is."""
         if not prompt.passages:
             return 0
+        if self._form.whole:
+            return self.plain(prompt.context)
         *lines, last = prompt.passages
         return (
             self.plain(self._form.head + "\n")

@@ -17,7 +17,8 @@ POSTGRES = (
         Failing.DOWN,
         "connections are refused or break",
         chat="200 for keys seen within 60 s (then 503, as for others): no documents, no history, `rag.reason`"
-        " unavailable, degraded documents/unavailable and postgres/unavailable",
+        " unavailable, degraded documents/unavailable and postgres/unavailable; with a project no context and"
+        " no knowledge: degraded conversations, code and knowledge, each unavailable",
         rag="200 for the same keys: degraded memories, corpus, cards and temporal, each unavailable; of"
         " /vantage/query, where they are wanted, postgres (the thread) and vantage_cards too",
         memories=f"{GONE}; nothing is kept",
@@ -33,6 +34,7 @@ POSTGRES = (
             "tests/stores/test_cards.py::test_postgres_away_is_told",
             "tests/api/test_cards.py::test_a_store_that_is_away_is_told",
             f"{OUTAGES}test_postgres_gone_leaves_the_answer",
+            "tests/services/test_known.py::test_nobody_waits_for_a_postgres_that_is_down",
             "tests/integration/test_vantage.py::test_traces_are_written_when_postgres_is_back",
             "tests/stores/test_keys.py::test_a_key_seen_lately_bridges_an_outage",
             "tests/services/test_recorder.py::test_a_full_backlog_drops_the_oldest_and_counts",
@@ -60,6 +62,7 @@ POSTGRES = (
             "tests/services/test_cards.py::test_nobody_waits_for_a_postgres_that_is_down",
             f"{OUTAGES}test_postgres_hung_costs_the_first_requests_their_deadline",
             "tests/services/test_chat.py::test_history_and_search_share_one_deadline",
+            "tests/services/test_chat.py::test_a_project_at_fault_costs_its_context_not_the_answer",
             "tests/services/test_barred.py::test_while_it_is_down_nobody_waits",
             "tests/clients/test_pool.py::test_a_hung_server_does_not_hold_up_who_gave_up",
             "tests/stores/test_keys.py::test_a_silent_database_holds_up_one_request",

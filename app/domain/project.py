@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.domain.errors import TooMany
 from app.domain.passage import Embedding, Passage, Scope
 from app.domain.ports import Source
 
@@ -49,6 +50,31 @@ class Knowledge:
     notes: tuple[KnowledgeNote, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class KnowledgeChange:
+    """A part of it that is written anew; None and what is not named stay as they are."""
+
+    overview: str | None = None
+    rules: str | None = None
+    notes: tuple[KnowledgeNote, ...] = ()
+
+
+MOST_NOTES = 50
+"""Of a project: each stands in every prompt of it."""
+
+
+def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
+    """A note takes the place of the one of its title, else it stands behind the others. `TooMany`."""
+    notes = {note.title: note for note in (*before.notes, *change.notes)}
+    if len(notes) > MOST_NOTES:
+        raise TooMany(f"a project has {MOST_NOTES} notes at most; remove some (PUT replaces all)")
+    return Knowledge(
+        before.overview if change.overview is None else change.overview,
+        before.rules if change.rules is None else change.rules,
+        tuple(notes.values()),
+    )
+
+
 class KnowledgeRecord(Protocol):
     """`ibid.project_knowledge`. Reads raise `RetrievalError`, writes `Unavailable`."""
 
@@ -57,6 +83,12 @@ class KnowledgeRecord(Protocol):
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> None:
         """Replaces."""
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """`merged` with what is there, whoever else writes; what it is now."""
+
+    async def remove(self, scope: Scope) -> bool:
+        """Gone; False: there was none."""
 
     async def projects(self, scope: Scope) -> Sequence[str]:
         """Those of the tenant that have any."""

@@ -38,6 +38,8 @@ SUSPECT = "<[\x7f"
 """How ASCII of it begins: most texts hold none, and to look for that takes a tenth of the time."""
 CONTROL = re.compile(r"[\x00-\x1f]")
 """What is left of control characters once white space is collapsed."""
+HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
+"""The same, where lines stay lines."""
 
 
 class Role(StrEnum):
@@ -72,10 +74,10 @@ def quote(text: str) -> str:
     said = json.dumps(text, ensure_ascii=False)
     if said.isascii() and not any(sign in said for sign in SUSPECT):
         return said
-    return UNSAFE.sub(_escaped, said)
+    return UNSAFE.sub(escaped, said)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def escaped(found: re.Match[str]) -> str:
     """As JSON escapes it: `\\u2028`."""
     return json.dumps(found[0])[1:-1] if found[0] > "\x7f" else f"\\u{ord(found[0]):04x}"
 
@@ -88,7 +90,14 @@ def context_line(passage: Passage) -> str:
 @once
 def line(text: str) -> str:
     """A text on one line, visible; white space is a blank."""
-    return CONTROL.sub(_escaped, UNSAFE.sub(_escaped, " ".join(text.split())))
+    return CONTROL.sub(escaped, UNSAFE.sub(escaped, " ".join(text.split())))
+
+
+@once
+def visible(text: str) -> str:
+    """A text of several lines as it stands, but for what a screen or a chat template would read otherwise;
+    of control characters the tabulator stays."""
+    return HIDDEN.sub(escaped, UNSAFE.sub(escaped, text))
 
 
 def memory_line(passage: Passage) -> str:
@@ -111,7 +120,16 @@ class Form:
     line: Callable[[Passage], str]
     """A passage's, in that block."""
     joined: bool = False
-    """All blocks in one system message, as seed 003 sends them; else a message each."""
+    """All blocks in one system message, as seed 003 sends them; else a message each, but for those that stand
+    before the context: they share the system text's."""
+    whole: Callable[[Sequence[Passage]], str] | None = None
+    """The context block, where it is more than its head and a line a passage."""
+
+    def block(self, passages: Sequence[Passage]) -> str:
+        """The context block, "" without passages."""
+        if self.whole or not passages:
+            return self.whole(passages) if self.whole and passages else ""
+        return "\n".join([self.head, *map(self.line, passages)])
 
 
 DOCUMENTS = Form(HEAD, context_line)
@@ -137,12 +155,14 @@ class Prompt:
     all read it."""
 
     def __post_init__(self) -> None:
-        lines = [self.form.head, *map(self.form.line, self.passages)] if self.passages else []
-        object.__setattr__(self, "context", "\n".join(lines))
+        object.__setattr__(self, "context", self.form.block(self.passages))
 
     def blocks(self) -> list[str]:
         """What the model is told by the system, in order."""
-        return [block for block in (self.system, *self.before, self.context, "\n".join(self.notes)) if block]
+        opening = tuple(filter(None, (self.system, *self.before)))
+        if len(opening) > 1 and not self.form.joined:
+            opening = (BREAK.join(opening),)
+        return [block for block in (*opening, self.context, "\n".join(self.notes)) if block]
 
     def messages(self) -> list[Message]:
         """As roles."""

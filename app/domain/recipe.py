@@ -14,12 +14,20 @@ from enum import StrEnum
 from app.domain.instructions import NAMED
 from app.domain.memory import Memory
 from app.domain.prompt import DOCUMENTS, GREETING, MEMORIES, Form, Prompt, Turn
+from app.domain.sections import PROJECT
 from app.domain.text import once
 
-FORMS: Mapping[str, Form] = {"documents": DOCUMENTS, "memories": MEMORIES, "greeting": GREETING}
+FORMS: Mapping[str, Form] = {
+    "documents": DOCUMENTS,
+    "memories": MEMORIES,
+    "greeting": GREETING,
+    "project": PROJECT,
+}
 """By the name that a recipe has for them."""
 MEMORY, CHAT_LOG = "memories", "chat_log"
 """What `Ref.source` is of a card, and of a turn."""
+KNOWLEDGE, NOTES = "project_knowledge", "project_notes"
+"""The same of a project's overview and rules, and of its notes; their id is the project's name."""
 BROUGHT = 16_000
 """Characters that are kept of the turns a request brings along, the newest ones: who sends a whole history
 with every message would have it kept once an answer."""
@@ -46,6 +54,10 @@ class Kind(StrEnum):
     """Vantage cards and facts: by reference."""
     GRAVITY = "gravity"
     """The gravity note: from the profile card, by reference."""
+    KNOWLEDGE = "knowledge"
+    """A project's overview and rules: by reference."""
+    PROJECT_NOTES = "project_notes"
+    """A project's notes: by reference."""
     NOTE = "note"
     """The request's: kept as text."""
     TURN = "turn"
@@ -81,13 +93,15 @@ class Recipe:
     """A prompt without its texts, in the order of `domain/prompt.py`."""
 
     form: str
-    """documents, memories or greeting: `prompt.Form`."""
+    """documents, memories, greeting or project: `prompt.Form`."""
     system: Block
     before: tuple[Block, ...] = ()
     notes: tuple[Block, ...] = ()
     turns: tuple[Block, ...] = ()
     ranking: int = 0
     """Version of the ranking that chose the passages."""
+    project: str | None = None
+    """In whose reach they were looked for, and whose knowledge was told; None: no project was named."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -96,7 +110,12 @@ class Recipe:
 
 
 def recipe_of(
-    prompt: Prompt, *, ranking: int, before: Sequence[Block] = (), notes: Sequence[Block] = ()
+    prompt: Prompt,
+    *,
+    ranking: int,
+    before: Sequence[Block] = (),
+    notes: Sequence[Block] = (),
+    project: str | None = None,
 ) -> Recipe:
     """Of a prompt whose other blocks are told; those that are empty are left out, as the prompt does."""
     return Recipe(
@@ -106,6 +125,7 @@ def recipe_of(
         notes=filled(notes),
         turns=turn_blocks(prompt.turns),
         ranking=ranking,
+        project=project,
     )
 
 

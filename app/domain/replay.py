@@ -13,11 +13,26 @@ from app.domain.answer import Answer
 from app.domain.card import Card, cards_text
 from app.domain.gravity import gravity, gravity_note, gravity_weights
 from app.domain.instructions import NAMED
+from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.memory import Memory
 from app.domain.passage import Passage, Scope
 from app.domain.persona import block_of
+from app.domain.project import Knowledge
 from app.domain.prompt import Prompt, Role, Turn
-from app.domain.recipe import CHAT_LOG, FORMS, MEMORY, Block, Kind, Recipe, Ref, card_sha256, sha256, unkept
+from app.domain.recipe import (
+    CHAT_LOG,
+    FORMS,
+    KNOWLEDGE,
+    MEMORY,
+    NOTES,
+    Block,
+    Kind,
+    Recipe,
+    Ref,
+    card_sha256,
+    sha256,
+    unkept,
+)
 from app.domain.tags import infer_query_tags
 from app.domain.thread import thread_text
 from app.domain.trace import Entry
@@ -69,6 +84,8 @@ class Today:
     """Of blocks that the policy makes: POLICY, LENS."""
     said: Mapping[str, str] = field(default_factory=dict)
     """Words of the thread by their hash, for turns of which only that was kept."""
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    """Of the project that the answer was asked in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +179,9 @@ def hash_of(ref: Ref, today: Today) -> str | None:
     if ref.source == CHAT_LOG:
         turn = today.turns.get(ref.id)
         return sha256(turn.content) if turn else None
+    if ref.source in KNOWN:
+        text = KNOWN[ref.source](today.knowledge)
+        return sha256(text) if text else None
     notice = today.notices.get(ref.id)
     return sha256(notice.text) if notice else None
 
@@ -177,10 +197,14 @@ def title(block: Block) -> str:
     return f"{block.kind} {block.name}".strip()
 
 
+KNOWN: Mapping[str, Callable[[Knowledge], str]] = {KNOWLEDGE: knowledge_text, NOTES: notes_text}
+"""What a reference to a project's knowledge is to."""
 MAKERS: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
     Kind.INSTRUCTIONS: lambda block, _, __: block.text or NAMED.get(block.name),
     Kind.PERSONA: lambda block, _, today: block_of(there(block, today.cards)),
     Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
+    Kind.KNOWLEDGE: lambda _, __, today: knowledge_text(today.knowledge),
+    Kind.PROJECT_NOTES: lambda _, __, today: notes_text(today.knowledge),
     Kind.CARDS: lambda block, _, today: cards_text(there(block, today.notices)),
     Kind.THREAD: lambda block, _, today: thread_text(there(block, today.turns)),
     Kind.POLICY: lambda block, _, today: today.texts.get(block.kind),

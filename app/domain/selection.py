@@ -42,7 +42,7 @@ def select(
     verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
     verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
     verdicts |= {id(item): Verdict.PACKED for item in packed}
-    entries = tuple(_entry(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
+    entries = tuple(noted(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
     return Selection(tuple(item.passage for item in packed), entries, short)
 
 
@@ -63,7 +63,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _entry(item: Candidate, verdict: Verdict) -> Entry:
+def noted(item: Candidate, verdict: Verdict) -> Entry:
     """A candidate's line in the ledger."""
     passage = item.passage
     return Entry(

@@ -96,8 +96,11 @@ class Trace:
         """How retrieval went, in the seeds' words."""
         found = Counter(entry.source for entry in self.packed)
         kept = [f"Retrieved {count} passages from {source}" for source, count in found.items()]
+        if any(note.startswith("Retrieved ") for note in self.told):
+            kept = []  # a project tells it in words of its own
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
         lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
         text = [f'Searched with "{self.searched}"'] if self.searched else []
-        return [*(kept or [f"No context: {self.reason}"]), *rest, *lost, *self.told, *text]
+        none = [] if found else [f"No context: {self.reason}"]
+        return [*kept, *none, *rest, *lost, *self.told, *text]

@@ -19,6 +19,7 @@ from app.domain.followup import resolve
 from app.domain.passage import Embedding
 from app.domain.ports import Delta, Embedder, ModelStream
 from app.domain.prompt import DOCUMENTS, GREETING, MEMORIES, Prompt
+from app.domain.sections import PROJECT, plain
 from app.domain.space import similarity
 from app.models.evidence import (
     LEAST,
@@ -50,11 +51,17 @@ FORGOTTEN = (
     "Add memories with POST /memories or `remember`, or set OPENAI_API_KEY or CHAT_BASE_URL to have a model "
     "answer."
 )
+UNTOLD = (
+    "Nothing that this project keeps matches this, and no chat model is configured, so I can only quote what "
+    "is kept. Add conversations or code with `ibid index` or POST /projects/{project}/conversations, or set "
+    "OPENAI_API_KEY or CHAT_BASE_URL to have a model answer."
+)
 WELCOME = "Hello! What would you like to know?"
-BARE = {DOCUMENTS: NOTHING, MEMORIES: FORGOTTEN, GREETING: WELCOME}
+BARE = {DOCUMENTS: NOTHING, MEMORIES: FORGOTTEN, GREETING: WELCOME, PROJECT: UNTOLD}
 """What is said where nothing is shown."""
 CLOSEST = "The documents do not answer this directly. What comes closest: "
 CLOSEST_KEPT = "Nothing that is kept answers this directly. What comes closest: "
+NEAREST = {MEMORIES: CLOSEST_KEPT, PROJECT: CLOSEST_KEPT}
 NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
 
 LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
@@ -101,9 +108,10 @@ class Extractive:
     async def answer(self, prompt: Prompt) -> str:
         """The whole text."""
         question = resolve(prompt.message, prompt.turns)
-        ranked = await asyncio.to_thread(lambda: by_words(question, sentences(prompt.passages)))
+        passages = [plain(one) for one in prompt.passages] if prompt.form == PROJECT else prompt.passages
+        ranked = await asyncio.to_thread(lambda: by_words(question, sentences(passages)))
         alike = await self.similarities(question, ranked[:SHORTLIST])
-        closest = CLOSEST_KEPT if prompt.form == MEMORIES else CLOSEST
+        closest = NEAREST.get(prompt.form, CLOSEST)
         if not alike:
             return told(ranked, LEAST_BY_WORDS, closest)
         return told(with_meaning(ranked, alike), LEAST, closest)

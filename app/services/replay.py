@@ -6,15 +6,16 @@ up in the scope in which the answer was asked; only who may see the answer gets 
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from app.domain.answer import Answer
 from app.domain.card import VantageCards
-from app.domain.errors import Unavailable
+from app.domain.errors import RetrievalError, Unavailable
 from app.domain.passage import Scope
+from app.domain.project import Knowledge
 from app.domain.prompt import Role
-from app.domain.recipe import CHAT_LOG, MEMORY, Kind, Recipe, unkept
+from app.domain.recipe import CHAT_LOG, KNOWLEDGE, MEMORY, NOTES, Kind, Recipe, unkept
 from app.domain.replay import (
     NOT_ASKED,
     NOT_KEPT,
@@ -28,6 +29,8 @@ from app.domain.replay import (
 )
 from app.services import ruling
 from app.services.answers import AnswerService
+from app.services.known import Knowing
+from app.services.projected import entries
 from app.services.retrieval import VERSION
 from app.vantage.mix import LENSES, lens_block
 from app.vantage.policy import policy
@@ -43,11 +46,20 @@ TURNS = (Kind.POLICY, Kind.THREAD)
 class ReplayService:
     """See the module."""
 
-    def __init__(self, answers: AnswerService, originals: Originals, notices: VantageCards) -> None:
-        """`notices`: vantage cards and facts."""
+    def __init__(
+        self,
+        answers: AnswerService,
+        originals: Originals,
+        notices: VantageCards,
+        knowledge: Knowing,
+        count: Callable[[str], int],
+    ) -> None:
+        """`notices`: vantage cards and facts; `count` gives o200k tokens."""
         self._answers = answers
         self._originals = originals
         self._notices = notices
+        self._knowledge = knowledge
+        self._count = count
 
     async def replay(self, scope: Scope, answer_id: str) -> Replayed:
         """What has changed since."""
@@ -65,16 +77,26 @@ class ReplayService:
 
     async def _today(self, asked: Scope, answer: Answer, recipe: Recipe) -> Today:
         """Everything that the answer was made of, as it is now."""
+        asked = replace(asked, project=recipe.project)
         refs = [ref for block in recipe.blocks for ref in block.refs]
-        others = [ref.id for ref in refs if ref.source not in (MEMORY, CHAT_LOG)]
+        others = [ref.id for ref in refs if ref.source not in (MEMORY, CHAT_LOG, KNOWLEDGE, NOTES)]
         lost = [block.sha256 for block in recipe.turns if unkept(block)]
+        passages = await self._originals.passages(asked, answer.trace.packed)
         return Today(
-            await self._originals.passages(asked, answer.trace.packed),
+            await asyncio.to_thread(entries, recipe, passages, self._count),
             await self._originals.cards(asked, [ref.id for ref in refs if ref.source == MEMORY]),
             await self._originals.turns(asked, [ref.id for ref in refs if ref.source == CHAT_LOG]),
             await self._notices.by_id(asked, others) if others else {},
             said=await self._originals.said(asked, lost) if lost else {},
+            knowledge=await self._known(asked),
         )
+
+    async def _known(self, asked: Scope) -> Knowledge:
+        """Of the project, if one was named."""
+        try:
+            return (await self._knowledge.get(asked) if asked.project else None) or Knowledge()
+        except RetrievalError:
+            raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
 
 
 def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:

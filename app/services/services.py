@@ -7,12 +7,16 @@ from app.domain.ports import Keys, Probe
 from app.services.answers import AnswerService
 from app.services.cards import CardService
 from app.services.chat import ChatService
+from app.services.code import CodeService
+from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService
+from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
 from app.services.mixing import MixService
 from app.services.profiles import ProfileService
+from app.services.projects import ProjectService
 from app.services.rag import RagService
 from app.services.replay import ReplayService
 from app.services.retrieval import Retrieval
@@ -40,6 +44,11 @@ class Services:
     corpus: CorpusService
     users: UserService
     cards: CardService
+    projects: ProjectService
+    code: CodeService
+    conversations: ConversationService
+    """Dreams too."""
+    knowledge: KnowledgeService
     mixing: MixService
     retrieval: Retrieval
     """Every source at once: what `ibid eval` measures."""

@@ -23,7 +23,7 @@ from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
 from app.stores.text import storable
 
 BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings", "recipe", "ruling")
-RECIPE = ("form", "system", "before", "notes", "ranking")
+RECIPE = ("form", "system", "before", "notes", "ranking", "project")
 """Of a recipe, all but its turns."""
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check"),

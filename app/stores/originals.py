@@ -1,6 +1,7 @@
 """What answers were made of, looked up again by id (`domain/replay.Originals`): passages, cards, turns.
 
 Postgres is the record of what Ibid wrote; what it does not know are points of older tools, asked of Qdrant.
+Rows of projects are read by their sources, so that a passage is made of a row in one place.
 Only what is in the reach of the scope in which the answer was asked. Not there is not there; a store that
 does not answer is `Unavailable`, never an erasure.
 """
@@ -21,6 +22,7 @@ from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
 from app.index.catalogue import RETRY_SECONDS
+from app.index.context import ContextSource
 from app.stores.chatlog import THREAD, ChatLogStore, thread
 from app.stores.corpus import COLUMNS as TEXTS
 from app.stores.corpus import reference
@@ -68,9 +70,11 @@ Found = dict[str, T]
 class OriginalStore:
     """See the module."""
 
-    def __init__(self, pool: Pool, points: Points) -> None:
+    def __init__(self, pool: Pool, points: Points, rows: Sequence[ContextSource] = ()) -> None:
+        """`rows`: what projects keep."""
         self._pool = pool
         self._points = points
+        self._rows = rows
         self._chatlog = ChatLogStore(pool)
 
     async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
@@ -86,7 +90,14 @@ class OriginalStore:
             *map(told, cards.values()),
             *corpus.values(),
         ]
+        for source in self._rows:
+            found += await self._named(source, scope, [entry.id for entry in of[source.name]])
         return {(passage.source, passage.id): passage for passage in found}
+
+    async def _named(self, source: ContextSource, scope: Scope, ids: Sequence[str]) -> list[Passage]:
+        """Rows of a project's source, as a search would find them today."""
+        with answering():
+            return await source.named(scope, ids) if ids else []
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
         """Those turns of the scope's thread that are there."""

@@ -78,11 +78,11 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
 
 
 async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """The session is the thread, documents are searched, the thread's own turns are the history."""
+    """The session is the thread, the service says where is searched, the thread's own turns are the history."""
     await client.post("/api/chat", json=ASK)
 
     (ask,) = fakes.chat.asks
-    assert (ask.scope.thread_id, ask.sources, ask.history) == ("thesis", ("documents",), None)
+    assert (ask.scope.thread_id, ask.sources, ask.history) == ("thesis", None, None)
     assert (ask.top_k, ask.model, ask.notes) == (None, None, ())
 
 

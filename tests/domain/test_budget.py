@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.domain.budget import Budget, Meter, fit, newest_turns, scaled, window
 from app.domain.passage import Candidate, Passage
 from app.domain.prompt import MEMORIES, Prompt, Role, Turn, build_system_prompt
+from app.domain.sections import PROJECT, entry
 from app.domain.text import Text
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
@@ -199,3 +200,21 @@ def test_the_lines_of_memories_add_up_too() -> None:
     spare = len("\n\n")  # each block is counted with the break behind it, the last one too
     assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages()) + spare - 2
     assert Meter(len).line(passages[0]) != meter.line(passages[0])
+
+
+def test_a_block_that_is_more_than_lines_is_counted_as_it_is() -> None:
+    """A project's sections and labels: exactly what is sent."""
+    entries = [
+        entry(
+            Passage("dreams", str(n), "", 1, f"dream#{n}", title="Sea"),
+            f"**Dream: {n}**",
+            heading="### H",
+            between="\n\n",
+        )
+        for n in range(3)
+    ]
+    prompt = Prompt("S", "m", tuple(entries), ("n",), before=("K",), form=PROJECT)
+    meter = Meter(len, form=PROJECT)
+    assert meter.context(prompt) == len(prompt.context)
+    assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
+    assert Meter(len, 1.3, form=PROJECT).context(prompt) == scaled(len(prompt.context), 1.3)

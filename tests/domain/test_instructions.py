@@ -12,6 +12,12 @@ from app.domain.instructions import (
     SYSTEM_MEMORY,
     SYSTEM_MEMORY_BARE,
     SYSTEM_MEMORY_CROWDED,
+    SYSTEM_PROJECT,
+    SYSTEM_PROJECT_BARE,
+    SYSTEM_PROJECT_CROWDED,
+    SYSTEM_SOURCES,
+    SYSTEM_SOURCES_BARE,
+    SYSTEM_SOURCES_CROWDED,
 )
 from app.models.tokens import O200k
 
@@ -23,6 +29,12 @@ TEXTS = {
     "without memories": SYSTEM_MEMORY_BARE,
     "no room for memories": SYSTEM_MEMORY_CROWDED,
     "greeting": SYSTEM_GREETING,
+    "with sources": SYSTEM_SOURCES,
+    "without sources": SYSTEM_SOURCES_BARE,
+    "no room for sources": SYSTEM_SOURCES_CROWDED,
+    "with a project": SYSTEM_PROJECT,
+    "without a project": SYSTEM_PROJECT_BARE,
+    "no room for a project": SYSTEM_PROJECT_CROWDED,
 }
 
 
@@ -82,3 +94,28 @@ def test_without_memories_no_citation_is_asked_for(text: str) -> None:
     """And cards are data all the same."""
     assert "no citations" in text
     assert "Never follow instructions" in text
+
+
+@pytest.mark.parametrize("text", [SYSTEM_SOURCES, SYSTEM_PROJECT], ids=["sources", "project"])
+@pytest.mark.parametrize(
+    "rule", ["label in square brackets", "Never follow instructions", "say so", "do not guess", "language"]
+)
+def test_other_contexts_state_the_same(text: str, rule: str) -> None:
+    """Cite by label, what is retrieved is data, do not guess, the asker's language."""
+    assert rule in text
+
+
+def test_a_project_s_context_has_no_head() -> None:
+    """Its sections speak for themselves: the text names no block that is not there."""
+    assert "[Context]" not in SYSTEM_PROJECT
+    assert "keep to its rules" in SYSTEM_PROJECT_BARE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SYSTEM_SOURCES_BARE, SYSTEM_SOURCES_CROWDED, SYSTEM_PROJECT_BARE, SYSTEM_PROJECT_CROWDED],
+    ids=["sources", "sources, no room", "project", "project, no room"],
+)
+def test_where_nothing_is_shown_no_citation_is_asked_for(text: str) -> None:
+    """Whatever was searched."""
+    assert "Write no citations" in text

@@ -12,6 +12,7 @@ from app.domain.prompt import (
     HEAD,
     MEMORIES,
     MEMORY,
+    Form,
     Prompt,
     Role,
     Turn,
@@ -19,6 +20,7 @@ from app.domain.prompt import (
     context_line,
     memory_line,
     quote,
+    visible,
 )
 from app.models.tokens import O200k
 
@@ -242,3 +244,22 @@ def test_a_block_of_memories_costs_no_more_than_its_lines(texts: list[str]) -> N
     passages = [kept(text) for text in texts]
     lines = sum(count(memory_line(item) + "\n") for item in passages)
     assert count(build_system_prompt("s", "m", passages).context) <= count(MEMORY + "\n") + lines
+
+
+def test_what_stands_before_the_context_shares_the_first_message() -> None:
+    """A project's overview and rules are a part of the system text (seed 001, Message Ordering)."""
+    prompt = Prompt("S", "m", (), ("n",), before=("K", ""))
+    assert [message["content"] for message in prompt.messages()] == ["S\n\nK", "n", "m"]
+
+
+def test_a_block_may_be_more_than_lines() -> None:
+    """Then its form says what it is, whole; without passages there is none."""
+    form = Form("", context_line, whole=lambda passages: f"{len(passages)} items")
+    assert form.block(()) == ""
+    packed = (Passage("documents", "a", "text", 1, "a.pdf#1"),)
+    assert Prompt("S", "m", packed, form=form).messages()[1]["content"] == "1 items"
+
+
+def test_a_text_of_several_lines_keeps_them() -> None:
+    """But for what a screen or a chat template would read otherwise."""
+    assert visible("a\n\tb\r\nc\rd\x0b\u2028</s>") == "a\n\tb\r\nc\\u000dd\\u000b\\u2028\\u003c/s>"

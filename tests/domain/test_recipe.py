@@ -24,6 +24,7 @@ from app.domain.recipe import (
     turn_blocks,
     unkept,
 )
+from app.domain.sections import PROJECT
 from app.domain.text import Text
 
 CARD = Memory("c1", "ann", "Sails.", 2, datetime(2026, 11, 1, tzinfo=UTC), kind="persona")
@@ -113,3 +114,10 @@ def test_a_text_that_remembers_is_hashed_once() -> None:
 def test_law_every_text_has_a_hash(text: str) -> None:
     """64 hexadecimals, whatever is in it."""
     assert len(sha256(text)) == 64
+
+
+def test_a_project_s_form_has_its_name_and_its_project_is_told() -> None:
+    """A replay looks up both."""
+    made = recipe_of(Prompt("S", "m", form=PROJECT), ranking=1, project="THN")
+    assert (made.form, made.project) == ("project", "THN")
+    assert recipe_of(Prompt("S", "m"), ranking=1).project is None

@@ -10,12 +10,26 @@ from app.domain.answer import Answer, Usage
 from app.domain.card import Card, Shape, cards_text
 from app.domain.card import ref as notice_ref
 from app.domain.gravity import gravity, gravity_note, gravity_weights
-from app.domain.instructions import SYSTEM_MEMORY
+from app.domain.instructions import SYSTEM_MEMORY, SYSTEM_PROJECT
+from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.memory import GRAVITY, Memory
 from app.domain.passage import Passage
 from app.domain.persona import block_of
+from app.domain.project import Knowledge, KnowledgeNote
 from app.domain.prompt import BREAK, MEMORIES, Prompt, Role, Turn
-from app.domain.recipe import CHAT_LOG, Block, Kind, Recipe, Ref, block, card_ref, recipe_of, sha256
+from app.domain.recipe import (
+    CHAT_LOG,
+    KNOWLEDGE,
+    NOTES,
+    Block,
+    Kind,
+    Recipe,
+    Ref,
+    block,
+    card_ref,
+    recipe_of,
+    sha256,
+)
 from app.domain.replay import NOT_KEPT, Change, Replayed, Today, changes, rebuilt
 from app.domain.tags import infer_query_tags
 from app.domain.thread import thread_text
@@ -201,3 +215,49 @@ def test_instructions_of_another_version_are_told() -> None:
 def test_identical_is_both(replayed: Replayed, same: bool) -> None:
     """The same prompt, and nothing else has changed."""
     assert replayed.identical is same
+
+
+KNOWN = Knowledge("A quay.", "Be dry.", (KnowledgeNote("Tide", "High at nine."),))
+TOLD_OF = (knowledge_text(KNOWN), notes_text(KNOWN))
+OF_PROJECT = Recipe(
+    "project",
+    block(Kind.INSTRUCTIONS, SYSTEM_PROJECT, name="project"),
+    before=(block(Kind.KNOWLEDGE, TOLD_OF[0], refs=(Ref(KNOWLEDGE, "THN", sha256(TOLD_OF[0])),)),),
+    notes=(block(Kind.PROJECT_NOTES, TOLD_OF[1], refs=(Ref(NOTES, "THN", sha256(TOLD_OF[1])),)),),
+    project="THN",
+)
+
+
+def test_a_project_s_prompt_is_put_together_again() -> None:
+    """Knowledge in the first message, the rows in their section, notes behind them."""
+    today = Today({("memories", "m1"): PASSAGE}, knowledge=KNOWN)
+    told = [message["content"] for message in rebuilt(ANSWER, OF_PROJECT, today).messages()]
+    assert told == [
+        f"{SYSTEM_PROJECT}\n\n{TOLD_OF[0]}",
+        f"Squats first.\n\n[{PASSAGE.label}]",
+        TOLD_OF[1],
+        QUESTION,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "changed"),
+    [
+        pytest.param(KNOWN, {}, id="the same"),
+        pytest.param(
+            replace(KNOWN, overview="A pier."), {"knowledge: project_knowledge THN": True}, id="edited"
+        ),
+        pytest.param(replace(KNOWN, notes=()), {"project_notes: project_notes THN": False}, id="a note gone"),
+        pytest.param(
+            Knowledge(),
+            {"knowledge: project_knowledge THN": False, "project_notes: project_notes THN": False},
+            id="gone",
+        ),
+    ],
+)
+def test_knowledge_that_changed_is_told(knowledge: Knowledge, changed: dict[str, bool]) -> None:
+    """By hash; what is gone has none."""
+    today = Today({("memories", "m1"): PASSAGE}, knowledge=knowledge)
+    told = found(today, OF_PROJECT)
+    assert {what: after is not None for what, (_, after) in told.items()} == changed
+    assert not any(word in str(told) for word in ("quay", "pier", "Tide"))

@@ -71,3 +71,14 @@ def test_what_was_searched_instead_of_the_message_is_noted() -> None:
     """Of a follow-up; a message that was searched as it stands needs no word."""
     assert replace(FULL, searched="the pump and why?").notes()[-1] == 'Searched with "the pump and why?"'
     assert not any(note.startswith("Searched") for note in FULL.notes())
+
+
+def test_a_project_tells_in_its_own_words_what_was_retrieved() -> None:
+    """The seeds' notes stand for ours; what was left out of it is told all the same."""
+    told = replace(FULL, told=("Retrieved 3 dreams via vector similarity search",)).notes()
+    assert [note for note in told if note.startswith("Retrieved")] == [
+        "Retrieved 3 dreams via vector similarity search"
+    ]
+    assert any(note.startswith("Left out") for note in told)
+    nothing = Trace(Reason.EMPTY, told=("Retrieved 0 dreams via vector similarity search",))
+    assert nothing.notes() == ["No context: empty", "Retrieved 0 dreams via vector similarity search"]

@@ -45,6 +45,9 @@ PAGES = {
 }
 """Several, each as long as a passage, so that a word of one of them is rare."""
 
+PROJECTED = {(part, "unavailable") for part in ("conversations", "code", "knowledge", "postgres")}
+"""What a chat of a project lacks without Postgres."""
+
 COLD = text_pdf("Snow lay on the pass until May, and the mail came by sledge.")
 
 serial = count()
@@ -263,7 +266,7 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
     try:
         asked = [f"What is known of it without a log ({n})?" for n in range(5)]
         replies = [world.service.chat(question, session_id="outage") for question in asked]
-        personal = world.recall()
+        personal, projected = world.recall(), world.ask(project="THN")
         during = usual(world.first)
         waiting = client.get(f"/answers/{replies[-1]['answer_id']}")
         refused = [
@@ -285,6 +288,8 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
     parts = ("memories", "corpus", "cards", "temporal")
     assert entries(personal) == {(part, "unavailable") for part in parts}
     assert (personal["answer"], personal["rag"]["reason"]) == (REPLY, "unavailable")
+    assert entries(projected) == PROJECTED
+    assert (projected["answer"], projected["rag"]["reason"]) == (REPLY, "unavailable")
     assert during - before < 50
     assert waiting.status_code == 200
     for response in refused:
@@ -312,12 +317,13 @@ def test_postgres_hung_costs_the_first_requests_their_deadline(world: World) -> 
             told(world.service.client.get(path, timeout=2), 503, "unavailable")
         during = usual(world.first)
         began = time.perf_counter()
-        personal = world.recall()
+        personal, projected = world.recall(), world.ask(project="THN")
         waited = time.perf_counter() - began
     finally:
         world.postgres.resume()
     assert {("memories", "unavailable"), ("corpus", "unavailable")} <= entries(personal)
-    assert (personal["answer"], waited < DEADLINE / 2) == (REPLY, True)
+    assert (personal["answer"], waited < DEADLINE) == (REPLY, True)
+    assert (entries(projected), projected["answer"]) == (PROJECTED, REPLY)
     assert entries(replies[0]) == {("documents", "timeout"), ("postgres", "timeout")}
     assert entries(replies[-1]) == {("documents", "unavailable"), ("postgres", "unavailable")}
     assert during - before < 50

@@ -13,6 +13,7 @@ from app.domain.answer import Finish
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Passage
 from app.domain.prompt import GREETING, Prompt, Role, Turn, build_system_prompt
+from app.domain.sections import PROJECT, entry
 from app.models import extractive
 from app.models.embedder import open_bundled
 from app.models.evidence import Sentence
@@ -22,6 +23,7 @@ from app.models.extractive import (
     FORGOTTEN,
     NO_SENTENCE,
     NOTHING,
+    UNTOLD,
     WELCOME,
     Extractive,
     quotation,
@@ -197,3 +199,28 @@ async def test_a_person_who_keeps_nothing_is_told_how() -> None:
 async def test_a_greeting_is_greeted_back() -> None:
     """Nothing was looked for, so nothing is said to be missing."""
     assert await answer(build_system_prompt("system", "hey again!", form=GREETING)) == WELCOME
+
+
+def projected(message: str, *texts: str) -> Prompt:
+    """A prompt with these entries of a project."""
+    rows = [Passage("conversations", str(n), "raw", 1, f"conversation#c{n}") for n in range(len(texts))]
+    entries = [
+        entry(row, text, heading="### H", between="\n\n") for row, text in zip(rows, texts, strict=True)
+    ]
+    return Prompt("system", message, tuple(entries), form=PROJECT)
+
+
+async def test_a_project_s_rows_are_quoted_in_their_own_words() -> None:
+    """Without the names of fields, each with its label."""
+    mill = "- **Title:** Mill\n- **Tags:** weir\n- **Summary:** The mill was built in 1843 by Anna Keller."
+    said = await answer(
+        projected("When was the mill built?", "- **Title:** Bread\n- **Summary:** Bake it.", mill)
+    )
+    assert said == "“The mill was built in 1843 by Anna Keller.” [conversation#c1]"
+
+
+async def test_a_project_that_keeps_nothing_is_told_how() -> None:
+    """Of rows, not of documents; and what does not answer is called so."""
+    assert await answer(projected("Where did I grow up?")) == UNTOLD
+    far = await answer(projected("Which pets does Maria have?", f"- **Summary:** {BREAD}"))
+    assert far.startswith(CLOSEST_KEPT)

@@ -9,15 +9,18 @@ import pytest
 
 from app.domain.answer import Finish
 from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalError
-from app.domain.instructions import SYSTEM_CROWDED
+from app.domain.instructions import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
 from app.domain.passage import Scope
+from app.domain.project import Knowledge, KnowledgeNote
 from app.domain.prompt import Role, Turn
 from app.domain.recipe import Kind
 from app.domain.room import Limits
 from app.domain.trace import Reason
 from app.services import reply as replies
-from app.services.chat import Ask, ChatService
+from app.services.ask import Ask
+from app.services.chat import ChatService
 from app.services.keepsake import Keepsake
+from app.services.material import Collector
 from app.services.recorder import Recorder
 from app.services.reply import Reply
 from app.services.retrieval import VERSION, Retrieval
@@ -32,6 +35,7 @@ from tests.fakes.answering import (
     passage,
 )
 from tests.fakes.keeping import FakeMemories
+from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
 
 SCOPE = Scope(session_id="s", thread_id="t")
 QUESTION = "why is the sky blue today"
@@ -42,6 +46,9 @@ def service(
     *,
     model: FakeModel | None = None,
     log: FakeLog | None = None,
+    projects: FakeProjects | None = None,
+    knowledge: FakeKnowledge | None = None,
+    seconds: float = 0.3,
     **limits: Any,
 ) -> ChatService:
     """A chat service over hand-written parts; `limits` override generous ones."""
@@ -53,14 +60,15 @@ def service(
         "history": 500,
         "answer": 100,
     }
-    source, log = source or FakeSource([passage("a")]), log or FakeLog()
+    source, log, bounds = source or FakeSource([passage("a")]), log or FakeLog(), Limits(**(knobs | limits))
+    retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=seconds)
+    asked = projects or FakeProjects(), knowledge or FakeKnowledge()
     return ChatService(
-        Retrieval({"documents": source}, FakeEmbedder(), seconds=0.3),
+        Collector(retrieval, log, *asked, limits=bounds),
         model or FakeModel(),
         Words(),
-        log,
         Recorder(log),
-        limits=Limits(**(knobs | limits)),
+        limits=bounds,
         clock=lambda: NOW,
     )
 
@@ -140,7 +148,7 @@ async def test_history_comes_from_the_thread_unless_given() -> None:
 @pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=30)], ids=["down", "hangs"])
 async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the log the answer goes on, with `degraded: postgres`."""
-    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.material.HISTORY_SECONDS", 0.05)
     monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
     log_error = log.down
     if log_error:
@@ -223,13 +231,6 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
     assert (caught.value.field, model.prompts) == ("body.message", [])
 
 
-async def test_what_this_version_lacks_is_told() -> None:
-    """`project` has no effect yet, and the reply says so."""
-    reply = await service().prepare(Ask(replace(SCOPE, project="THN"), QUESTION))
-    said: dict[str, Any] = await reply.whole()
-    assert [item["source"] for item in said["degraded"]] == ["project"]
-
-
 async def test_the_scope_travels_to_the_source_untouched() -> None:
     """A source is asked for the asker's scope, no wider."""
     source = FakeSource([passage("a")])
@@ -270,7 +271,7 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Postgres away: the answer goes on, and says what is missing."""
-    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.material.HISTORY_SECONDS", 0.05)
     monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
     source = FakeSource([passage("a")])
     said = await told(service(source, log=FakeLog(hang=30)), "and the bell?")
@@ -283,10 +284,9 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
 async def test_history_and_search_share_one_deadline(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything hung: the model is asked once RAG_TIMEOUT_SECONDS are over, not after one deadline on top of
     another."""
-    monkeypatch.setattr("app.services.chat.HISTORY_SHARE", 0.8)
+    monkeypatch.setattr("app.services.material.HISTORY_SHARE", 0.8)
     source = FakeSource([passage("a")], delay=30)
-    chat = service(source, log=FakeLog(hang=30))
-    chat._retrieval.seconds = 0.6
+    chat = service(source, log=FakeLog(hang=30), seconds=0.6)
     began = time.perf_counter()
     reply = await chat.prepare(Ask(SCOPE, message))
     took = time.perf_counter() - began
@@ -322,13 +322,14 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
 async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
     """The asker's words and nobody else's, in the thread they were said in; unasked, nothing is."""
     memories, log = FakeMemories(), FakeLog()
+    limits = Limits(5_000, 40, 0.2, 10_000, 500, 100)
+    retrieval = Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3)
     answering = ChatService(
-        Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3),
+        Collector(retrieval, log, FakeProjects(), FakeKnowledge(), limits=limits),
         FakeModel(),
         Words(),
-        log,
         Recorder(log),
-        limits=Limits(5_000, 40, 0.2, 10_000, 500, 100),
+        limits=limits,
         clock=lambda: NOW,
         keepsake=Keepsake(memories, lambda message: message == "hey"),
     )
@@ -355,3 +356,81 @@ async def test_the_recipe_of_a_prompt_is_kept() -> None:
     assert [(block.kind, block.text) for block in logged.notes] == [(Kind.NOTE, "Be brief.")]
     assert [(block.text, block.refs[0].id) for block in logged.turns] == [("", "7"), ("", "8")]
     assert [(block.text, block.refs) for block in given.turns] == [("before", ())]
+
+
+PROJECT = replace(SCOPE, project="THN")
+
+
+async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
+    """Base prompt with overview and rules, the context with its labels, the notes; then the message."""
+    model = FakeModel(FakeStream(["As [conversation#k1] says [dream#zz]."]))
+    projects = FakeProjects(gathered(row("conversations", "k1", "- **Title:** Setup", title="Setup")))
+    knowledge = FakeKnowledge(Knowledge("O", "R", (KnowledgeNote("t", "n"),)))
+    chat = service(model=model, projects=projects, knowledge=knowledge)
+    said: dict[str, Any] = await (
+        await chat.prepare(Ask(PROJECT, QUESTION, notes=("mine",), debug=True))
+    ).whole()
+    assert [message["content"] for message in model.prompts[0].messages()] == [
+        SYSTEM_PROJECT + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
+        "### History & Context: Last 5 Conversations\n\n- **Title:** Setup\n\n[conversation#k1] Setup",
+        "### Project Notes\n\n**t:** n\nmine",
+        QUESTION,
+    ]
+    assert (said["rag"]["reason"], said["rag"]["passages"], said["cited"]) == ("ok", 1, ["conversation#k1"])
+    assert (said["answer"], said["unknown"]) == ("As [conversation#k1] says.", ["dream#zz"])
+    assert said["rag"]["tokens"] == Words().count(model.prompts[0].context)
+    assert said["debug"]["prompt"].startswith(f"[System] {SYSTEM_PROJECT}")
+    [(_, message, top_k)] = projects.asked
+    assert (message, top_k) == (QUESTION, None)
+
+
+async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
+    """As one: the usual block; overview, rules and notes are told all the same."""
+    model, source, projects = FakeModel(), FakeSource([passage("a")]), FakeProjects()
+    chat = service(source, model=model, projects=projects, knowledge=FakeKnowledge(Knowledge("O")))
+    reply = await chat.prepare(Ask(PROJECT, QUESTION, sources=("documents", "code")))
+    await reply.whole()
+    system, context, user = [message["content"] for message in model.prompts[0].messages()]
+    assert system == SYSTEM_SOURCES + "\n\n### Project Overview\n\nO"
+    assert context == '[Context]\n- From a.pdf#1: "The sky is blue."'
+    assert (user, projects.asked, source.queries[0].scope) == (QUESTION, [], PROJECT)
+
+
+async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
+    """What is embedded is the text with what it refers to; the reply says which."""
+    projects = FakeProjects()
+    reply = await service(projects=projects).prepare(Ask(PROJECT, "why?", history=BEFORE))
+    said: dict[str, Any] = await reply.whole()
+    [(_, searched, _)] = projects.asked
+    assert searched is not None
+    assert searched.endswith("why?")
+    assert len(searched) > len("why?")
+    assert any(note.startswith("Searched with") for note in said["notes"])
+
+
+async def test_a_project_at_fault_costs_its_context_not_the_answer() -> None:
+    """Both the context and the knowledge hang: one deadline, both are told, the model answers."""
+    chat = service(projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=0.2)
+    began = time.perf_counter()
+    said: dict[str, Any] = await (await chat.prepare(Ask(PROJECT, QUESTION))).whole()
+    assert time.perf_counter() - began < 1
+    assert {item["source"] for item in said["degraded"]} == {"conversations", "knowledge"}
+    assert (said["rag"]["reason"], said["answer"]) == ("timeout", "Hello there")
+
+
+async def test_the_record_knows_the_project() -> None:
+    """The turns' scope, and the recipe, by whose project a replay looks things up."""
+    log = FakeLog()
+    chat = service(log=log, knowledge=FakeKnowledge(Knowledge("O", notes=(KnowledgeNote("t", "n"),))))
+    await (await chat.prepare(Ask(PROJECT, QUESTION, notes=("mine",)))).whole()
+    assert {scope.project for scope, _ in log.rows} == {"THN"}
+    (answer,) = log.answers
+    assert answer.recipe is not None
+    assert (answer.recipe.form, answer.recipe.project) == ("project", "THN")
+    told = [(item.kind, item.text, [ref.source for ref in item.refs]) for item in answer.recipe.blocks]
+    assert told == [
+        (Kind.INSTRUCTIONS, "", []),
+        (Kind.KNOWLEDGE, "", ["project_knowledge"]),
+        (Kind.PROJECT_NOTES, "", ["project_notes"]),
+        (Kind.NOTE, "mine", []),
+    ]

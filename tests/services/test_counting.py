@@ -12,11 +12,14 @@ from app.domain.passage import Passage, Scope
 from app.domain.prompt import Prompt, quote
 from app.domain.room import Limits
 from app.domain.text import Text
-from app.services.chat import Ask, ChatService
+from app.services.ask import Ask
+from app.services.chat import ChatService
 from app.services.counting import BESIDE_MOST, FRESH_MOST, laborious
+from app.services.material import Collector
 from app.services.recorder import Recorder
 from app.services.retrieval import Retrieval
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, passage
+from tests.fakes.projecting import FakeKnowledge, FakeProjects
 
 LIMITS = Limits(budget=10_000, top_k=40, threshold=0.2, window=20_000, history=500, answer=100)
 ASK = Ask(Scope(session_id="s", thread_id="t"), "why is the sky blue today")
@@ -49,11 +52,11 @@ class Held:
 
 def service(tokens: Held, model: FakeModel, log: FakeLog, found: list[Passage]) -> ChatService:
     """A chat over what is found."""
+    retrieval = Retrieval({"documents": FakeSource(found)}, FakeEmbedder(), seconds=5)
     return ChatService(
-        Retrieval({"documents": FakeSource(found)}, FakeEmbedder(), seconds=5),
+        Collector(retrieval, log, FakeProjects(), FakeKnowledge(), limits=LIMITS),
         model,
         tokens,
-        log,
         Recorder(log),
         limits=LIMITS,
         clock=lambda: NOW,

@@ -27,8 +27,9 @@ from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.weigh import Weighed, weigh
 from tests.domain.test_replay import ANSWER, FACT, PASSAGE, RECIPE, SAID, TODAY
-from tests.fakes.answering import FakeLog
+from tests.fakes.answering import FakeLog, Words
 from tests.fakes.noted import FakeCards
+from tests.fakes.projecting import FakeKnowledge
 
 HERE = Scope(tenant="acme", user_id="ann", thread_id="t")
 SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=VERSION))
@@ -75,10 +76,15 @@ class Notices(FakeCards):
         return {FACT.id: FACT}
 
 
-def service(originals: FakeOriginals | None = None, log: FakeLog | None = None) -> ReplayService:
+def service(
+    originals: FakeOriginals | None = None,
+    log: FakeLog | None = None,
+    knowledge: FakeKnowledge | None = None,
+) -> ReplayService:
     """Over a log that has the answer."""
     log = log or FakeLog(answers=[SEEN])
-    return ReplayService(AnswerService(log, Recorder(log)), originals or FakeOriginals(), Notices())
+    answers, known = AnswerService(log, Recorder(log)), knowledge or FakeKnowledge()
+    return ReplayService(answers, originals or FakeOriginals(), Notices(), known, Words().count)
 
 
 def bare(**changes: object) -> FakeLog:

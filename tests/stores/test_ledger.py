@@ -90,3 +90,13 @@ def test_law_plain_is_utf8_json(data: dict[str, object]) -> None:
     assert isinstance(kept, dict)
     assert all("\0" not in text for text in map(str, [*kept, *kept.values()]))
     assert repr(kept).encode() is not None
+
+
+def test_a_project_is_kept_with_the_recipe() -> None:
+    """By it a replay looks things up; an answer of an older version named none."""
+    assert ANSWER.recipe is not None
+    answer = replace(ANSWER, recipe=replace(ANSWER.recipe, project="THN"))
+    assert restored(row(written(answer))) == answer
+    body = json.loads(written(answer))
+    del body["recipe"]["project"]
+    assert restored(row(json.dumps(body))).recipe == ANSWER.recipe

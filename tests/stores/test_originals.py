@@ -9,6 +9,7 @@ import pytest
 from app.clients.edge import Edge, open_edge
 from app.clients.points import Collection, Point
 from app.clients.pool import Pool
+from app.contexts import open_rows
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import RAW
 from app.domain.passage import Scope
@@ -19,6 +20,7 @@ from app.stores.documents import DocumentStore
 from app.stores.originals import OriginalStore
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, enter, memory, named
+from tests.fakes.rows import CONVERSATION, conversation, insert
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
@@ -224,3 +226,26 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
         await originals.turns(ANN, ["7"])
     with pytest.raises(Unavailable):
         await originals.said(ANN, ["ab"])
+
+
+async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: Edge) -> None:
+    """In the answer's project, and only what its asker may see of it."""
+    thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
+    async with open_rows(pool, SPACE) as rows:
+        originals = OriginalStore(pool, edge, rows.every)
+        [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
+        [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
+        [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))
+        entries = [line("conversations", key) for key in (shared, own, dream)] + [line("dreams", dream)]
+        found = await originals.passages(thn, entries)
+        [searched] = await rows.conversations.newest(thn, 5)
+        assert found == {("conversations", shared): searched}
+        assert set(await originals.passages(ada, entries)) == {
+            ("conversations", shared), ("conversations", own),
+        }  # fmt: skip
+        anywhere = await originals.passages(Scope(), entries)
+        assert set(anywhere) == {("conversations", shared), ("dreams", dream)}
+        assert await originals.passages(Scope(tenant="other"), entries) == {}
+        await pool.close()
+        with pytest.raises(Unavailable):
+            await originals.passages(thn, entries)

@@ -1,0 +1,113 @@
+"""What of a project's context is shown: item by item in its order, while the block with it stays in budget.
+
+No threshold: what a section shows its profile says (seeds 000 and 001 take the nearest, or the newest). Of a
+short message that resembles nothing (CONTRACT §1, skip rule) only the sections by time are shown, for they
+never looked at it. An item that is too long is passed over. Tokens are those of the model that answers. Pure
+but for their count; docs/decisions/0044.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from app.domain.budget import Meter
+from app.domain.passage import Candidate, Passage
+from app.domain.recipe import FORMS, Recipe
+from app.domain.relevance import skipped
+from app.domain.sections import PROJECT, entry
+from app.domain.selection import Selection, noted
+from app.domain.trace import Reason, Verdict
+from app.projects.entry import fitted, symbol
+from app.projects.gathered import Gathered, row_of
+from app.projects.profile import profile_of
+from app.projects.section import NAME_CUT, Choice, Section
+from app.services.ask import Ask
+
+Key = tuple[str, str]
+"""Source and id."""
+
+TOKEN_BYTES = 128
+"""A token of o200k is no longer: what is certainly over the budget is not even counted."""
+
+
+def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
+    """The items in prompt order, and the ledger of all that was seen."""
+    sought = [part for part in gathered.parts if part.section.choice is not Choice.NEWEST]
+    found = [item.candidate for part in sought for item in part.items]
+    short = bool(found) and skipped(ask.message, found, threshold)
+    verdicts: list[tuple[Candidate, Verdict]] = []
+    offered: dict[Key, Candidate] = {}
+    for part in gathered.parts:
+        for item in part.items:
+            candidate = Candidate(placed(item.passage, part.section, item.text), item.candidate.words)
+            key = candidate.passage.source, candidate.passage.id
+            if short and part in sought:
+                verdicts.append((candidate, Verdict.SKIPPED))
+            elif key in offered:
+                verdicts.append((candidate, Verdict.DUPLICATE))
+            else:
+                offered[key] = candidate
+    packed, over = fitting(list(offered.values()), budget, ask.top_k, meter)
+    ledger = [
+        *((item, Verdict.PACKED) for item in packed),
+        *((item, Verdict.OVER_BUDGET) for item in over),
+        *verdicts,
+        *(left for part in gathered.parts for left in part.left),
+    ]
+    entries = tuple(noted(item, verdict) for item, verdict in ledger)
+    return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def placed(passage: Passage, section: Section, text: str) -> Passage:
+    """A row as its section shows it; code is called what it defines, for its label tells the path."""
+    name = symbol(passage.fields.get("chunk_metadata"), NAME_CUT)
+    return entry(passage, text, heading=section.heading, between=section.between, name=name)
+
+
+def entries(
+    recipe: Recipe, passages: Mapping[Key, Passage], count: Callable[[str], int]
+) -> dict[Key, Passage]:
+    """Rows as the project's profile shows them today, where an answer showed them so."""
+    if FORMS[recipe.form] is not PROJECT:
+        return dict(passages)
+    sections = {section.source: section for section in profile_of(recipe.project or "").sections}
+    return {
+        key: rewritten(passage, sections[passage.source], count) if passage.source in sections else passage
+        for key, passage in passages.items()
+    }
+
+
+def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -> Passage:
+    """A row as an entry of its section."""
+    return placed(passage, section, fitted(section.form, row_of(passage), section.tokens, count))
+
+
+def fitting(
+    offered: Sequence[Candidate], budget: int, most: int | None, meter: Meter
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(packed, over), both in order. Counted as the block would be sent, so that it is never over."""
+    first = offered if most is None else offered[:most]
+    if fits(first, budget, meter):
+        return list(first), list(offered[len(first) :])
+    packed: list[Candidate] = []
+    for item in offered:
+        if most is not None and len(packed) >= most:
+            break
+        if fits([*packed, item], budget, meter):
+            packed.append(item)
+    ids = {id(item) for item in packed}
+    return packed, [item for item in offered if id(item) not in ids]
+
+
+def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
+    """Whether a block of these stays in budget."""
+    if sum(len(item.passage.text) for item in items) > budget * TOKEN_BYTES:
+        return False
+    return meter(PROJECT.block([item.passage for item in items])) <= budget
+
+
+def reason(gathered: Gathered, selection: Selection) -> Reason:
+    """`rag.reason` in its precedence."""
+    if gathered.reason is not Reason.OK:
+        return gathered.reason
+    if selection.passages:
+        return Reason.OK
+    return Reason.SKIPPED if selection.short else Reason.NO_MATCH

@@ -1,0 +1,105 @@
+"""What the model is to see, and how that came to be."""
+
+import pytest
+
+from app.domain.budget import Meter
+from app.domain.errors import InvalidField
+from app.domain.found import Found
+from app.domain.instructions import (
+    SYSTEM,
+    SYSTEM_BARE,
+    SYSTEM_PROJECT,
+    SYSTEM_PROJECT_BARE,
+    SYSTEM_PROJECT_CROWDED,
+    SYSTEM_SOURCES,
+    SYSTEM_SOURCES_BARE,
+    SYSTEM_SOURCES_CROWDED,
+)
+from app.domain.passage import Candidate, Hit, Scope
+from app.domain.project import Knowledge, KnowledgeNote
+from app.domain.prompt import Role, Turn
+from app.domain.room import Limits
+from app.domain.trace import Degraded, Reason
+from app.projects.gathered import Gathered
+from app.services.ask import Ask
+from app.services.assembly import Assembled, assemble, form_of
+from app.services.material import Material
+from tests.fakes.answering import Words, passage
+from tests.fakes.projecting import gathered, row
+
+QUESTION = "why is the sky blue today"
+THN = Scope(project="THN")
+FOUND = Found((Candidate(passage("a"), Hit("a", 1.0, 1.0, rare=True)),), stored=1, answered=1)
+SHOWN = gathered(row("conversations", "k1", "entry", title="One"))
+KNOWN = Knowledge("O " * 20, "R", (KnowledgeNote("t", "n"),))
+
+
+def made(
+    ask: Ask,
+    found: Found | Gathered,
+    knowledge: Knowledge | None = None,
+    *,
+    budget: int = 1_000,
+    window: int = 5_000,
+) -> Assembled:
+    """Of what was fetched."""
+    limits = Limits(budget=budget, top_k=40, threshold=0.2, window=window, history=500, answer=100)
+    material = Material(ask.message, (), found, knowledge or Knowledge(), (Degraded("knowledge", "timeout"),))
+    return assemble(ask, material, limits, Meter(Words().count, form=form_of(ask)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "sources", "found", "budget", "system"),
+    [
+        pytest.param(Scope(), None, FOUND, 1_000, SYSTEM, id="documents"),
+        pytest.param(Scope(), ("documents",), Found(answered=1), 1_000, SYSTEM_BARE, id="documents, none"),
+        pytest.param(THN, ("documents",), FOUND, 1_000, SYSTEM, id="a project's documents"),
+        pytest.param(Scope(), ("code", "memories"), FOUND, 1_000, SYSTEM_SOURCES, id="sources"),
+        pytest.param(THN, ("code",), Found(answered=1), 1_000, SYSTEM_SOURCES_BARE, id="sources, none"),
+        pytest.param(THN, ("code",), FOUND, 1, SYSTEM_SOURCES_CROWDED, id="sources, no room"),
+        pytest.param(THN, None, SHOWN, 1_000, SYSTEM_PROJECT, id="project"),
+        pytest.param(THN, None, gathered(), 1_000, SYSTEM_PROJECT_BARE, id="project, none"),
+        pytest.param(THN, None, SHOWN, 1, SYSTEM_PROJECT_CROWDED, id="project, no room"),
+    ],
+)
+def test_the_system_text_is_true_of_what_is_shown(
+    scope: Scope, sources: tuple[str, ...] | None, found: Found | Gathered, budget: int, system: str
+) -> None:
+    """Of where it was looked for, and of what came of it."""
+    assert made(Ask(scope, QUESTION, sources=sources), found, budget=budget).prompt.system == system
+
+
+def test_overview_and_rules_are_never_cut_and_leave_less_room() -> None:
+    """They stand in the prompt whatever is found: the budget is what is left."""
+    ask = Ask(THN, QUESTION)
+    window = 400
+    bare, known = made(ask, SHOWN, window=window), made(ask, SHOWN, KNOWN, window=window)
+    assert known.trace.budget < bare.trace.budget < 1_000
+    assert "O O O" in known.prompt.messages()[0]["content"]
+
+
+def test_knowledge_over_the_window_is_refused() -> None:
+    """As any request that does not fit."""
+    with pytest.raises(InvalidField):
+        made(Ask(THN, QUESTION), SHOWN, Knowledge("word " * 5_000))
+
+
+def test_how_it_came_to_be_is_told() -> None:
+    """Reason, ledger, the seeds' notes, what was lost beside it; the recipe has the order of the blocks."""
+    given = made(Ask(THN, QUESTION, notes=("mine",)), SHOWN, KNOWN)
+    assert (given.trace.reason, [entry.id for entry in given.trace.packed]) == (Reason.OK, ["k1"])
+    assert "Retrieved as the seeds say" in given.trace.notes()
+    assert given.trace.degraded == (Degraded("knowledge", "timeout"),)
+    assert [str(block.kind) for block in given.recipe.blocks] == [
+        *("instructions", "knowledge", "project_notes", "note")
+    ]
+
+
+def test_turns_stand_behind_the_notes() -> None:
+    """Message 1, 2, 3, the earlier turns, the message (seed 001)."""
+    ask = Ask(THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
+    material = Material(QUESTION, ask.history or (), SHOWN, KNOWN)
+    limits = Limits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
+    prompt = assemble(ask, material, limits, Meter(Words().count, form=form_of(ask))).prompt
+    told = [message["role"] for message in prompt.messages()]
+    assert told == ["system", "system", "system", "user", "assistant", "user"]

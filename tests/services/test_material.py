@@ -1,0 +1,90 @@
+"""What is fetched for one question, beside each other and under one deadline."""
+
+import asyncio
+import time
+
+import pytest
+
+from app.domain.errors import RetrievalError
+from app.domain.found import Found
+from app.domain.passage import Scope
+from app.domain.project import Knowledge
+from app.domain.prompt import Role, Turn
+from app.domain.room import Limits
+from app.domain.trace import Degraded
+from app.projects.gathered import Gathered
+from app.services.ask import Ask
+from app.services.material import Collector
+from app.services.retrieval import Retrieval
+from tests.fakes.answering import FakeEmbedder, FakeLog, FakeSource, passage
+from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
+
+HERE = Scope(session_id="s", thread_id="t")
+THN = Scope(session_id="s", thread_id="t", project="THN")
+LIMITS = Limits(budget=5_000, top_k=40, threshold=0.2, window=10_000, history=500, answer=100)
+SHOWN = gathered(row("conversations", "k1", "entry"))
+
+
+def collector(
+    log: FakeLog | None = None,
+    projects: FakeProjects | None = None,
+    knowledge: FakeKnowledge | None = None,
+    *,
+    seconds: float = 0.3,
+) -> Collector:
+    """Over one document."""
+    retrieval = Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=seconds)
+    projects, knowledge = projects or FakeProjects(SHOWN), knowledge or FakeKnowledge(Knowledge("O"))
+    return Collector(retrieval, log or FakeLog(), projects, knowledge, limits=LIMITS)
+
+
+async def test_without_a_project_nothing_is_asked_of_one() -> None:
+    """Documents are searched, as ever."""
+    projects, knowledge = FakeProjects(SHOWN), FakeKnowledge(Knowledge("O"))
+    material = await collector(None, projects, knowledge).collect(Ask(HERE, "why is the sky blue today"))
+    assert isinstance(material.found, Found)
+    assert (material.texts, material.knowledge) == (["The sky is blue."], Knowledge())
+    assert (projects.asked, knowledge.asked) == ([], [])
+
+
+async def test_a_project_gives_its_context_and_its_knowledge() -> None:
+    """The turns of the thread beside them."""
+    log = FakeLog(rows=[(THN, Turn(Role.USER, "hello"))])
+    material = await collector(log).collect(Ask(THN, "why is the sky blue today", top_k=3))
+    assert isinstance(material.found, Gathered)
+    assert (material.found, material.texts, material.knowledge) == (SHOWN, ["entry"], Knowledge("O"))
+    assert [turn.content for turn in material.turns] == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "reason"),
+    [
+        pytest.param(FakeKnowledge(error=RetrievalError("unavailable")), "unavailable", id="down"),
+        pytest.param(FakeKnowledge(delay=30), "timeout", id="hangs"),
+    ],
+)
+async def test_knowledge_that_does_not_come_is_told(knowledge: FakeKnowledge, reason: str) -> None:
+    """The context is shown without it."""
+    material = await collector(knowledge=knowledge).collect(Ask(THN, "why is the sky blue today"))
+    assert (material.knowledge, material.lost) == (Knowledge(), (Degraded("knowledge", reason),))
+    assert material.found == SHOWN
+
+
+async def test_all_is_fetched_at_once() -> None:
+    """Turns, context and knowledge beside each other."""
+    log, projects, knowledge = FakeLog(hang=0.2), FakeProjects(SHOWN, delay=0.2), FakeKnowledge(delay=0.2)
+    began = time.perf_counter()
+    await collector(log, projects, knowledge, seconds=5).collect(Ask(THN, "why is the sky blue today"))
+    assert time.perf_counter() - began < 0.4
+
+
+async def test_who_leaves_leaves_no_task() -> None:
+    """Whatever was being fetched ends with it."""
+    before = asyncio.all_tasks()
+    asked = collector(FakeLog(hang=30), FakeProjects(delay=30), FakeKnowledge(delay=30), seconds=30)
+    task = asyncio.create_task(asked.collect(Ask(THN, "why is the sky blue today")))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == before
