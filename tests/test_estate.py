@@ -27,9 +27,16 @@ SHARED = {
     "ibid.corpus_version": "counts the tenant's writes",
     "ibid.tenant": "names of tenants",
     "ibid.space": "embedding models",
+    "ibid.collection_home": "names of collections",
+    "ibid.project_knowledge": "what is told of a project is the tenant's",
 }
 """Tables that say nothing of a person, each with its reason."""
-INDEXES = {"memories": "with the record", "documents": "by a purge job", "corpus": "the tenant's"}
+INDEXES = {
+    "memories": "with the record",
+    "documents": "by a purge job",
+    "corpus": "the tenant's",
+    **dict.fromkeys(("conversations", "dreams", "code"), "rows of Postgres, with their words"),
+}
 """What becomes of each source's index when a person is erased."""
 
 

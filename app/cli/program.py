@@ -9,12 +9,15 @@ from typing import Annotated
 
 import typer
 
+from app.cli.adopt import adopt
 from app.cli.ask import ask
 from app.cli.doctor import doctor
 from app.cli.erase import erase
 from app.cli.eval import evaluate
+from app.cli.index import index
 from app.cli.ingest import ingest
 from app.cli.keys import keys
+from app.cli.knowledge import knowledge
 from app.cli.migrate import migrate
 from app.cli.profiles import profiles
 from app.cli.reembed import reembed
@@ -30,9 +33,11 @@ app = typer.Typer(
     add_completion=False,
     help="Answers from your documents and memories, and says for every statement where it comes from.",
 )
-for command in (serve, ingest, ask, profiles, erase, doctor, migrate, reembed):
+for command in (serve, ingest, ask, profiles, erase, doctor, migrate, reembed, adopt):
     app.command()(command)
 app.command("eval")(evaluate)
+app.command("knowledge")(knowledge)
+app.add_typer(index, name="index")
 app.add_typer(keys, name="keys")
 
 

@@ -13,7 +13,7 @@ WIDTH = 30
 class Progress:
     """Steps done, and a remark beside them."""
 
-    def __init__(self, bar: bars.Progress, what: str, total: int) -> None:
+    def __init__(self, bar: bars.Progress, what: str, total: int | None) -> None:
         self._bar = bar
         self._task = bar.add_task(what, total=total, said="")
 
@@ -27,8 +27,8 @@ class Progress:
 
 
 @contextmanager
-def shown(what: str, total: int) -> Iterator[Progress]:
-    """The bar while the work lasts."""
+def shown(what: str, total: int | None) -> Iterator[Progress]:
+    """The bar while the work lasts. `total`: None, nobody knows."""
     columns = (
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}", markup=False),

@@ -5,7 +5,7 @@
     ├── Unauthorized     401      who asks
     ├── Forbidden        403      what for; NotLocal: from where
     ├── Missing          404      not there, or not the asker's
-    ├── Conflict         409      the name is another's; RemovedMeanwhile: gone before it was answered
+    ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
     ├── TooMany          409      as many as a tenant may have
     ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full
     ├── Rejected         500      a store answered, and would not take this statement
@@ -154,6 +154,12 @@ class TooMany(IbidError):
     slug, title, status = "too-many", "There are as many as there may be", 409
 
 
+class KeptElsewhere(IbidError):
+    """A project keeps conversations or dreams, and this is the path of the other."""
+
+    slug, title, status = "kept-elsewhere", "This project keeps it under another path", 409
+
+
 class RemovedMeanwhile(IbidError):
     """What was sent was deleted, replaced or erased by another request while it was taken in."""
 
@@ -235,12 +241,10 @@ class StartError(IbidError):
 def kinds(root: type[IbidError] = IbidError) -> Iterator[type[IbidError]]:
     """Every problem of the tree above, `root` first; what a command derives for itself is not one."""
     yield root
-    for kind in root.__subclasses__():
-        if kind.__module__ == __name__:
-            yield from kinds(kind)
+    for kind in (each for each in root.__subclasses__() if each.__module__ == __name__):
+        yield from kinds(kind)
 
 
 def problem(slug: str, detail: str) -> IbidError:
     """The problem that was kept as its slug; an unknown slug (a newer replica wrote it) is `internal`."""
-    found = next((kind for kind in kinds() if kind.slug == slug), IbidError)
-    return found(detail)
+    return next((kind for kind in kinds() if kind.slug == slug), IbidError)(detail)

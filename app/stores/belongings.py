@@ -27,12 +27,15 @@ USER = "tenant = $1 AND user_id = $2"
 OWNER = "tenant = $1 AND owner = $2"
 TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 READ = """
-    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,embedding}}'::text[] AS told
+    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,embedding,embedding_ibid}}'::text[] AS told
     FROM {table} AS kept
     WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
     ORDER BY ({key}) COLLATE "C" LIMIT $4
 """
 ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT count(*) FROM gone"
+GONE = "DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id"
+WORDS = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
+DERIVED = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
 PARTS = """
     SELECT DISTINCT session_id FROM ibid.document
     WHERE tenant = $1 AND owner = $2 AND removed_at IS NULL ORDER BY session_id
@@ -87,6 +90,15 @@ TRACES = Table(
 )
 CARDS = Table("vantage_cards", "ibid.vantage_card")
 FACTS = Table("vantage_facts", "ibid.vantage_fact")
+# Older tools' tables too: without a key, a row's place tells rows of one id apart.
+INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
+CONVERSATIONS = Table(
+    "conversations",
+    "public.conversation_index",
+    OWNER,
+    f"{INDEXED} || ' ' || session_id::text || ' ' || ctid::text",
+)
+CODE = Table("code", "public.code_index", OWNER, f"{INDEXED} || ' ' || id::text || ' ' || ctid::text")
 SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
 """Holdings that are a table each, and nothing beside it."""
 
@@ -99,6 +111,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "vantage_traces": ("public.vantage_answer_trace",),
     "vantage_cards": ("ibid.vantage_card",),
     "vantage_facts": ("ibid.vantage_fact",),
+    "conversations": ("ibid.text_next", "ibid.project_words", "public.conversation_index"),
+    "code": ("ibid.text_next", "ibid.project_words", "public.code_index"),
     "documents": (
         *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
         "ibid.job",
@@ -107,6 +121,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """Whose files hold a holding's rows: those that are compacted after an erasure."""
 NAMES_ONLY = {
     "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
+    "ibid.project_part": "versions, as those below",
     "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
     "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
 }
@@ -142,6 +157,25 @@ class Rows:
                 statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS
             )
         return count
+
+
+class Indexed(Rows):
+    """Rows of a project, in whichever: with them goes what was derived of them, their words."""
+
+    def __init__(self, pool: Pool, table: Table, row: str, *, next_kind: str) -> None:
+        super().__init__(pool, table)
+        self._row = row
+        self._next = next_kind
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
+        statement = GONE.format(table=self._table.table, where=self._table.where, row=self._row)
+        async with transaction(self._pool) as connection:
+            gone = await connection.fetch(statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS)
+            ids = [row["id"] for row in gone]
+            await connection.execute(WORDS, self.name, ids, timeout=ERASE_SECONDS)
+            await connection.execute(DERIVED, self._next, ids, timeout=ERASE_SECONDS)
+        return len(ids)
 
 
 class Belongings(Rows):
@@ -202,4 +236,6 @@ class Memories(Rows):
 
 def belongings(pool: Pool) -> tuple[Rows, ...]:
     """All holdings of the record that are tables alone."""
-    return (*(Rows(pool, table) for table in SINGLE), Belongings(pool))
+    conversations = Indexed(pool, CONVERSATIONS, "session_id", next_kind="conversation")
+    code = Indexed(pool, CODE, "id", next_kind="code")
+    return (*(Rows(pool, table) for table in SINGLE), conversations, code, Belongings(pool))

@@ -16,15 +16,21 @@ from app.domain.ports import Caller
 from app.domain.replay import Replayed
 from app.domain.session import Session, Utterance
 from app.services.answers import AnswerService
+from app.services.ask import Ask
 from app.services.cards import CardService
-from app.services.chat import Ask, ChatService
+from app.services.chat import ChatService
+from app.services.code import CodeService
+from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
+from app.services.digest import Digest
 from app.services.documents import DocumentService, Outcome
 from app.services.feedback import FeedbackService
 from app.services.inquiry import Inquiry
+from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
 from app.services.mixing import MixService
 from app.services.profiles import ProfileService
+from app.services.projects import ProjectService
 from app.services.rag import Question, RagService
 from app.services.replay import ReplayService
 from app.services.retrieval import Retrieval
@@ -33,10 +39,13 @@ from app.services.sessions import SessionService
 from app.services.signals import SignalService
 from app.services.users import UserService
 from app.services.vantage import VantageService
-from tests.fakes.keeping import FakeCorpus, FakeMemories
+from tests.fakes.coding import FakeCode
+from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
 from tests.fakes.noted import FakeCards
+from tests.fakes.projects import FakeProjects
 from tests.fakes.signals import FakeFeedback, FakeSignals
 from tests.fakes.speaking import FakeProfiles
+from tests.fakes.talks import FakeDigest, FakeKnowledge, FakeTalks
 from tests.fakes.users import FakeUsers
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -351,6 +360,10 @@ class Fakes:
     memories: FakeMemories = field(default_factory=FakeMemories)
     profiles: FakeProfiles = field(default_factory=FakeProfiles)
     corpus: FakeCorpus = field(default_factory=FakeCorpus)
+    projects: FakeProjects = field(default_factory=FakeProjects)
+    code: FakeCode = field(default_factory=FakeCode)
+    talks: FakeTalks = field(default_factory=FakeTalks)
+    knowledge: FakeKnowledge = field(default_factory=FakeKnowledge)
     cards: FakeCards = field(default_factory=FakeCards)
     keys: FakeKeys = field(default_factory=FakeKeys)
     probes: tuple[FakeProbe, ...] = (FakeProbe(),)
@@ -375,6 +388,12 @@ class Fakes:
             profiles=cast(ProfileService, self.profiles),
             corpus=cast(CorpusService, self.corpus),
             cards=CardService(self.cards),
+            projects=cast(ProjectService, self.projects),
+            code=cast(CodeService, self.code),
+            conversations=ConversationService(
+                self.talks, Digest(FakeDigest()), FakeVectors(), {"DAAS"}.__contains__
+            ),
+            knowledge=KnowledgeService(self.knowledge),
             mixing=MixService(cast(AnswerService, self.answers), threshold=0.3, personal=True),
             retrieval=cast(Retrieval, None),  # no route asks it
             keys=self.keys,

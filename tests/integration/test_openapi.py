@@ -28,7 +28,8 @@ from tests.fakes.process import Service, service
 
 KEY = "first-key-of-the-tests-0123456789"
 SLOW = {
-    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "ragQuery", "vantageQuery"), 10),
+    **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 10),
+    **dict.fromkeys(("keepConversations", "keepDreams"), 6),
     "uploadDocument": 4,
 }
 """Cases of what embeds, or reads a PDF; of all else FAST."""

@@ -1,5 +1,6 @@
 """What the record keeps of a person, told and dropped."""
 
+import asyncio
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,8 @@ from app.domain.answer import new_id
 from app.domain.card import CardDraft, Shape
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.index.table import CONVERSATION
+from app.index.words import keep, packed
 from app.stores import belongings
 from app.stores.answers import AnswerStore
 from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
@@ -155,6 +158,55 @@ async def test_traces_of_an_older_tool_are_told(pool: Pool) -> None:
 
     assert len([row async for row in holding.export(ADA)]) == 3
     assert [await holding.erase(ADA), await holding.erase(ADA)] == [3, 0]
+
+
+INDEXED = {
+    "conversations": """
+        INSERT INTO public.conversation_index (tenant, owner, project, title, embedding, embedding_ibid)
+        VALUES ($1, $2, $3, 'Mine', $4, $4) RETURNING session_id::text
+    """,
+    "code": """
+        INSERT INTO public.code_index (tenant, owner, project, chunk_text, embedding, embedding_ibid)
+        VALUES ($1, $2, $3, 'mine()', $4, $4) RETURNING id::text
+    """,
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+async def test_rows_of_projects_go_with_all_that_was_derived(pool: Pool, name: str) -> None:
+    """A user's own, in every project: told without vectors; words and vectors in the making go too."""
+    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    owners = (("acme", "ada", "THN"), ("acme", "ada", "Lab"), ("acme", "", "THN"), ("other", "ada", "THN"))
+    for owner in owners:
+        row = await pool.fetchval(INDEXED[name], *owner, vector("x"))
+        await pool.execute("INSERT INTO ibid.project_words VALUES ($1, $2, '1', 1, '')", name, row)
+        kind = name.removesuffix("s")
+        await pool.execute(
+            "INSERT INTO ibid.text_next VALUES ('other@8', $1, $2, $3)", kind, row, vector("x")
+        )
+
+    told = [row async for row in holding.export(ADA)]
+    counts = [await holding.erase(ADA), await holding.erase(ADA)]
+
+    assert sorted(str(row["project"]) for row in told) == ["Lab", "THN"]
+    assert not {"tenant", "space", "embedding", "embedding_ibid"} & set(told[0])
+    assert counts == [2, 0]
+    for table in ("project_words", "text_next"):
+        assert await pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 2  # noqa: S608 - ours
+
+
+async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
+    """A search analyses a row while its owner is erased: the erasure waits for it."""
+    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    row = await pool.fetchval(INDEXED["conversations"], "acme", "ada", "THN", vector("x"))
+    async with pool.acquire() as connection, connection.transaction():
+        await keep(connection, CONVERSATION, {row: packed("mine")})
+        erasing = asyncio.create_task(holding.erase(ADA))
+        done, _ = await asyncio.wait({erasing}, timeout=0.3)
+        assert not done
+
+    assert await erasing == 1
+    assert await pool.fetchval("SELECT count(*) FROM ibid.project_words") == 0
 
 
 async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:

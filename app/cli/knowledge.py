@@ -1,0 +1,87 @@
+"""`ibid knowledge`: what the model is told of a project whatever is asked; written from files, shown.
+
+What is given replaces what was there, note by note; the rest stays, or with --replace is emptied. A note is a
+file, its title the file's name. Exit 2: nothing is given.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from app.cli.keys import name
+from app.cli.rows import STDIN, Unreadable, there
+from app.cli.session import connect, taken
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
+from app.config import Settings
+
+Text = Annotated[Path | None, typer.Option(callback=there, help="A file; - is stdin.")]
+
+
+def knowledge(
+    *,
+    project: Annotated[str, typer.Option(callback=name, help="Which project.")],
+    overview: Text = None,
+    rules: Text = None,
+    notes: Annotated[
+        list[Path] | None, typer.Option(exists=True, dir_okay=False, help="A note; several times.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="What is not given is emptied.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print all of it.")] = False,
+    json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Tell what a project's chats are to know: an overview, rules, notes."""
+    if not (overview or rules or notes or show):
+        raise typer.BadParameter("give --overview, --rules or --notes, or --show")
+    if overview == rules == STDIN:
+        raise typer.BadParameter("only one text comes from stdin")
+    body = {name: read(file) for name, file in (("overview", overview), ("rules", rules)) if file}
+    told = [{"title": note.stem, "text": read(note)} for note in notes or ()]
+    config = configured(data_dir)
+    known = run(written(config, project, body | ({"notes": told} if told else {}), replace=replace))
+    if json:
+        as_json({"project": project, **known})
+    else:
+        tell(whole(known) if show else brief(project, known))
+
+
+def read(file: Path) -> str:
+    """A file's text. `Unreadable`."""
+    try:
+        raw = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{file} is not UTF-8: see byte {error.start}") from error
+
+
+async def written(
+    config: Settings, project: str, body: Mapping[str, Any], *, replace: bool
+) -> Mapping[str, Any]:
+    """As it is then; without a body, as it is."""
+    path = f"/projects/{quote(project, safe='')}/knowledge"
+    async with connect(config) as client:
+        if not body:
+            return taken(await client.get(path))
+        return taken(await client.request("PUT" if replace else "POST", path, json=body))
+
+
+def brief(project: str, known: Mapping[str, Any]) -> str:
+    """`THN: overview of 120 characters, no rules, 2 notes`."""
+    parts = [
+        f"{name} of {counted(len(known[name]), 'character')}" if known[name] else f"no {name}"
+        for name in ("overview", "rules")
+    ]
+    return f"{project}: {', '.join(parts)}, {counted(len(known['notes']), 'note')}"
+
+
+def whole(known: Mapping[str, Any]) -> str:
+    """All of it, under headings."""
+    parts = [("Overview", known["overview"]), ("Rules", known["rules"])]
+    parts += [(note["title"], note["text"]) for note in known["notes"]]
+    return "\n\n".join(f"# {title}\n\n{text.strip()}" for title, text in parts if text.strip())

@@ -1,0 +1,25 @@
+"""What fills projects: conversations, dreams, knowledge (a part of `wiring.py`, which gives what is open)."""
+
+from app.config import Settings
+from app.contexts import DREAMS
+from app.models.chat import chat_server, model_at
+from app.models.digest import Sentences
+from app.opened import Opened
+from app.services.conversations import BarredConversations, ConversationService
+from app.services.digest import Digest
+from app.services.knowledge import BarredKnowledge, KnowledgeService
+from app.stores.conversations import ConversationStore
+from app.stores.knowledge import KnowledgeStore
+
+
+def conversations(settings: Settings, parts: Opened) -> ConversationService:
+    """Summed up in RAG_MODEL's words, where there is a model."""
+    model = parts.model if chat_server(settings) else None
+    digest = Digest(Sentences(), model, model_at(settings, settings.rag))
+    record = BarredConversations(ConversationStore(parts.pool), parts.postgres)
+    return ConversationService(record, digest, parts.embedder, DREAMS.__contains__)
+
+
+def knowledge(parts: Opened) -> KnowledgeService:
+    """What is told of projects."""
+    return KnowledgeService(BarredKnowledge(KnowledgeStore(parts.pool), parts.postgres))

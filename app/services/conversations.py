@@ -1,0 +1,157 @@
+"""The write side of conversations and dreams: what is missing made, embedded, kept; listed; taken back.
+
+What is kept already just as it is given costs nothing: no model, no embedding, no write. A project keeps
+dreams or conversations, as its profile says. Who writes with a user key writes his own rows, with a tenant
+key those that the tenant shares. Seconds. Raises `KeptElsewhere`, `Missing`, `Forbidden`, `Unavailable`,
+`NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from app.domain.breaker import Breaker
+from app.domain.conversation import Conversation, Conversations, Draft, Entry, Known, Outcome, Written, entry
+from app.domain.embedded import conversation_text
+from app.domain.errors import Forbidden, KeptElsewhere, Missing
+from app.domain.passage import Embedding, Scope
+from app.domain.ports import Embedder
+from app.domain.project import CONVERSATIONS, DREAMS
+from app.services.barred import asked
+from app.services.digest import Digest
+from app.services.memories import SECONDS, embedded
+
+SUMMARY_SHARE = 0.5
+"""Of a write's time that the model may take; the rest is the embedder's."""
+
+
+class ConversationService:
+    """Rows of conversation_index, as their writers see them. `dreams`: whether a project keeps dreams."""
+
+    def __init__(
+        self, record: Conversations, digest: Digest, embedder: Embedder, dreams: Callable[[str], bool]
+    ) -> None:
+        self._record = record
+        self._digest = digest
+        self._embedder = embedder
+        self._dreams = dreams
+
+    async def keep(
+        self, scope: Scope, kind: str, drafts: Sequence[Draft], *, seconds: float = SECONDS
+    ) -> list[Written]:
+        """One outcome a draft, in order; durable and searchable when it returns, all or none. Of one id in
+        one request the last stands. `scope` names the project."""
+        self.shelf(scope, kind)
+        start = asyncio.get_running_loop().time()
+        entries = await asyncio.to_thread(lambda: [entry(draft) for draft in drafts])
+        last = {each.draft.id or each.sha256: at for at, each in enumerate(entries)}
+        asked_for = [entries[at] for at in last.values()]
+        known = await self._record.known(scope, asked_for, self._embedder.space)
+        new = [each for each, row in zip(asked_for, known.rows, strict=True) if row is None]
+        made = iter(await self._write(scope, new, known.began, start, seconds) if new else ())
+        written = [next(made) if row is None else (row, Outcome.UNCHANGED) for row in known.rows]
+        outcomes = dict(zip(last, written, strict=True))
+        return [outcomes[each.draft.id or each.sha256] for each in entries]
+
+    async def _write(
+        self, scope: Scope, new: Sequence[Entry], began: datetime, start: float, seconds: float
+    ) -> list[Written]:
+        """Completed, embedded, kept. Of an owner who was erased since it began nothing is."""
+        drafts = await self._digest.all([each.draft for each in new], start + SUMMARY_SHARE * seconds)
+        vectors = await embedded(self._embedder, [text_of(draft) for draft in drafts], start + seconds)
+        rows = [replace(each, draft=draft) for each, draft in zip(new, drafts, strict=True)]
+        return await self._record.write(scope, rows, vectors, self._embedder.space, began)
+
+    async def list(
+        self, scope: Scope, kind: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Conversation], str | None]:
+        """In reach, newest first, and the cursor of the next page."""
+        self.shelf(scope, kind)
+        return await self._record.list(scope, cursor=cursor, limit=limit)
+
+    async def get(self, scope: Scope, kind: str, name: str) -> Conversation:
+        """By its id, or what its writer called it."""
+        return (await self._found(scope, kind, name))[0]
+
+    async def remove(self, scope: Scope, kind: str, name: str) -> None:
+        """Gone from the next answer on."""
+        found, own = await self._found(scope, kind, name)
+        if not own:
+            raise Forbidden("what the tenant shares needs a tenant key")
+        if not await self._record.remove(scope, found.id):
+            raise Missing("there is no such row")
+
+    async def remove_all(self, scope: Scope, kind: str) -> None:
+        """All of the writer's in the project, from the next answer on."""
+        self.shelf(scope, kind)
+        if not await self._record.remove(scope, None):
+            raise Missing("there is nothing of yours in this project")
+
+    async def _found(self, scope: Scope, kind: str, name: str) -> tuple[Conversation, bool]:
+        """A row in reach, and whether it is the asker's own."""
+        self.shelf(scope, kind)
+        found = await self._record.get(scope, name)
+        if found is None:
+            raise Missing("there is no such row")
+        return found
+
+    def shelf(self, scope: Scope, kind: str) -> None:
+        """Whether the project keeps such rows."""
+        keeps = DREAMS if self._dreams(scope.project or "") else CONVERSATIONS
+        if kind != keeps:
+            raise KeptElsewhere(f"this project keeps {keeps}: use its path /{keeps}")
+
+
+def text_of(draft: Draft) -> str:
+    """What a row is embedded as."""
+    return conversation_text(
+        title=draft.title,
+        tags=list(draft.tags or ()),
+        key_entities=list(draft.key_entities or ()),
+        summary_short=draft.summary_short,
+        summary_detailed=draft.summary_detailed,
+        memory_snippet=draft.memory_snippet,
+    )
+
+
+class BarredConversations:
+    """Keeps `conversation.Conversations`; nobody waits for a Postgres that is known to be down."""
+
+    def __init__(self, record: Conversations, breaker: Breaker) -> None:
+        self._record = record
+        self._breaker = breaker
+
+    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
+        """`Unavailable` at once while Postgres is down, as for the others."""
+        with asked(self._breaker):
+            return await self._record.known(scope, entries, space)
+
+    async def write(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        embeddings: Sequence[Embedding],
+        space: str,
+        since: datetime,
+    ) -> list[Written]:
+        """All or none."""
+        with asked(self._breaker):
+            return await self._record.write(scope, entries, embeddings, space, since)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Conversation], str | None]:
+        """A page, newest first."""
+        with asked(self._breaker):
+            return await self._record.list(scope, cursor=cursor, limit=limit)
+
+    async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
+        """One, and whether it is the asker's own."""
+        with asked(self._breaker):
+            return await self._record.get(scope, name)
+
+    async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
+        """One, or all; how many were there."""
+        with asked(self._breaker):
+            return await self._record.remove(scope, id)

@@ -1,0 +1,88 @@
+"""What is told of a project whatever is asked: its overview, rules and notes, written and read.
+
+In the very next prompt of the project. It is the tenant's: a user key reads it, and may not write it
+(CONTRACT §6). Raises `Forbidden`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`.
+"""
+
+from collections.abc import Sequence
+
+from app.domain.breaker import Breaker
+from app.domain.errors import Forbidden, Missing, RetrievalError, Unavailable
+from app.domain.passage import Scope
+from app.domain.project import Knowledge, KnowledgeChange, KnowledgeRecord
+from app.services.barred import asked
+from app.services.memories import AGAIN
+
+
+class KnowledgeService:
+    """Knowledge, as those who keep it see it. The scope names the project."""
+
+    def __init__(self, record: KnowledgeRecord) -> None:
+        self._record = record
+
+    async def get(self, scope: Scope) -> Knowledge:
+        """The project's."""
+        try:
+            found = await self._record.get(scope)
+        except RetrievalError as error:  # what an answer could do without is all that is asked here
+            raise Unavailable("Postgres does not answer", retry_after=AGAIN) from error
+        if found is None:
+            raise Missing("nothing is told of this project")
+        return found
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
+        """Replaces all of it; what it is now."""
+        permit(scope)
+        await self._record.put(scope, knowledge)
+        return knowledge
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """What is given replaces what was there, note by note; what it is now."""
+        permit(scope)
+        return await self._record.merge(scope, change)
+
+    async def remove(self, scope: Scope) -> None:
+        """Gone from the next prompt on."""
+        permit(scope)
+        if not await self._record.remove(scope):
+            raise Missing("nothing is told of this project")
+
+
+def permit(scope: Scope) -> None:
+    """What every chat of a project is told is the tenant's to say."""
+    if scope.owner:
+        raise Forbidden("knowledge needs a tenant key")
+
+
+class BarredKnowledge:
+    """Keeps `project.KnowledgeRecord`; nobody waits for a Postgres that is known to be down. What answers
+    read of it is `services/known.py`."""
+
+    def __init__(self, record: KnowledgeRecord, breaker: Breaker) -> None:
+        self._record = record
+        self._breaker = breaker
+
+    async def get(self, scope: Scope) -> Knowledge | None:
+        """`Unavailable` at once while Postgres is down, as for the others."""
+        with asked(self._breaker):
+            return await self._record.get(scope)
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
+        """All of it."""
+        with asked(self._breaker):
+            await self._record.put(scope, knowledge)
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """Merged with what is there."""
+        with asked(self._breaker):
+            return await self._record.merge(scope, change)
+
+    async def remove(self, scope: Scope) -> bool:
+        """Gone; False: there was none."""
+        with asked(self._breaker):
+            return await self._record.remove(scope)
+
+    async def projects(self, scope: Scope) -> Sequence[str]:
+        """Those that have any."""
+        with asked(self._breaker):
+            return await self._record.projects(scope)

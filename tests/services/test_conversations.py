@@ -1,0 +1,198 @@
+"""The write side of conversations and dreams, over a record in memory and over the real one."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.breaker import Breaker
+from app.domain.conversation import Conversations, Draft, Outcome, Said
+from app.domain.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
+from app.domain.passage import Scope
+from app.services.conversations import BarredConversations, ConversationService
+from app.services.digest import Digest
+from app.stores.conversations import ConversationStore
+from tests.fakes.keeping import FakeVectors
+from tests.fakes.talks import NOON, FakeDigest, FakeTalks
+
+THN = Scope("acme", project="THN")
+ADA = replace(THN, owner="ada", user_id="ada")
+ROW = Draft(id="a", title="Network", tags=("vlan",), summary_short="Short.")
+TALK = Draft(said=(Said("user", "Which VLAN?"),))
+
+
+@dataclass
+class House:
+    """A service and what it stands on."""
+
+    record: Conversations = field(default_factory=FakeTalks)
+    digest: FakeDigest = field(default_factory=FakeDigest)
+    embedder: FakeVectors = field(default_factory=FakeVectors)
+
+    @property
+    def service(self) -> ConversationService:
+        """As wiring builds it."""
+        return ConversationService(self.record, Digest(self.digest), self.embedder, {"DAAS"}.__contains__)
+
+    async def kept(self, *drafts: Draft, scope: Scope = THN, kind: str = "conversations") -> list[str]:
+        """What became of each."""
+        return [str(outcome) for _, outcome in await self.service.keep(scope, kind, drafts)]
+
+
+@pytest.fixture
+def house() -> House:
+    """Where everything works."""
+    return House()
+
+
+async def test_a_row_is_embedded_as_what_it_says(house: House) -> None:
+    """Nothing that is given is made; a row of turns is made of them."""
+    assert await house.kept(ROW, TALK) == ["created", "created"]
+
+    assert house.embedder.asked == [
+        "Network\nTags: vlan\nShort.",
+        "plain title\nplain detailed\nplain snippet",
+    ]
+    assert house.digest.asked == [TALK]
+
+
+async def test_what_is_there_already_costs_nothing(house: House) -> None:
+    """No model, no embedding, no write; what is new beside it does, and the order stays."""
+    await house.kept(ROW, TALK)
+    house.embedder.asked.clear()
+    house.digest.asked.clear()
+
+    assert await house.kept(TALK, ROW) == ["unchanged", "unchanged"]
+    assert (house.embedder.asked, house.digest.asked) == ([], [])
+    assert await house.kept(ROW, replace(ROW, title="Other"), TALK) == ["replaced", "replaced", "unchanged"]
+    assert house.embedder.asked == ["Other\nTags: vlan\nShort."]
+
+
+async def test_of_one_id_the_last_stands(house: House) -> None:
+    """Also where the last is what is there already."""
+    await house.kept(ROW)
+
+    assert await house.kept(replace(ROW, title="Other"), ROW) == ["unchanged", "unchanged"]
+    assert await house.kept(TALK, TALK) == ["created", "created"]
+    assert isinstance(house.record, FakeTalks)
+    assert len(house.record.rows) == 2
+
+
+async def test_an_owner_who_is_erased_meanwhile_is_told_of(house: House) -> None:
+    """The record gets the moment at which it began."""
+    await house.kept(ROW)
+
+    assert isinstance(house.record, FakeTalks)
+    assert house.record.since == [NOON]
+
+
+@pytest.mark.parametrize(
+    ("project", "kind"), [("DAAS", "conversations"), ("THN", "dreams"), ("daas", "dreams")]
+)
+async def test_a_project_keeps_one_of_both(house: House, project: str, kind: str) -> None:
+    """The other's path is refused, whatever is asked; the detail names the right one."""
+    scope, service = replace(THN, project=project), house.service
+
+    for asked in (
+        service.keep(scope, kind, [ROW]),
+        service.list(scope, kind, cursor=None, limit=1),
+        service.get(scope, kind, "a"),
+        service.remove(scope, kind, "a"),
+        service.remove_all(scope, kind),
+    ):
+        with pytest.raises(KeptElsewhere, match="/dreams" if project == "DAAS" else "/conversations"):
+            await asked
+    assert isinstance(house.record, FakeTalks)
+    assert house.record.scopes == []
+
+
+async def test_what_is_shared_is_the_tenant_s_to_remove(house: House) -> None:
+    """A user key reads it; a row that is not there, or another's, is missing."""
+    service = house.service
+    await house.kept(ROW)
+
+    assert (await service.get(ADA, "conversations", "a")).title == "Network"
+    with pytest.raises(Forbidden):
+        await service.remove(ADA, "conversations", "a")
+    with pytest.raises(Missing):
+        await service.remove_all(ADA, "conversations")
+    with pytest.raises(Missing):
+        await service.get(replace(THN, tenant="other"), "conversations", "a")
+    await service.remove(THN, "conversations", "a")
+    for asked in (service.remove(THN, "conversations", "a"), service.remove_all(THN, "conversations")):
+        with pytest.raises(Missing):
+            await asked
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [
+        pytest.param(FakeVectors(error=RetrievalError("embedding")), id="fails"),
+        pytest.param(FakeVectors(delay=30), id="silent"),
+    ],
+)
+async def test_without_a_vector_nothing_is_kept(house: House, embedder: FakeVectors) -> None:
+    """It would never be found; the writer is told to ask again."""
+    house.embedder = embedder
+
+    with pytest.raises(Unavailable, match="embedding"):
+        await house.service.keep(THN, "conversations", [ROW], seconds=0.05)
+    assert isinstance(house.record, FakeTalks)
+    assert house.record.rows == {}
+
+
+async def test_one_who_leaves_leaves_nothing(house: House) -> None:
+    """Cancelled while it is embedded."""
+    house.embedder.delay = 30
+    task = asyncio.create_task(house.kept(ROW))
+    await asyncio.sleep(0.05)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert isinstance(house.record, FakeTalks)
+    assert house.record.rows == {}
+
+
+async def test_writers_that_race_make_one_row(house: House, pool: Pool) -> None:
+    """In the real record: each embeds, one writes."""
+    house.record = ConversationStore(pool)
+    house.embedder.delay = 0.05
+
+    outcomes = await asyncio.gather(*(house.kept(replace(TALK, id="t"), ROW) for _ in range(3)))
+
+    assert sorted(outcomes) == [["created", "created"], *[["unchanged", "unchanged"]] * 2]
+    found, _ = await house.service.list(THN, "conversations", cursor=None, limit=9)
+    assert sorted(row.title or "" for row in found) == ["Network", "plain title"]
+
+
+async def test_nobody_waits_for_a_postgres_that_is_down(house: House) -> None:
+    """Refused at once while the breaker is open."""
+    breaker = Breaker(lambda: 0.0)
+    while breaker.closed:
+        with suppress(Unavailable), breaker.attempt():
+            raise Unavailable
+    barred, record = BarredConversations(house.record, breaker), house.record
+    assert isinstance(record, FakeTalks)
+
+    for asked in (
+        barred.known(THN, [], "s"),
+        barred.write(THN, [], [], "s", NOON),
+        barred.list(THN, cursor=None, limit=1),
+        barred.get(THN, "a"),
+        barred.remove(THN, None),
+    ):
+        with pytest.raises(Unavailable):
+            await asked
+    assert record.scopes == []
+
+
+async def test_a_postgres_that_is_well_is_asked(house: House) -> None:
+    """All of it."""
+    house.record = BarredConversations(house.record, Breaker(lambda: 0.0))
+
+    assert await house.kept(ROW) == [Outcome.CREATED]
+    assert (await house.service.list(THN, "conversations", cursor=None, limit=1))[0][0].title == "Network"
+    await house.service.remove(THN, "conversations", "a")

@@ -1,0 +1,467 @@
+"""Conversations and dreams in the record: in our table, and in those that other tools made."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import asyncpg
+import numpy as np
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.conversation import Conversation, Conversations, Draft, Outcome, Written, derived, entry
+from app.domain.errors import InvalidField, Rejected, RemovedMeanwhile, Unavailable
+from app.domain.passage import Embedding, Scope
+from app.stores.conversations import BRIEF, ConversationStore
+from app.stores.erasures import ErasureStore
+
+SPACE = "fake@8"
+THN = Scope("acme", project="THN")
+ADA = replace(THN, owner="ada", user_id="ada")
+PLAIN = Scope(project="THN")
+UUID = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+DRAFT = Draft(
+    id="chat-1",
+    title="Network setup",
+    tags=("vlan", 'a "quoted" tag\\'),
+    key_entities=(),
+    summary_short="Short.",
+    summary_detailed="Detailed.",
+    indexed_at=NOON,
+)
+ENDLESS = """
+    INSERT INTO public.conversation_index (tenant, project, indexed_at, title)
+    VALUES ('acme', 'THN', 'infinity', 'end'), ('acme', 'THN', '-infinity', 'start')
+"""
+COUNT = "SELECT count(*) FROM public.conversation_index"
+
+
+def vector(seed: int, dim: int = 8) -> Embedding:
+    """Of unit length."""
+    values = np.random.default_rng(seed).normal(size=dim)
+    return (values / np.linalg.norm(values)).astype("<f4").tobytes()
+
+
+async def keep(
+    store: Conversations, *drafts: Draft, scope: Scope = THN, space: str = SPACE, dim: int = 8
+) -> list[Written]:
+    """Each, in order, with a vector."""
+    known = await store.known(scope, [entry(draft) for draft in drafts], space)
+    vectors = [vector(at, dim) for at in range(len(drafts))]
+    return await store.write(scope, [entry(draft) for draft in drafts], vectors, space, known.began)
+
+
+def outcomes(written: Sequence[Written]) -> list[str]:
+    """Of each."""
+    return [str(outcome) for _, outcome in written]
+
+
+@pytest.fixture
+def store(pool: Pool) -> ConversationStore:
+    """On our own table."""
+    return ConversationStore(pool)
+
+
+async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> None:
+    """All of it; what was not given is null; its words are there for the next search."""
+    [(kept, outcome)] = await keep(store, DRAFT)
+
+    tags = ("vlan", 'a "quoted" tag\\')
+    assert outcome is Outcome.CREATED
+    assert kept == Conversation(
+        derived(THN, "chat-1"), "THN", "Network setup", tags, (), "Short.", "Detailed.", None, NOON
+    )
+    assert await store.get(THN, kept.id) == (kept, True)
+    assert await store.get(THN, "chat-1") == (kept, True)
+    row = await pool.fetchrow("SELECT * FROM public.conversation_index")
+    assert row is not None
+    assert (row["space"], row["embedding"], row["embedding_ibid"]) == (SPACE, vector(0), None)
+    assert await pool.fetchval("SELECT id FROM ibid.project_words WHERE kind = 'conversations'") == kept.id
+
+
+async def test_the_same_again_is_nothing(store: ConversationStore, pool: Pool) -> None:
+    """The row is not touched, whether or not its id was given; its vector is of another space: it is."""
+    bare = replace(DRAFT, id=None)
+    await keep(store, DRAFT, bare)
+    before = await pool.fetch("SELECT xmin::text FROM public.conversation_index ORDER BY session_id")
+
+    assert outcomes(await keep(store, DRAFT, bare)) == ["unchanged", "unchanged"]
+    assert await pool.fetch("SELECT xmin::text FROM public.conversation_index ORDER BY session_id") == before
+    assert outcomes(await keep(store, DRAFT, space="other@8")) == ["replaced"]
+    assert await pool.fetchval(COUNT) == 2
+
+
+async def test_known_tells_what_need_not_be_made(store: ConversationStore) -> None:
+    """Before anything is embedded."""
+    [(kept, _)] = await keep(store, DRAFT)
+
+    entries = [entry(DRAFT), entry(replace(DRAFT, title="Other")), entry(replace(DRAFT, id="chat-2"))]
+    assert list((await store.known(THN, entries, SPACE)).rows) == [kept, None, None]
+    assert list((await store.known(THN, entries[:1], "other@8")).rows) == [None]
+
+
+async def test_an_id_again_replaces(store: ConversationStore, pool: Pool) -> None:
+    """What is not given any more is gone, the time is now, and vectors in the making are out of date."""
+    [(first, _)] = await keep(store, DRAFT)
+    await pool.execute(
+        "INSERT INTO ibid.text_next VALUES ('next@8', 'conversation', $1, $2)", first.id, vector(9)
+    )
+
+    [(kept, outcome)] = await keep(store, Draft(id="chat-1", title="Another"))
+
+    assert outcome is Outcome.REPLACED
+    assert (kept.id, kept.title, kept.tags, kept.summary_short) == (first.id, "Another", (), None)
+    assert kept.indexed_at is not None
+    assert kept.indexed_at > NOON
+    assert await pool.fetchval("SELECT count(*) FROM ibid.text_next") == 0
+    assert await pool.fetchval(COUNT) == 1
+
+
+async def test_of_one_id_the_last_stands(store: ConversationStore) -> None:
+    """In one request, too."""
+    written = await keep(store, DRAFT, replace(DRAFT, title="Last"))
+
+    assert [row.title for row, _ in written] == ["Last", "Last"]
+
+
+@pytest.mark.parametrize("draft", [DRAFT, replace(DRAFT, id=None)], ids=["named", "unnamed"])
+async def test_writers_that_race_make_one_row(store: ConversationStore, pool: Pool, draft: Draft) -> None:
+    """One creates it, the others find it there."""
+    written = await asyncio.gather(*(keep(store, draft) for _ in range(5)))
+
+    assert sorted(outcomes([each for [each] in written])) == ["created", *["unchanged"] * 4]
+    assert await pool.fetchval(COUNT) == 1
+
+
+async def test_other_texts_that_race_end_as_one_of_them(store: ConversationStore, pool: Pool) -> None:
+    """Whole: no row is a mixture."""
+    drafts = [replace(DRAFT, title=str(n), summary_short=str(n)) for n in range(5)]
+
+    await asyncio.gather(*(keep(store, draft) for draft in drafts))
+
+    found = await store.get(THN, "chat-1")
+    assert found is not None
+    assert found[0].title == found[0].summary_short
+    assert await pool.fetchval(COUNT) == 1
+
+
+async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) -> None:
+    """A row that the table does not take, takes the others with it."""
+    await pool.execute(
+        "ALTER TABLE public.conversation_index ADD CONSTRAINT short CHECK (length(title) < 20)"
+    )
+
+    with pytest.raises(Rejected, match="short"):
+        await keep(store, DRAFT, Draft(title="a title that is too long for them"))
+    assert await pool.fetchval(COUNT) == 0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(replace(THN, tenant="other"), id="another tenant"),
+        pytest.param(replace(THN, project="Lab"), id="another project"),
+        pytest.param(replace(THN, project="thn"), id="a name in other letters"),
+    ],
+)
+async def test_a_row_is_where_it_was_written(store: ConversationStore, other: Scope) -> None:
+    """From elsewhere it is neither seen, nor replaced, nor removed."""
+    [(kept, _)] = await keep(store, DRAFT)
+
+    assert await store.get(other, kept.id) is None
+    assert await store.get(other, "chat-1") is None
+    assert (await store.list(other, cursor=None, limit=9))[0] == []
+    assert await store.remove(other, kept.id) == 0
+    assert await store.remove(other, None) == 0
+    assert outcomes(await keep(store, DRAFT, scope=other)) == ["created"]
+    assert await store.get(THN, kept.id) == (kept, True)
+
+
+async def test_a_user_sees_his_own_and_what_is_shared(store: ConversationStore) -> None:
+    """A name means his own first; another user's is not there, for the tenant key either."""
+    [(shared, _)] = await keep(store, DRAFT)
+    [(own, _)] = await keep(store, DRAFT, scope=ADA)
+    bob = replace(THN, owner="bob", user_id="bob")
+
+    assert await store.get(ADA, "chat-1") == (own, True)
+    assert await store.get(ADA, shared.id) == (shared, False)
+    assert await store.get(bob, "chat-1") == (shared, False)
+    assert await store.get(bob, own.id) is None
+    assert await store.get(THN, own.id) is None
+    assert {row.id for row in (await store.list(ADA, cursor=None, limit=9))[0]} == {shared.id, own.id}
+    assert [row.id for row in (await store.list(THN, cursor=None, limit=9))[0]] == [shared.id]
+
+
+async def test_a_uuid_of_the_default_tenant_stays(store: ConversationStore) -> None:
+    """Others get one of their own, and so does a row whose UUID somebody else has."""
+    named = replace(DRAFT, id=UUID.upper())
+    [(foreign, _)] = await keep(store, named, scope=THN)
+    [(kept, _)] = await keep(store, named, scope=PLAIN)
+    lab = replace(PLAIN, project="Lab")
+    [(beside, _)] = await keep(store, named, scope=lab)
+
+    assert (kept.id, foreign.id) == (UUID, derived(THN, UUID.upper()))
+    assert beside.id == derived(lab, UUID.upper())
+    assert outcomes(await keep(store, replace(named, title="New"), scope=lab)) == ["replaced"]
+    assert await store.get(lab, UUID.upper()) is not None
+
+
+async def test_a_list_comes_in_pages(store: ConversationStore, pool: Pool) -> None:
+    """Newest first, those without a time last; of equal times each once; long texts cut."""
+    drafts = [replace(DRAFT, id=str(n), indexed_at=NOON.replace(hour=n // 2)) for n in range(6)]
+    await keep(store, *drafts, Draft(id="none", title="x" * (BRIEF + 1)))
+    await pool.execute("UPDATE public.conversation_index SET indexed_at = NULL WHERE title LIKE 'x%'")
+    await pool.execute(ENDLESS)
+
+    seen: list[Conversation] = []
+    cursor: str | None = None
+    while len(seen) < 20:
+        page, cursor = await store.list(THN, cursor=cursor, limit=2)
+        seen += page
+        if cursor is None:
+            break
+
+    hours = [row.indexed_at.hour for row in seen[1:7] if row.indexed_at]
+    assert hours == [2, 2, 1, 1, 0, 0]
+    assert len({row.id for row in seen}) == len(seen) == 9
+    assert seen[0].title == "end"
+    assert {len(row.title or "") for row in seen[7:]} == {5, BRIEF}
+    with pytest.raises(InvalidField):
+        await store.list(THN, cursor="nonsense", limit=2)
+
+
+async def test_a_removed_row_leaves_nothing(store: ConversationStore, pool: Pool) -> None:
+    """Neither its words, nor a vector in the making."""
+    [(kept, _), (other, _)] = await keep(store, DRAFT, replace(DRAFT, id="chat-2"))
+    for row in (kept, other):
+        await pool.execute(
+            "INSERT INTO ibid.text_next VALUES ('n@8', 'conversation', $1, $2)", row.id, vector(9)
+        )
+
+    assert await store.remove(THN, kept.id) == 1
+    assert await store.remove(THN, kept.id) == 0
+
+    for table in ("project_words", "text_next"):
+        assert await pool.fetchval(f"SELECT array_agg(id) FROM ibid.{table}") == [other.id]  # noqa: S608
+
+
+async def test_a_project_is_emptied_by_its_owner(store: ConversationStore) -> None:
+    """Of his own rows alone."""
+    await keep(store, DRAFT, replace(DRAFT, id="chat-2"))
+    await keep(store, DRAFT, scope=ADA)
+
+    assert await store.remove(ADA, None) == 1
+    assert await store.remove(ADA, None) == 0
+    assert len((await store.list(THN, cursor=None, limit=9))[0]) == 2
+
+
+async def test_nothing_comes_back_of_an_erased_user(store: ConversationStore, pool: Pool) -> None:
+    """What was begun before."""
+    known = await store.known(ADA, [entry(DRAFT)], SPACE)
+    await ErasureStore(pool).begin(ADA, [])
+
+    with pytest.raises(RemovedMeanwhile):
+        await store.write(ADA, [entry(DRAFT)], [vector(0)], SPACE, known.began)
+    assert outcomes(await keep(store, DRAFT)) == ["created"]  # the tenant's own
+
+
+async def test_hostile_text_is_kept_as_it_can_be(store: ConversationStore) -> None:
+    """NUL and halves of characters are replaced; fences, quotes and control characters stay."""
+    [(kept, _)] = await keep(
+        store,
+        Draft(
+            title="a\0\ud800",
+            tags=("```", "\x1b[0m", "'; DROP TABLE x;--", "\0"),
+            summary_short="```\n[System]",
+        ),
+    )
+
+    assert kept.title == "a\ufffd\ufffd"
+    assert kept.tags == ("```", "\x1b[0m", "'; DROP TABLE x;--", "\ufffd")
+    assert kept.summary_short == "```\n[System]"
+
+
+async def test_a_postgres_that_is_gone_is_told(store: ConversationStore, pool: Pool) -> None:
+    """Whatever was asked."""
+    await pool.close()
+
+    for asked in (
+        store.known(THN, [entry(DRAFT)], SPACE),
+        store.write(THN, [entry(DRAFT)], [vector(0)], SPACE, NOON),
+        store.list(THN, cursor=None, limit=9),
+        store.get(THN, "x"),
+        store.remove(THN, None),
+    ):
+        with pytest.raises(Unavailable):
+            await asked
+
+
+OURS = """
+    ALTER TABLE public.conversation_index
+    ADD tenant text NOT NULL DEFAULT 'default', ADD owner text NOT NULL DEFAULT '', ADD sha256 text,
+    ADD space text, ADD embedding_ibid vector
+"""
+SEEDED = """
+    CREATE TABLE public.conversation_index (
+        session_id {id}, project text, title text, tags jsonb, key_entities jsonb, summary_short text,
+        summary_detailed text, memory_snippet text, embedding vector(1536), indexed_at timestamptz {more})
+"""
+THEIRS = """
+    INSERT INTO public.conversation_index (session_id, project, title, tags, embedding)
+    VALUES ($1, 'THN', 'Older', '"[\\"in text\\"]"', array_fill(0.5, ARRAY[1536])::vector)
+"""
+
+
+async def older(pool: Pool, id: str = "uuid PRIMARY KEY", more: str = "") -> None:  # noqa: A002 - its name
+    """The seeds' table, as a tool of the seeds would have made it, and as our migration left it."""
+    await pool.execute("DROP TABLE public.conversation_index")
+    await pool.execute(SEEDED.format(id=id, more=more))
+    await pool.execute(OURS)
+
+
+async def test_our_vector_goes_beside_a_column_of_another_length(
+    store: ConversationStore, pool: Pool
+) -> None:
+    """theirs is of what the row said before: null."""
+    await older(pool)
+    await pool.execute(THEIRS, UUID)
+    [(kept, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
+    row = await pool.fetchrow("SELECT * FROM public.conversation_index")
+
+    assert (kept.id, outcome) == (UUID, Outcome.REPLACED)
+    assert row is not None
+    assert (row["embedding"], row["embedding_ibid"], row["space"]) == (None, vector(0), SPACE)
+
+
+async def test_our_vector_stands_in_a_column_of_our_length(store: ConversationStore, pool: Pool) -> None:
+    """As any reader of the table expects."""
+    await older(pool)
+    await keep(store, DRAFT, scope=PLAIN, dim=1536)
+    row = await pool.fetchrow("SELECT * FROM public.conversation_index")
+
+    assert row is not None
+    assert (row["embedding"], row["embedding_ibid"]) == (vector(0, 1536), None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        pytest.param("text", "their-7", id="text"),
+        pytest.param("character varying(40)", "their-7", id="text of a length"),
+        pytest.param("text PRIMARY KEY", UUID, id="text, a UUID"),
+        pytest.param("bigint PRIMARY KEY", "7", id="numbers"),
+        pytest.param("numeric", "7", id="long numbers"),
+    ],
+)
+async def test_ids_of_other_types_are_found_again(
+    store: ConversationStore, pool: Pool, kind: str, given: str
+) -> None:
+    """Without a unique index, too: theirs is replaced under its own id, what is new gets one that fits."""
+    await older(pool, kind)
+    insert = THEIRS.replace("$1", f"$1::text::{kind.partition(' PRIMARY')[0]}")
+    await pool.execute(insert, given)
+
+    [(theirs, first), (new, second)] = await keep(
+        store, replace(DRAFT, id=given), replace(DRAFT, id="new"), scope=PLAIN
+    )
+
+    assert (theirs.id, first, second) == (given, Outcome.REPLACED, Outcome.CREATED)
+    assert outcomes(await keep(store, replace(DRAFT, id="new"), scope=PLAIN)) == ["unchanged"]
+    assert await store.get(PLAIN, "new") == (new, True)
+    assert await store.remove(PLAIN, new.id) == 1
+    assert await pool.fetchval(COUNT) == 1
+
+
+async def test_ids_that_cannot_be_made_are_refused(store: ConversationStore, pool: Pool) -> None:
+    """32 bits are too few to tell rows apart."""
+    await older(pool, "integer")
+
+    with pytest.raises(Rejected, match="integer"):
+        await keep(store, DRAFT)
+
+
+async def test_columns_of_theirs_are_filled(store: ConversationStore, pool: Pool) -> None:
+    """Those that must have something and have no default; the others are left alone."""
+    more = """, user_id text NOT NULL, turns integer NOT NULL, seen boolean NOT NULL, at timestamptz NOT NULL,
+        extra jsonb NOT NULL, kinds text[] NOT NULL, kind text NOT NULL DEFAULT 'chat', free text"""
+    await older(pool, more=more)
+    for name in ("title", "summary_short", "tags", "embedding"):
+        await pool.execute(f"ALTER TABLE public.conversation_index ALTER {name} SET NOT NULL")
+    await keep(store, Draft(memory_snippet="Only this."))
+    row = await pool.fetchrow("SELECT * FROM public.conversation_index")
+
+    assert row is not None
+    assert (row["user_id"], row["turns"], row["seen"], row["extra"], row["kinds"]) == ("", 0, False, "{}", [])
+    assert (row["kind"], row["free"], row["title"], row["tags"]) == ("chat", None, "", "[]")
+    assert np.count_nonzero(np.frombuffer(row["embedding"], "<f4")) == 0
+    assert row["embedding_ibid"] == vector(0)
+
+
+async def test_a_column_that_nobody_can_fill_is_named(store: ConversationStore, pool: Pool) -> None:
+    """By its name; nothing of the row is told."""
+    await older(pool, more=", place point NOT NULL")
+
+    with pytest.raises(Rejected, match="place"):
+        await keep(store, DRAFT)
+
+
+async def test_texts_are_cut_to_their_columns(store: ConversationStore, pool: Pool) -> None:
+    """And lists written as their type has them."""
+    await older(pool)
+    await pool.execute(
+        "ALTER TABLE public.conversation_index ALTER title TYPE varchar(7), ALTER key_entities TYPE text,"
+        " ALTER indexed_at TYPE timestamp, ALTER tags TYPE text[] USING NULL"
+    )
+    [(kept, _)] = await keep(store, replace(DRAFT, key_entities=("Mac Mini",)))
+
+    assert (kept.title, kept.tags, kept.key_entities) == ("Network", DRAFT.tags, ("Mac Mini",))
+    assert kept.indexed_at == NOON
+    assert outcomes(await keep(store, replace(DRAFT, key_entities=("Mac Mini",)))) == ["unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        pytest.param('["a", 1, null]', ("a", "1"), id="a list"),
+        pytest.param('"[\\"in text\\"]"', ("in text",), id="a list in a text"),
+        pytest.param('"a, b"', (), id="a text"),
+        pytest.param('{"a": 1}', (), id="an object"),
+        pytest.param("null", (), id="null"),
+        pytest.param(json.dumps(["x" * 200_000]), (), id="far too much"),
+    ],
+)
+async def test_what_others_left_in_tags_is_read(
+    store: ConversationStore, pool: Pool, stored: str, told: tuple[str, ...]
+) -> None:
+    """Or taken for none."""
+    await pool.execute(
+        "INSERT INTO public.conversation_index (project, tags) VALUES ('THN', $1::text::jsonb)", stored
+    )
+
+    [row], _ = await store.list(PLAIN, cursor=None, limit=9)
+
+    assert row.tags == told
+
+
+async def test_a_table_that_is_altered_is_followed(store: ConversationStore, pool: Pool) -> None:
+    """Between two writes."""
+    await keep(store, DRAFT)
+    await pool.execute("TRUNCATE public.conversation_index")
+    await pool.execute("ALTER TABLE public.conversation_index ALTER embedding TYPE vector(4)")
+
+    await keep(store, DRAFT)
+
+    assert await pool.fetchval("SELECT embedding_ibid FROM public.conversation_index") == vector(0)
+
+
+async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Pool) -> None:
+    """By its name, and as what it is: asking again does not help."""
+    await pool.execute("CREATE UNIQUE INDEX one_title ON public.conversation_index (title)")
+    await keep(store, DRAFT)
+
+    with pytest.raises(Rejected, match="one_title") as caught:
+        await keep(store, replace(DRAFT, id="chat-2"))
+    assert isinstance(caught.value.__cause__, asyncpg.UniqueViolationError)

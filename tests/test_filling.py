@@ -1,0 +1,56 @@
+"""What fills projects, as wiring builds it."""
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from app.clients.pool import Pool
+from app.config import Settings
+from app.domain.breaker import Breaker
+from app.domain.conversation import Draft, Said
+from app.domain.errors import KeptElsewhere
+from app.domain.passage import Scope
+from app.domain.project import Knowledge
+from app.filling import conversations, knowledge
+from app.opened import Opened
+from tests.fakes.answering import FakeModel
+from tests.fakes.keeping import FakeVectors
+
+TALK = Draft(said=(Said("user", "The printer is on VLAN 30."),))
+SAID = {"chat": {"base_url": "http://127.0.0.1:9/v1"}}
+
+
+def parts(pool: Pool, model: FakeModel) -> Opened:
+    """What is open."""
+    found = SimpleNamespace(pool=pool, model=model, embedder=FakeVectors(), postgres=Breaker(lambda: 0.0))
+    return cast(Opened, found)
+
+
+@pytest.mark.parametrize("settings", [{}, SAID], ids=["no model", "a model"])
+async def test_a_model_is_asked_where_there_is_one(pool: Pool, settings: dict[str, object]) -> None:
+    """Else, and where it says nothing of use, a talk's own sentences are its summary."""
+    model = FakeModel()
+    service = conversations(Settings(_env_file=None, **settings), parts(pool, model))  # type: ignore[arg-type]
+
+    [(row, _)] = await service.keep(Scope(project="THN"), "conversations", [TALK])
+
+    assert row.summary_short == "The printer is on VLAN 30."
+    assert len(model.prompts) == bool(settings)
+
+
+async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
+    """DAAS keeps them."""
+    service = conversations(Settings(_env_file=None), parts(pool, FakeModel()))
+
+    assert len(await service.keep(Scope(project="DAAS"), "dreams", [TALK])) == 1
+    with pytest.raises(KeptElsewhere):
+        await service.keep(Scope(project="THN"), "dreams", [TALK])
+
+
+async def test_knowledge_is_kept(pool: Pool) -> None:
+    """In the record."""
+    service = knowledge(parts(pool, FakeModel()))
+    told = await service.put(Scope(project="THN"), Knowledge("Overview."))
+
+    assert await service.get(Scope(project="THN")) == told
