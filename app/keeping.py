@@ -27,6 +27,7 @@ from app.sources.corpus import SERVED, TOGETHER, CorpusSource
 from app.sources.memories import MemorySource
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
+from app.stores.homes import HomeStore
 from app.stores.memories import MemoryStore
 from app.stores.strays import StrayStore
 
@@ -44,19 +45,31 @@ class Kept:
 async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        catalogue, store = Catalogue(points), await place(settings, pool)
-        together = SERVED if settings.qdrant.url else TOGETHER
-        only = [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
+        kept = await kept_in(settings, pool, space, points)
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
-            yield Kept(
-                points,
-                MemorySource(pool, points, catalogue, space, store=store),
-                CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
-            )
+            yield kept
         finally:
             greeting.cancel()
             await asyncio.gather(greeting, return_exceptions=True)
+
+
+async def kept_in(settings: Settings, pool: Pool, space: Space, plain: GuardedPoints) -> Kept:
+    """What is searched in an open Qdrant: of collections that were adopted, ours."""
+    points = plain.lodged(await HomeStore(pool).all())
+    catalogue, store = Catalogue(points), await place(settings, pool)
+    together = SERVED if settings.qdrant.url else TOGETHER
+    only = named(settings)
+    return Kept(
+        points,
+        MemorySource(pool, points, catalogue, space, store=store),
+        CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
+    )
+
+
+def named(settings: Settings) -> list[str]:
+    """CORPUS_COLLECTIONS; none: all."""
+    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
 
 
 async def place(settings: Settings, pool: Pool) -> str:

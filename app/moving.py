@@ -1,6 +1,7 @@
-"""`ibid reembed`: the stores opened for a move to another embedding space (a part of `wiring.py`).
+"""`ibid reembed`, `ibid adopt`: the stores opened for a move to another embedding space, and for what older
+tools left in them (a part of `wiring.py`).
 
-Needs the data folder for itself. Raises `StartError`, and what the move raises.
+Both need the data folder for themselves. Raises `StartError`, and what the work raises.
 """
 
 from collections.abc import AsyncIterator
@@ -8,18 +9,26 @@ from contextlib import asynccontextmanager
 
 from app.clients.chroma import open_chroma
 from app.clients.folder import hold
+from app.clients.guarded import open_points
+from app.clients.points import Points
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Settings
 from app.domain.memory import RAW
+from app.index.adoption import Engine, ShelfAdoption
+from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
-from app.keeping import open_kept, writers
+from app.keeping import kept_in, named, open_kept, writers
 from app.models.spaces import open_embedder
+from app.opened import open_space
+from app.services.adopt import Adopt
 from app.services.reembed import Reembed
 from app.services.upkeep import Upkeep
 from app.sources.corpus import FIELDS as CORPUS_FIELDS
 from app.sources.documents import DocumentSource, open_documents
 from app.sources.memories import FIELDS as MEMORY_FIELDS
+from app.stores.adoption import AdoptionStore
+from app.stores.homes import HomeStore
 from app.stores.spaces import SpaceStore
 from app.stores.strays import StrayStore
 from app.stores.vectors import VectorStore
@@ -38,26 +47,58 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
         ):
             upkeep = writers(pool, kept, embedder).upkeep
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
-            yield Reembed(VectorStore(pool), embedder, Indexes(pool, documents, upkeep, move), space)
+            indexes = Indexes(pool, documents, upkeep, move, kept.points)
+            yield Reembed(VectorStore(pool), embedder, indexes, space)
 
 
 class Indexes:
     """Every index, filled anew for a space that the record has moved to (`services/reembed.Index`)."""
 
-    def __init__(self, pool: Pool, documents: DocumentSource, upkeep: Upkeep, move: Resettlement) -> None:
+    def __init__(
+        self, pool: Pool, documents: DocumentSource, upkeep: Upkeep, move: Resettlement, points: Points
+    ) -> None:
         self._strays = StrayStore(pool)
+        self._homes = HomeStore(pool)
         self._documents = documents
         self._upkeep = upkeep
         self._move = move
+        self._points = points
 
     async def rebuild(self) -> int:
         """How many documents were mended, and memories and texts written."""
         mended = await self._documents.rebuild()
         _, stocks = await self._strays.kept()
-        homes = dict.fromkeys(stocks, CORPUS_FIELDS) | {RAW: MEMORY_FIELDS}
+        # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
+        theirs = {each.name for each in await self._points.collections() if not each.words}
+        names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
+        homes = {name: filtered(name) for name in names}
         for name in homes:
             await self._move.clear(name, self._strays.known)
         written = await self._upkeep.rebuild()
         for name, fields in homes.items():
             await self._move.restore(name, fields)
         return mended + written
+
+
+def filtered(name: str) -> Indexed:
+    """The fields that a collection is filtered by."""
+    return MEMORY_FIELDS if name == RAW else CORPUS_FIELDS
+
+
+@asynccontextmanager
+async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
+    """What older tools wrote, and what takes it over into the service's space."""
+    async with (
+        hold(settings.ibid.data_dir),
+        open_postgres(settings) as pool,
+        open_space(settings, pool) as (embedder, space),
+        open_points(settings, dim=space.dim) as points,
+    ):
+        engine = Engine(points, embedder, space, filtered, named(settings))
+
+        async def settle() -> None:
+            kept = await kept_in(settings, pool, space, points)
+            await writers(pool, kept, embedder).upkeep.rebuild()
+
+        shelves = ShelfAdoption(engine, StrayStore(pool), HomeStore(pool), settle)
+        yield Adopt(AdoptionStore(pool), shelves, embedder, space)

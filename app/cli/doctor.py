@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from app.cli import checks, indexes
+from app.cli import checks, elders, indexes
 from app.cli.checks import Ailment
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.config import Settings
@@ -32,6 +32,7 @@ PARTS: Mapping[str, Check] = {
     "tokens": checks.tokenizer,
     "chat model": checks.chat,
     "qdrant": indexes.qdrant,
+    "older tools": elders.older,
     "cache": checks.cache,
     "memory services": checks.memory,
 }

@@ -117,10 +117,10 @@ class Unembedded:
     """A stored text that has no vector in a space in the making."""
 
     id: str
-    """The document's; of another kind, the memory's, or the reference text's point."""
+    """The document's; of another kind, the memory's, the reference text's point, or the row's."""
     ordinal: int
     title: str
     heading: str
     text: str
     kind: str = CHUNK
-    """chunk, memory, corpus."""
+    """chunk, memory, corpus, conversation, code."""

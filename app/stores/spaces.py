@@ -18,6 +18,8 @@ VECTORS = """
     SELECT (SELECT count(*) FROM ibid.chunk WHERE space = $1)
         + (SELECT count(*) FROM ibid.memory WHERE space = $1)
         + (SELECT count(*) FROM ibid.corpus_text WHERE space = $1)
+        + (SELECT count(*) FROM public.conversation_index WHERE space = $1)
+        + (SELECT count(*) FROM public.code_index WHERE space = $1)
 """
 
 
@@ -52,6 +54,6 @@ class SpaceStore:
                 raise Missing("there is no such embedding space")
 
     async def vectors_in(self, name: str) -> int:
-        """Texts whose vectors belong to it: chunks, memories, the corpus."""
+        """Texts whose vectors belong to it: chunks, memories, the corpus, rows of projects."""
         with postgres_faults():
             return int(await self._pool.fetchval(VECTORS, name))

@@ -1,7 +1,8 @@
 """Vectors of a space in the making, beside the current ones, and the swap (ports.Vectors).
 
-Of chunks, memories and reference texts: `ibid.chunk_next` and `ibid.text_next` hold them until everything has
-one. Raises `Unavailable` when Postgres is away.
+Of chunks, memories, reference texts and the rows of projects: `ibid.chunk_next` and `ibid.text_next` hold
+them until everything has one. A project's row that another tool wrote keeps that tool's vector: the new one
+goes beside it. Rows without a space are nobody's yet, and left to `ibid adopt`. Raises `Unavailable`.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from app.clients.pool import Pool
 from app.domain.document import CHUNK, Unembedded
 from app.domain.passage import Embedding
 from app.domain.space import Space
+from app.stores.projects import CODE, CONVERSATION, Kept
 from app.stores.transaction import Connection, transaction
 
 # A chunk of a removed document is on its way out; one of a document still in work is written in the space
@@ -30,9 +32,27 @@ MEMORY, TEXT = (
     {"table": "ibid.memory", "kind": "memory", "id": "id", "title": "''"},
     {"table": "ibid.corpus_text", "kind": "corpus", "id": "point", "title": "kept.title"},
 )
+LACKING_ROW = """
+    FROM {table} AS kept WHERE kept.space <> $1 AND {says} AND NOT EXISTS (
+        SELECT FROM ibid.text_next AS next
+        WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text)
+"""
+ROWS = (CONVERSATION, CODE)
+
+
+def of(statement: str, row: Kept) -> str:
+    """A statement of one of the projects' tables."""
+    facts = {"table": row.table, "kind": row.kind, "words": row.words, "id": row.id}
+    return statement.format(says=row.says, columns=row.columns, **facts)
+
+
 COUNT = " UNION ALL ".join(
     f"SELECT count(*) {lacking}"
-    for lacking in (LACKING, *(LACKING_TEXT.format(**each) for each in (MEMORY, TEXT)))
+    for lacking in (
+        LACKING,
+        *(LACKING_TEXT.format(**each) for each in (MEMORY, TEXT)),
+        *(of(LACKING_ROW, row) for row in ROWS),
+    )
 )
 MISSING = (
     f"""
@@ -45,6 +65,9 @@ MISSING = (
         for each in (MEMORY, TEXT)
     ),
 )
+MISSING_ROWS = f"SELECT kept.{{id}}::text AS row, {{columns}} {LACKING_ROW} ORDER BY 1 LIMIT $2"
+NOTHING = "…"
+"""Embedded of a row whose columns hold only what is no text: it must not stop the swap."""
 KEEP = """
     INSERT INTO ibid.chunk_next (space, document_id, ordinal, embedding) VALUES ($1, $2, $3, $4)
     ON CONFLICT (space, document_id, ordinal) DO UPDATE SET embedding = excluded.embedding
@@ -62,11 +85,40 @@ MOVE_TEXT = """
     UPDATE {table} AS kept SET embedding = next.embedding, space = next.space FROM ibid.text_next AS next
     WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}
 """
+# What is ours stands in `embedding`, where the column takes it; only we write a hash. The words of a row are
+# known by its version, and stay known.
+MOVE_ROW = """
+    WITH allowed AS (
+        SELECT atttypmod IN (-1, $2) AS any_of_ours FROM pg_attribute
+        WHERE attrelid = '{table}'::regclass AND attname = 'embedding'
+    ),
+    before AS MATERIALIZED (
+        SELECT kept.{id} AS id, kept.xmin::text AS seen, next.embedding AS made,
+            kept.sha256 IS NOT NULL AND kept.embedding_ibid IS NULL AND allowed.any_of_ours AS inside
+        FROM {table} AS kept CROSS JOIN allowed
+        JOIN ibid.text_next AS next ON next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text
+        WHERE kept.space <> $1
+    ),
+    after AS (
+        UPDATE {table} AS kept SET space = $1,
+            embedding = CASE WHEN before.inside THEN before.made ELSE kept.embedding END,
+            embedding_ibid = CASE WHEN before.inside THEN NULL ELSE before.made END
+        FROM before WHERE before.id = kept.{id} RETURNING before.id::text AS id, before.seen
+    )
+    UPDATE ibid.project_words AS words SET seen = pg_current_xact_id()::xid::text FROM after
+    WHERE words.kind = '{words}' AND words.id = after.id AND words.seen = after.seen
+"""
+SILENT = """
+    UPDATE {table} SET space = NULL, embedding_ibid = NULL WHERE space <> $1 AND NOT {says}
+"""
 RECORD = """
     INSERT INTO ibid.space (name, model, dim, floor) VALUES ($1, $2, $3, $4)
     ON CONFLICT (name) DO UPDATE SET floor = excluded.floor
 """
-LOCK = "LOCK TABLE ibid.chunk, ibid.memory, ibid.corpus_text IN SHARE ROW EXCLUSIVE MODE"
+LOCK = """
+    LOCK TABLE ibid.chunk, ibid.memory, ibid.corpus_text, public.conversation_index, public.code_index
+    IN SHARE ROW EXCLUSIVE MODE
+"""
 TIDY = (
     "DELETE FROM ibid.chunk_next",
     "DELETE FROM ibid.text_next",
@@ -95,6 +147,11 @@ class VectorStore:
                 rows = await self._pool.fetch(statement, space, limit)
             if rows:
                 return [Unembedded(*row) for row in rows]
+        for kept in ROWS:
+            with postgres_faults():
+                rows = await self._pool.fetch(of(MISSING_ROWS, kept), space, limit)
+            if rows:
+                return [Unembedded(row[0], 0, "", "", kept.text(row) or NOTHING, kept.kind) for row in rows]
         return []
 
     async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
@@ -112,7 +169,7 @@ class VectorStore:
             await connection.execute(LOCK)
             if sum(row[0] for row in await connection.fetch(COUNT, space.name)):
                 return False
-            await moved(connection, space.name)
+            await moved(connection, space)
             await connection.execute(RECORD, space.name, space.model, space.dim, space.floor)
             await connection.execute(
                 "UPDATE ibid.space SET current = false WHERE current AND name <> $1", space.name
@@ -121,9 +178,12 @@ class VectorStore:
             return True
 
 
-async def moved(connection: Connection, space: str) -> None:
-    """The new vectors become the vectors; every cache is out of date."""
+async def moved(connection: Connection, space: Space) -> None:
+    """The new vectors become the vectors; every cache is out of date (the projects' triggers say so)."""
     for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
-        await connection.execute(statement, space, timeout=MOVE_SECONDS)
+        await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
+    for row in ROWS:
+        await connection.execute(of(MOVE_ROW, row), space.name, space.dim, timeout=MOVE_SECONDS)
+        await connection.execute(of(SILENT, row), space.name, timeout=MOVE_SECONDS)
     for statement in TIDY:
         await connection.execute(statement, timeout=MOVE_SECONDS)

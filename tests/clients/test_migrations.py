@@ -113,7 +113,7 @@ async def test_database_of_a_newer_ibid(dsn: str) -> None:
 
 async def test_server_without_pgvector(admin: str, empty: str) -> None:
     """Where the extension is missing and we may not create it, the start says who must do what."""
-    await fetch(admin, "DROP EXTENSION vector")
+    await fetch(admin, "DROP EXTENSION vector CASCADE")
     with pytest.raises(StartError, match="CREATE EXTENSION vector"):
         await migrate(empty)
 

@@ -1,5 +1,6 @@
 """Vectors of a space in the making: beside the old, then swapped in one step."""
 
+import uuid
 from pathlib import Path
 
 from app.clients.pool import Pool
@@ -15,6 +16,26 @@ from tests.stores import test_corpus
 from tests.stores.test_memories import written
 
 NEXT = Space("next@8", "next", 8, 0.1)
+OLD, WIDE = vector("old"), b"\x00\x00\x80\x3f" * 3
+ROW = """
+    INSERT INTO public.conversation_index (session_id, title, sha256, space, embedding, embedding_ibid)
+    VALUES ($1::text::uuid, $2, $3, $4, $5, $6)
+"""
+WORDS = """
+    INSERT INTO ibid.project_words (kind, id, seen, analysis, terms)
+    SELECT 'conversations', session_id::text, xmin::text, 1, '' FROM public.conversation_index
+    WHERE session_id = $1::text::uuid
+"""
+KNOWN = """
+    SELECT count(*) FROM ibid.project_words AS words
+    JOIN public.conversation_index AS kept
+        ON kept.session_id::text = words.id AND kept.xmin::text = words.seen
+"""
+
+
+def uuid_of(name: str) -> str:
+    """A row's id; they sort as their names do."""
+    return str(uuid.UUID(name * (32 // len(name))))
 
 
 async def test_every_chunk_lacks_a_vector_at_first(pool: Pool, tmp_path: Path) -> None:
@@ -115,3 +136,67 @@ async def test_a_removed_document_is_left_out(pool: Pool, tmp_path: Path) -> Non
     store = VectorStore(pool)
     assert await store.count(NEXT.name) == 0
     assert await store.swap(NEXT)
+
+
+async def test_rows_of_projects_move_too(pool: Pool) -> None:
+    """Ours where it was; another tool's row keeps its vector, ours beside it; what has no space yet stays as
+    it is, and what has lost its words has none from now on."""
+    rows = [
+        ("a1", "ours", "x", OLD, None),
+        ("a2", "adopted with its own", None, OLD, None),
+        ("a3", "adopted beside", None, WIDE, OLD),
+        ("a4", " ", None, OLD, None),
+        ("a5", "ours beside", "x", None, OLD),
+    ]
+    for name, title, sha256, inside, beside in rows:
+        await pool.execute(ROW, uuid_of(name), title, sha256, "old@8", inside, beside)
+    await pool.execute(ROW, uuid_of("b1"), "nobody's", None, None, WIDE, None)
+    await pool.execute("INSERT INTO public.code_index (chunk_text, space) VALUES ('def f(): pass', 'old@8')")
+    await pool.execute(WORDS, uuid_of("a1"))
+    version = "SELECT version FROM ibid.project_part WHERE kind = 'conversations'"
+    before, store = await pool.fetchval(version), VectorStore(pool)
+    assert await store.count(NEXT.name) == 5
+    seen = []
+    while texts := await store.missing(NEXT.name, 3):
+        seen += [(each.kind, each.text) for each in texts]
+        await store.keep(NEXT.name, texts, [vector(each.text + "!") for each in texts])
+    said = ["ours", "adopted with its own", "adopted beside", "ours beside"]
+    assert seen == [*(("conversation", text) for text in said), ("code", "def f(): pass")]
+
+    assert await store.swap(NEXT)
+
+    moved = await pool.fetch("SELECT title, space, embedding, embedding_ibid FROM conversation_index")
+    assert {row[0]: tuple(row)[1:] for row in moved} == {
+        "ours": (NEXT.name, vector("ours!"), None),
+        "adopted with its own": (NEXT.name, OLD, vector("adopted with its own!")),
+        "adopted beside": (NEXT.name, WIDE, vector("adopted beside!")),
+        "ours beside": (NEXT.name, None, vector("ours beside!")),
+        " ": (None, OLD, None),
+        "nobody's": (None, WIDE, None),
+    }
+    assert await pool.fetchval(version) > before
+    assert await pool.fetchval(KNOWN) == 1
+    assert await SpaceStore(pool).vectors_in(NEXT.name) == 5
+
+
+async def test_a_column_of_another_width_is_not_written(pool: Pool) -> None:
+    """It would refuse the vector, and the move with it."""
+    await pool.execute("ALTER TABLE public.conversation_index ALTER COLUMN embedding TYPE vector(3)")
+    await pool.execute(ROW, uuid_of("a"), "ours", "x", "old@3", WIDE, None)
+    store = VectorStore(pool)
+    texts = await store.missing(NEXT.name, 3)
+    await store.keep(NEXT.name, texts, [vector("ours")])
+    assert await store.swap(NEXT)
+    row = await pool.fetchrow("SELECT embedding, embedding_ibid FROM conversation_index")
+    assert row
+    assert tuple(row) == (WIDE, vector("ours"))
+
+
+async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
+    """Megabytes would hold up the move, and what is no text at all must not stop it."""
+    await pool.execute(ROW, uuid_of("a"), "word " * 1_000_000, None, "old@8", OLD, None)
+    await pool.execute(ROW, uuid_of("b"), None, None, "old@8", OLD, None)
+    await pool.execute("UPDATE conversation_index SET tags = '[true]' WHERE title IS NULL")
+    texts = await VectorStore(pool).missing(NEXT.name, 9)
+    assert [each.text[:4] for each in texts] == ["word", "…"]
+    assert len(texts[0].text) <= 40_000

@@ -1,0 +1,67 @@
+"""What `ibid doctor` says of older tools' rows and collections: what is not adopted, or waits for a move.
+
+Looks alone. Raises `Ailment`, and what the stores raise.
+"""
+
+from app.cli.checks import Ailment
+from app.cli.store import open_store
+from app.clients.guarded import open_points
+from app.clients.pool import Pool
+from app.clients.revision import Behind
+from app.config import Settings
+from app.domain.adoption import Table
+from app.domain.errors import RetrievalError
+from app.domain.memory import RAW
+from app.domain.space import Space
+from app.index.catalogue import fits
+from app.stores.adoption import AdoptionStore
+from app.stores.homes import HomeStore
+from app.stores.spaces import SpaceStore
+
+ADOPT, MOVE = (
+    "ibid adopt, with no service on the folder; --dry-run first tells how much it is",
+    "ibid reembed",
+)
+
+
+async def older(settings: Settings) -> str:
+    """Rows of the projects' tables, and the collections of a Qdrant server (nobody else writes our own)."""
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            space = await SpaceStore(pool).current()
+            if space is None:
+                return "not looked at before the first start"
+            store = AdoptionStore(pool)
+            tables = [await store.stands(table, space) for table in store.tables]
+            foreign = await strangers(settings, pool, space)
+    except Behind:
+        return "not looked at: see postgres"
+    told(tables, foreign, space)
+    return f"{sum(each.ours for each in tables):,} rows of projects in {space.name}"
+
+
+async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, str]:
+    """Collections in vectors of another space that something is to be done about, with what."""
+    if settings.qdrant.url is None:
+        return {}
+    homes = await HomeStore(pool).all()
+    async with open_points(settings, dim=space.dim) as points:
+        try:
+            shapes = await points.collections()
+        except RetrievalError:  # told by the check of Qdrant
+            return {}
+    odd = [each.name for each in shapes if not fits(each, space)]
+    moved = {name: MOVE for name in odd if name in homes.values()}
+    return moved | ({RAW: ADOPT} if RAW in odd and RAW not in homes else {})
+
+
+def told(tables: list[Table], foreign: dict[str, str], space: Space) -> None:
+    """What is not well, the first advice that helps."""
+    moving = [f"{each.elsewhere:,} rows of {each.table}" for each in tables if each.elsewhere]
+    moving += [name for name, advice in foreign.items() if advice == MOVE]
+    if moving:
+        raise Ailment(f"in another space than {space.name}: {', '.join(moving)}", MOVE)
+    left = [f"{each.open:,} rows of {each.table}" for each in tables if each.open]
+    left += [name for name, advice in foreign.items() if advice == ADOPT]
+    if left:
+        raise Ailment(f"another tool's, with no vector of {space.name}: {', '.join(left)}", ADOPT)

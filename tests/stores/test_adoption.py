@@ -1,0 +1,199 @@
+"""Rows that older tools wrote, on a database that they made."""
+
+import json
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from app.clients.cluster import Cluster
+from app.clients.pool import open_pool
+from app.domain.adoption import Foreign
+from app.domain.passage import Embedding
+from app.domain.space import Space
+from app.stores.adoption import AdoptionStore
+from tests.fakes.elder import DIM, Elder, elder
+from tests.fakes.uploads import SPACE, vector
+
+WIDE = Space("wide@1536", "wide", DIM, 0.0)
+CONVERSATIONS, CODE = "public.conversation_index", "public.code_index"
+SPACES = """
+    SELECT json_object_agg(coalesce(space, '-'), count)
+    FROM (SELECT space, count(*) FROM conversation_index GROUP BY 1) AS counted
+"""
+ANALYSED = """
+    INSERT INTO ibid.project_words (kind, id, seen, analysis, terms)
+    SELECT 'code', id::text, CASE file_path WHEN 'app/pier1.py' THEN '1' ELSE xmin::text END, 1, ''
+    FROM code_index
+"""
+KNOWN = """
+    SELECT count(*) FROM ibid.project_words AS words
+    JOIN code_index AS kept ON kept.id::text = words.id AND kept.xmin::text = words.seen
+"""
+
+
+@pytest.fixture
+async def old(cluster: Cluster) -> AsyncIterator[Elder]:
+    """A database as it was before Ibid came, brought up to date."""
+    async with elder(cluster, migrated=True) as made:
+        yield made
+
+
+@pytest.fixture
+async def store(old: Elder) -> AsyncIterator[AdoptionStore]:
+    """On it."""
+    async with open_pool(old.dsn, max_size=3) as pool:
+        yield AdoptionStore(pool)
+
+
+async def rows(store: AdoptionStore, table: str, space: Space = SPACE) -> list[Foreign]:
+    """All that are open."""
+    return [row async for page in store.open(table, space) for row in page]
+
+
+def vectors(found: list[Foreign]) -> list[Embedding | None]:
+    """Of eight dimensions each."""
+    return [vector(row.text) for row in found]
+
+
+async def test_figures_tell_what_is_to_be_done(store: AdoptionStore) -> None:
+    """By width: zeros and no vector fit nothing, rows without a word are silent."""
+    wide, narrow = await store.stands(CONVERSATIONS, WIDE), await store.stands(CONVERSATIONS, SPACE)
+    assert (wide.rows, wide.ours, wide.elsewhere, wide.fitting, wide.strange, wide.silent) == (
+        37,
+        0,
+        0,
+        31,
+        4,
+        2,
+    )
+    assert (narrow.fitting, narrow.strange, narrow.open) == (0, 35, 35)
+    assert (await store.stands(CODE, WIDE)).fitting == 20
+    assert store.tables == (CONVERSATIONS, CODE)
+
+
+async def test_each_row_that_says_something_is_read_once(store: AdoptionStore) -> None:
+    """With what would be embedded of it, of megabytes as much as an embedder reads."""
+    found = await rows(store, CONVERSATIONS, WIDE)
+    assert len({row.place for row in found}) == len(found) == 35
+    assert sum(row.fits for row in found) == 31
+    assert max(len(row.text) for row in found) <= 40_000
+    assert "Harbour number 1\nTags: sea, ships\nKey entities: Esbjerg" in found[0].text
+
+
+async def test_what_is_taken_is_ours_and_still_theirs(store: AdoptionStore, old: Elder) -> None:
+    """Our vector beside, or the word that theirs is ours; no column of theirs has changed; done is done."""
+    before = await old.told()
+    found = await rows(store, CONVERSATIONS)
+    assert await store.take(CONVERSATIONS, SPACE, found[:10], vectors(found[:10])) == 10
+    assert await store.take(CONVERSATIONS, WIDE, found[10:12], [None, None]) == 2
+    assert await old.told() == before
+    assert len(await rows(store, CONVERSATIONS)) == 23
+    assert json.loads(await old.run(SPACES)) == {"-": 25, SPACE.name: 10, WIDE.name: 2}
+    assert (
+        await old.run("SELECT count(*) FROM conversation_index WHERE vector_dims(embedding_ibid) = 8") == 10
+    )
+    assert (await store.stands(CONVERSATIONS, SPACE)).elsewhere == 2
+
+
+async def test_two_runs_take_no_row_twice(store: AdoptionStore) -> None:
+    """Whoever comes second finds another version."""
+    found = await rows(store, CODE)
+    assert await store.take(CODE, SPACE, found, vectors(found)) == 20
+    assert await store.take(CODE, SPACE, found, vectors(found)) == 0
+
+
+async def test_a_row_written_meanwhile_is_not_what_it_was(store: AdoptionStore, old: Elder) -> None:
+    """It stays open, and is taken over as it is now."""
+    found = await rows(store, CODE)
+    await old.run("UPDATE code_index SET chunk_text = 'def quay(): pass' WHERE file_path = 'app/pier1.py'")
+    assert await store.take(CODE, SPACE, found, vectors(found)) == 19
+    [left] = await rows(store, CODE)
+    assert left.text == "app/pier1.py\ndef quay(): pass"
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["summary_short = 'other words'", "tags = '[]'", "title = NULL", "embedding = embedding, title = 'new'"],
+)
+async def test_what_its_tool_writes_anew_is_open_again(store: AdoptionStore, old: Elder, change: str) -> None:
+    """The vector beside it was of other words."""
+    found = await rows(store, CONVERSATIONS)
+    await store.take(CONVERSATIONS, SPACE, found, vectors(found))
+    await old.run(f"UPDATE conversation_index SET {change} WHERE title = 'Harbour number 3'")  # noqa: S608
+    assert len(await rows(store, CONVERSATIONS)) == 1
+    await old.run("UPDATE conversation_index SET indexed_at = now()")
+    assert len(await rows(store, CONVERSATIONS)) == 1
+    await old.run(
+        "UPDATE conversation_index SET title = 'ours', sha256 = 'x' WHERE title = 'Harbour number 4'"
+    )
+    assert len(await rows(store, CONVERSATIONS)) == 1
+
+
+async def test_a_vector_of_another_width_over_ours_is_not_ours(store: AdoptionStore, old: Elder) -> None:
+    """A search by our space would compare it."""
+    await old.run("ALTER TABLE code_index ALTER COLUMN embedding TYPE vector")
+    await old.run("UPDATE code_index SET space = 'fake@8', embedding = '[1,2,3,4,5,6,7,8]'")
+    assert await rows(store, CODE) == []
+    await old.run("UPDATE code_index SET embedding = '[1,2,3]' WHERE file_path = 'app/pier1.py'")
+    await old.run("UPDATE code_index SET embedding = NULL WHERE file_path = 'app/pier2.py'")
+    assert len(await rows(store, CODE)) == 2
+
+
+async def test_words_that_are_known_stay_known(store: AdoptionStore, old: Elder) -> None:
+    """To take a row over changes none: nothing is analysed again."""
+    await old.run(ANALYSED)
+    found = await rows(store, CODE)
+    await store.take(CODE, SPACE, found, vectors(found))
+    assert await old.run(KNOWN) == 19
+
+
+async def test_searches_hear_of_it(store: AdoptionStore, old: Elder) -> None:
+    """A result that was kept before is not the answer any more."""
+    version = "SELECT version FROM ibid.project_part WHERE kind = 'code'"
+    before, found = await old.run(version), await rows(store, CODE)
+    await store.take(CODE, SPACE, found, vectors(found))
+    assert await old.run(version) > before
+
+
+async def test_a_sample_is_of_texts_with_their_vectors(store: AdoptionStore) -> None:
+    """Of the width asked for alone."""
+    pairs = await store.sample(CONVERSATIONS, WIDE, 10)
+    assert len(pairs) == 10
+    assert {len(held) for _, held in pairs} == {4 * DIM}
+    assert await store.sample(CONVERSATIONS, SPACE, 10) == []
+
+
+async def test_turns_and_traces_of_older_tools_are_counted(store: AdoptionStore) -> None:
+    """They need nothing."""
+    older = await store.older()
+    assert (older.turns, older.traces) == (2, 1)
+
+
+async def test_a_role_of_its_own_goes_on_writing(store: AdoptionStore, old: Elder, cluster: Cluster) -> None:
+    """It has rights on its tables alone, and none on ours."""
+    found = await rows(store, CODE)
+    await store.take(CODE, SPACE, found, vectors(found))
+    database = old.dsn.split("?")[0].rpartition("/")[2]
+    admin = await asyncpg.connect(cluster.quarters.dsn("postgres", database))
+    try:
+        await admin.execute(f"""
+            CREATE ROLE {database}; GRANT ALL ON public.code_index TO {database}; SET ROLE {database};
+            UPDATE public.code_index SET chunk_text = 'def f(): pass' WHERE file_path = 'app/pier1.py';
+            INSERT INTO public.code_index (id, file_path, chunk_text) VALUES (gen_random_uuid(), 'a.py', 'x');
+            DELETE FROM public.code_index WHERE file_path = 'app/pier2.py';
+            RESET ROLE; DROP OWNED BY {database}; DROP ROLE {database};
+        """)  # noqa: S608 - a name of ours
+    finally:
+        await admin.close()
+    assert sorted(row.text[:4] for row in await rows(store, CODE)) == ["a.py", "app/"]
+
+
+async def test_rows_that_were_moved_about_are_not_mistaken(store: AdoptionStore, old: Elder) -> None:
+    """Written together they have one version, and a packed table puts one where another was."""
+    found = await rows(store, CODE)
+    assert len({row.seen for row in found}) == 1
+    await old.run("DELETE FROM code_index WHERE file_path = 'app/pier1.py'")
+    await old.run("VACUUM FULL code_index")
+    assert await store.take(CODE, SPACE, found, vectors(found)) == 0
+    assert len(await rows(store, CODE)) == 19

@@ -1,0 +1,54 @@
+"""What of the projects' tables is embedded, asked of a real Postgres."""
+
+import asyncpg
+import pytest
+
+from app.clients.pool import Pool
+from app.stores.projects import CODE, CONVERSATION, MOST, Kept
+
+SILENT = [
+    (CONVERSATION, {}),
+    (CONVERSATION, {"title": " \n\t", "tags": "[]", "key_entities": "null"}),
+    (CONVERSATION, {"tags": '[[], {}, "", " , "]'}),
+    (CODE, {"file_path": "a.py"}),
+    (CODE, {"chunk_text": "  ", "chunk_metadata": '{"name": "f"}'}),
+]
+SAYING = [
+    (CONVERSATION, {"memory_snippet": "x"}, "x"),
+    (CONVERSATION, {"tags": '["海"]'}, "Tags: 海"),
+    (CONVERSATION, {"key_entities": "7"}, "Key entities: 7"),
+    (CODE, {"file_path": "a.py", "chunk_text": "x = 1"}, "a.py\nx = 1"),
+]
+
+
+async def read(pool: Pool, kept: Kept, facts: dict[str, str]) -> asyncpg.Record:
+    """A row of these columns, as those who embed it see it."""
+    names, values = ", ".join(facts) or kept.id, [f"${n}" for n in range(1, len(facts) + 1)]
+    given = ", ".join(values) or "gen_random_uuid()"
+    await pool.execute(f"INSERT INTO {kept.table} ({names}) VALUES ({given})", *facts.values())  # noqa: S608
+    row = await pool.fetchrow(f"SELECT {kept.says} AS says, {kept.columns} FROM {kept.table}")  # noqa: S608
+    assert row
+    return row
+
+
+@pytest.mark.parametrize(("kept", "facts"), SILENT, ids=str)
+async def test_a_row_without_a_word_says_nothing(pool: Pool, kept: Kept, facts: dict[str, str]) -> None:
+    """Nulls, white space, empty JSON; a path alone is no code."""
+    assert not (await read(pool, kept, facts))["says"]
+
+
+@pytest.mark.parametrize(("kept", "facts", "text"), SAYING, ids=str)
+async def test_a_row_with_a_word_is_embedded(
+    pool: Pool, kept: Kept, facts: dict[str, str], text: str
+) -> None:
+    """In whichever column, of whichever writing."""
+    row = await read(pool, kept, facts)
+    assert row["says"]
+    assert kept.text(row) == text
+
+
+async def test_megabytes_are_cut_where_they_lie(pool: Pool) -> None:
+    """They never leave Postgres."""
+    row = await read(pool, CONVERSATION, {"title": "t", "summary_detailed": "word " * 2_000_000})
+    assert len(row["summary_detailed"]) == MOST
+    assert len(CONVERSATION.text(row)) <= MOST
