@@ -1,0 +1,224 @@
+"""The write side of code: rows as they come, and whole files, cut here; listed, replaced, taken back.
+
+A file's chunks take the place of those it had, all at once, or stay where its text is the same. Only chunks
+that say something new are embedded: those of the same path with the same words keep their vectors, and those
+of a file with the same text under another path (it was renamed) bring theirs along. Rows are written as
+(tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own.
+Raises `Missing`, `RemovedMeanwhile`, `Unavailable`, `NoRoom`, `Rejected`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from app.domain.breaker import Breaker
+from app.domain.code import (
+    CodeEntry,
+    CodeFile,
+    CodeFiled,
+    CodeKept,
+    CodeListed,
+    CodeOutcome,
+    CodeRecord,
+    CodeRow,
+    CodeVector,
+    Cut,
+    Cutter,
+    chunk_ids,
+    row_id,
+)
+from app.domain.embedded import code_text
+from app.domain.errors import Missing
+from app.domain.passage import Embedding, Scope
+from app.domain.ports import Embedder
+from app.services.barred import asked
+from app.services.memories import embedded
+
+SECONDS = 80.0
+"""For one write; of many chunks as many as they take at SLOWEST."""
+SLOWEST = 4.0
+"""Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
+What takes longer would be begun again and again, and never be done."""
+
+
+class CodeService:
+    """Code, as who keeps it sees it."""
+
+    def __init__(self, record: CodeRecord, embedder: Embedder, cutter: Cutter) -> None:
+        self._record = record
+        self._embedder = embedder
+        self._cutter = cutter
+
+    async def put(
+        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float = SECONDS
+    ) -> list[tuple[str, bool]]:
+        """(id, whether it is new), in order; all or none, searchable when it returns."""
+        until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
+        scope = replace(scope, project=project)
+        texts = [code_text(file_path=row.file_path, chunk_text=row.chunk_text) for row in rows]
+        vectors = await embedded(self._embedder, texts, until)
+        entries = [
+            CodeEntry(row_id(scope, row), row, vector) for row, vector in zip(rows, vectors, strict=True)
+        ]
+        return list(await self._record.put(scope, entries, self._embedder.space, since))
+
+    async def sync_file(self, scope: Scope, project: str, path: str, text: str) -> CodeFiled:
+        """One file, as `sync`."""
+        return (await self.sync(scope, project, [CodeFile(path, text)]))[0]
+
+    async def sync(
+        self, scope: Scope, project: str, files: Sequence[CodeFile], *, seconds: float = SECONDS
+    ) -> list[CodeFiled]:
+        """What became of each file, in order; all or none, searchable when it returns. Of one path twice the
+        last stands."""
+        until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
+        scope, space = replace(scope, project=project), self._embedder.space
+        files = list({file.path: file for file in files}.values())
+        known = await self._record.hashes(scope, [file.path for file in files], space)
+        new = [file for file in files if known.get(file.path, ("", 0))[0] != file.sha256]
+        cuts = {file.path: await self._cutter.cut(file.path, file.text, file.language) for file in new}
+        vectors, made = await self._embed(scope, new, cuts, until)
+        entries = [(file, entered(scope, file, *cuts[file.path], vectors)) for file in new]
+        outcomes = await self._record.replace(scope, entries, space, since) if new else []
+        done = {
+            file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0))
+            for (file, chunks), outcome in zip(entries, outcomes, strict=True)
+        }
+        same = CodeOutcome.UNCHANGED
+        return [done.get(file.path) or CodeFiled(file.path, same, known[file.path][1]) for file in files]
+
+    async def _embed(
+        self,
+        scope: Scope,
+        files: Sequence[CodeFile],
+        cuts: Mapping[str, tuple[str, Sequence[Cut]]],
+        until: float,
+    ) -> tuple[dict[tuple[str, str], Embedding], dict[str, int]]:
+        """(vectors by path and text, how many were made anew by path)."""
+        paths, hashes = [file.path for file in files], {file.sha256: file.path for file in files}
+        kept = await self._record.vectors(scope, paths, list(hashes), self._embedder.space) if files else []
+        known: dict[tuple[str, str], Embedding] = {}
+        for each in kept:  # those of the path itself come first
+            for path in (each.file_path or "", hashes.get(each.sha256, "")):
+                known.setdefault((path, each.chunk_text), each.embedding)
+        wanted = [(path, cut.text) for path in paths for cut in cuts[path][1]]
+        lacking = [key for key in dict.fromkeys(wanted) if key not in known]
+        texts = [code_text(file_path=path, chunk_text=text) for path, text in lacking]
+        until = max(until, asyncio.get_running_loop().time() + len(texts) / SLOWEST)
+        known |= dict(zip(lacking, await embedded(self._embedder, texts, until), strict=True))
+        return known, Counter(path for path, _ in lacking)
+
+    async def files(
+        self, scope: Scope, project: str, *, after: str = "", limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """The whole files that the writer keeps, by path, and where the next page begins."""
+        scope = replace(scope, project=project)
+        return await self._record.files(scope, self._embedder.space, after=after, limit=limit)
+
+    async def remove_files(self, scope: Scope, project: str, paths: Sequence[str]) -> int:
+        """Gone from the next answer on: how many."""
+        return await self._record.remove_files(replace(scope, project=project), paths)
+
+    async def clear(self, scope: Scope, project: str) -> int:
+        """All that the writer keeps of a project here; what other tools wrote stays. How many rows."""
+        return await self._record.clear(replace(scope, project=project))
+
+    async def get(self, scope: Scope, project: str, name: str) -> CodeKept:
+        """A row in reach."""
+        found = await self._record.get(replace(scope, project=project), name)
+        if found is None:
+            raise Missing("there is no such chunk")
+        return found
+
+    async def remove(self, scope: Scope, project: str, name: str) -> None:
+        """Gone from the next answer on."""
+        scope = replace(scope, project=project)
+        if not await self._record.remove(scope, name):
+            raise Missing("there is no such chunk")
+
+
+def entered(
+    scope: Scope,
+    file: CodeFile,
+    language: str,
+    cuts: Sequence[Cut],
+    vectors: Mapping[tuple[str, str], Embedding],
+) -> list[CodeEntry]:
+    """A file's chunks as rows."""
+    ids = chunk_ids(scope, file.path, cuts)
+    return [
+        CodeEntry(name, CodeRow(file.path, language, cut.text, cut.metadata()), vectors[file.path, cut.text])
+        for name, cut in zip(ids, cuts, strict=True)
+    ]
+
+
+class BarredCode:
+    """Keeps `domain/code.CodeRecord`; nobody waits for a Postgres that is known to be down."""
+
+    def __init__(self, record: CodeRecord, breaker: Breaker) -> None:
+        self._record = record
+        self._breaker = breaker
+
+    async def clock(self) -> datetime:
+        """By which erasures are dated."""
+        with asked(self._breaker):
+            return await self._record.clock()
+
+    async def put(
+        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
+    ) -> Sequence[tuple[str, bool]]:
+        """Each again replaces."""
+        with asked(self._breaker):
+            return await self._record.put(scope, entries, space, since)
+
+    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
+        """(hash, chunks) by path."""
+        with asked(self._breaker):
+            return await self._record.hashes(scope, paths, space)
+
+    async def vectors(
+        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
+    ) -> Sequence[CodeVector]:
+        """Those that are there."""
+        with asked(self._breaker):
+            return await self._record.vectors(scope, paths, hashes, space)
+
+    async def replace(
+        self,
+        scope: Scope,
+        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
+        space: str,
+        since: datetime,
+    ) -> list[CodeOutcome]:
+        """All files or none."""
+        with asked(self._breaker):
+            return await self._record.replace(scope, files, space, since)
+
+    async def files(
+        self, scope: Scope, space: str, *, after: str, limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """A page, by path."""
+        with asked(self._breaker):
+            return await self._record.files(scope, space, after=after, limit=limit)
+
+    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
+        """How many."""
+        with asked(self._breaker):
+            return await self._record.remove_files(scope, paths)
+
+    async def clear(self, scope: Scope) -> int:
+        """How many rows."""
+        with asked(self._breaker):
+            return await self._record.clear(scope)
+
+    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
+        """A row in reach."""
+        with asked(self._breaker):
+            return await self._record.get(scope, row_id)
+
+    async def remove(self, scope: Scope, row_id: str) -> bool:
+        """Whether it was there."""
+        with asked(self._breaker):
+            return await self._record.remove(scope, row_id)

@@ -1,0 +1,179 @@
+"""`public.code_index` (`domain/code.CodeRecord`): the chunks that Ibid writes, beside those of other tools.
+
+A chunk with a sha256 is of a file that is kept whole, and goes with it; one with a space but no sha256 was
+written by itself; one without a space is another tool's, and only read. The table may be another tool's, with
+no key: nothing is left to a constraint, writers of one owner take turns.
+Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+import asyncpg
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutcome, CodeVector
+from app.domain.errors import RemovedMeanwhile
+from app.domain.passage import Scope
+from app.index.table import MOMENT, VECTOR, owners
+from app.stores.chunk import TABLE, drop, place, places, prepared, write
+from app.stores.register import LOCK
+from app.stores.shape import Shape, shape, taking
+from app.stores.transaction import Connection, transaction
+
+CLOCK = "SELECT clock_timestamp()"
+STANDS = "SELECT ibid.user_stands($1, $2, $3)"
+OURS = "tenant = $1 AND owner = $2 AND project = $3"
+WHOLE = f"{OURS} AND sha256 IS NOT NULL"
+KNOWN = "HAVING bool_and(space = $5) AND count(DISTINCT sha256) = 1"
+HASHES = f"""
+    SELECT file_path, min(sha256) AS sha256, count(*) AS chunks FROM {TABLE}
+    WHERE {WHOLE} AND file_path = ANY($4::text[]) GROUP BY file_path {KNOWN}
+"""  # noqa: S608 - constants of ours
+VECTORS = f"""
+    SELECT file_path::text, sha256, chunk_text::text, {VECTOR} AS embedding FROM {TABLE}
+    WHERE {WHOLE} AND space = $4 AND (file_path = ANY($5::text[]) OR sha256 = ANY($6::text[]))
+    ORDER BY file_path = ANY($5::text[]) DESC, id
+"""  # noqa: S608 - constants of ours
+FILES = f"""
+    SELECT file_path::text AS path, min(sha256) AS sha256, count(*) AS chunks, min(language) AS language,
+        max(indexed_at) AS indexed_at
+    FROM (SELECT file_path, sha256, language, space, {MOMENT} FROM {TABLE}
+        WHERE {WHOLE} AND file_path::text COLLATE "C" > $4) AS kept
+    GROUP BY file_path {KNOWN} ORDER BY file_path::text COLLATE "C" LIMIT $6
+"""  # noqa: S608 - constants of ours
+GET = f"""
+    SELECT id::text AS id, file_path, language, chunk_text, chunk_metadata::text AS chunk_metadata, project,
+        {MOMENT}
+    FROM {TABLE} WHERE tenant = $1 AND owner = ANY($2::text[]) AND project = $3 AND id::text = $4
+"""  # noqa: S608 - constants of ours
+
+
+class CodeStore:
+    """Keeps `CodeRecord`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def clock(self) -> datetime:
+        """By which erasures are dated."""
+        with postgres_faults():
+            now: datetime = await self._pool.fetchval(CLOCK)
+        return now
+
+    async def put(
+        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
+    ) -> list[tuple[str, bool]]:
+        """Each again replaces; of one id twice the last stands."""
+        words = await prepared(entries)
+        async with self._writing(scope, since) as (connection, columns):
+            found = await places(connection, columns, scope, entries)
+            rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
+            there = [key for key, own in found if own]
+            which = f"{OURS} AND id = ANY($4::text[]::{columns['id'].type}[])"
+            await drop(connection, which, *place(scope), there)
+            await write(connection, columns, scope, rows, space, None)
+        return [(key, not own) for key, own in found]
+
+    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
+        """(hash, chunks) by path."""
+        with taking(TABLE):
+            rows = await self._pool.fetch(HASHES, *place(scope), list(paths), space)
+        return {row["file_path"]: (row["sha256"], row["chunks"]) for row in rows}
+
+    async def vectors(
+        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
+    ) -> list[CodeVector]:
+        """Those of the paths first."""
+        with taking(TABLE):
+            rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
+        return [CodeVector(*row) for row in rows if row["embedding"] is not None]
+
+    async def replace(
+        self,
+        scope: Scope,
+        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
+        space: str,
+        since: datetime,
+    ) -> list[CodeOutcome]:
+        """All or none. One that another writer has brought to the same meanwhile stays as it is."""
+        words = [await prepared(entries) for _, entries in files]
+        paths = [file.path for file, _ in files]
+        async with self._writing(scope, since) as (connection, columns):
+            rows = await connection.fetch(HASHES, *place(scope), paths, space)
+            same = {(row["file_path"], row["sha256"]) for row in rows}
+            new = [
+                (file, pairs)
+                for (file, _), pairs in zip(files, words, strict=True)
+                if (file.path, file.sha256) not in same
+            ]
+            stale = [file.path for file, _ in new]
+            _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), stale)
+            for file, pairs in new:
+                ids = {entry.id: (entry, packed) for entry, packed in pairs}
+                await write(connection, columns, scope, ids, space, file.sha256)
+        return [outcome(file, same, known) for file, _ in files]
+
+    async def files(
+        self, scope: Scope, space: str, *, after: str, limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """By path."""
+        with taking(TABLE):
+            rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
+        found = [CodeListed(**dict(row)) for row in rows]
+        return found[:limit], found[limit - 1].path if len(found) > limit else None
+
+    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
+        """How many files."""
+        return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
+
+    async def clear(self, scope: Scope) -> int:
+        """How many rows."""
+        return (await self._gone(scope, f"{OURS} AND space IS NOT NULL"))[0]
+
+    async def remove(self, scope: Scope, row_id: str) -> bool:
+        """Whether it was there."""
+        return (await self._gone(scope, f"{OURS} AND id::text = $4", row_id))[0] > 0
+
+    async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
+        """What goes."""
+        async with self._writing(scope) as (connection, _):
+            return await drop(connection, which, *place(scope), *values)
+
+    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
+        """A row in reach."""
+        with taking(TABLE):
+            row = await self._pool.fetchrow(GET, scope.tenant, owners(scope), scope.project or "", row_id)
+        return None if row is None else CodeKept(**(dict(row) | {"chunk_metadata": facts(row)}))
+
+    @asynccontextmanager
+    async def _writing(
+        self, scope: Scope, since: datetime | None = None
+    ) -> AsyncIterator[tuple[Connection, Shape]]:
+        """A transaction in which nobody else writes rows of this tenant and owner. `since`: of an owner who
+        was erased since nothing is written."""
+        with taking(TABLE):
+            async with transaction(self._pool) as connection:
+                if since and not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
+                    raise RemovedMeanwhile("its user was erased while it was written")
+                await connection.execute(LOCK, "\x1f".join(("ibid.code", scope.tenant, scope.owner)))
+                yield connection, await shape(connection, TABLE)
+
+
+def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str]) -> CodeOutcome:
+    """What became of a file."""
+    if (file.path, file.sha256) in same:
+        return CodeOutcome.UNCHANGED
+    return CodeOutcome.CHANGED if file.path in known else CodeOutcome.ADDED
+
+
+def facts(row: asyncpg.Record) -> dict[str, object] | None:
+    """A chunk's metadata, if they are an object: another tool's column may hold anything."""
+    try:
+        found = json.loads(row["chunk_metadata"] or "null")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,66 @@
+"""Rows of code: what they are called, and what a file is known by."""
+
+import hashlib
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from app.domain.code import CodeFile, CodeRow, Cut, chunk_ids, row_id
+from app.domain.passage import Scope
+
+HERE = Scope("acme", project="hello")
+ROW = CodeRow("app/hello.py", "python", "pass")
+
+
+def test_metadata_have_every_name() -> None:
+    """Null where there is none: readers need not ask."""
+    assert Cut("pass", 3, 4, function_name="greet").metadata() == {
+        "function_name": "greet",
+        "class_name": None,
+        "signature": None,
+        "heading": None,
+        "start_line": 3,
+        "end_line": 4,
+    }
+
+
+def test_a_file_is_known_by_the_hash_of_its_utf8() -> None:
+    """As any tool computes it."""
+    assert CodeFile("a.txt", "Grüße\n").sha256 == hashlib.sha256("Grüße\n".encode()).hexdigest()
+
+
+def test_a_row_written_again_is_the_same_row() -> None:
+    """With an id by its id, without one by path and words."""
+    assert row_id(HERE, ROW) == row_id(HERE, replace(ROW, language=None))
+    assert row_id(HERE, replace(ROW, id="a")) == row_id(HERE, replace(ROW, id="a", chunk_text="other"))
+    assert uuid.UUID(row_id(HERE, ROW)).version == 5
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param(replace(HERE, tenant="other"), id="tenant"),
+        pytest.param(replace(HERE, owner="ada"), id="owner"),
+        pytest.param(replace(HERE, project="bye"), id="project"),
+    ],
+)
+def test_elsewhere_it_is_another_row(scope: Scope) -> None:
+    """Whoever names it the same."""
+    assert row_id(scope, replace(ROW, id="a")) != row_id(HERE, replace(ROW, id="a"))
+
+
+def test_an_id_is_no_text() -> None:
+    """A row called what another says is not that one."""
+    assert row_id(HERE, CodeRow("", None, "a")) != row_id(HERE, CodeRow("", None, "b", id="a"))
+
+
+def test_equal_chunks_of_a_file_have_ids_of_their_own() -> None:
+    """And keep them while others come and go around them."""
+    one, other = Cut("pass", 1, 1), Cut("x = 1", 2, 2)
+
+    first, between, second = chunk_ids(HERE, "a.py", [one, other, replace(one, start_line=3)])
+
+    assert len({first, between, second}) == 3
+    assert chunk_ids(HERE, "a.py", [one, one]) == [first, second]
+    assert chunk_ids(HERE, "b.py", [one]) != [first]

@@ -1,0 +1,162 @@
+"""Source text into chunks: whole, in order, no larger than what is read of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.code import Cut
+from app.index.pieces import READ, pieces
+from app.intake.code import LIMIT, CodeCutter, cut
+from app.intake.language import GRAMMARS
+
+FUNCTION = "def {0}(a):\n    '''What {0} does.'''\n" + "    total = a + compute({0}, again={1})\n" * 4
+METHOD = "    def {0}(self):\n" + "        self.total = self.value + other.value * {1}\n" * 8
+BIG = "class Big(Base):\n    '''About it.'''\n\n" + "\n".join(METHOD.format(f"m{at}", at) for at in range(8))
+
+
+def bare(text: str) -> str:
+    """Without white space."""
+    return "".join(text.split())
+
+
+def named(cuts: list[Cut]) -> list[tuple[str | None, str | None]]:
+    """(class, function) of each."""
+    return [(each.class_name, each.function_name) for each in cuts]
+
+
+def test_each_function_is_a_chunk() -> None:
+    """Imports and constants before it are one of their own, or go with it where they are few."""
+    imports = "".join(f"from package.module{at} import name{at}\n" for at in range(8))
+    text = f"{imports}\n\n{FUNCTION.format('one', 1)}\n\n{FUNCTION.format('two', 2)}"
+
+    cuts = cut(text, "python")
+
+    assert named(cuts) == [(None, None), (None, "one"), (None, "two")]
+    assert [(each.start_line, each.end_line) for each in cuts] == [(1, 8), (11, 16), (19, 24)]
+    assert cuts[1].text == FUNCTION.format("one", 1).rstrip("\n")
+    assert cuts[1].signature == "def one(a):"
+
+
+def test_a_small_class_is_one_chunk() -> None:
+    """With its methods."""
+    (only,) = cut(f"class Small:\n{METHOD.format('m', 1)}", "python")
+
+    assert (only.class_name, only.function_name, only.signature) == ("Small", None, "class Small:")
+
+
+def test_a_large_class_is_its_head_and_its_methods() -> None:
+    """Each knows the class; what is tiny of the head goes with the first method."""
+    cuts = cut(BIG, "python")
+
+    assert {each.class_name for each in cuts} == {"Big"}
+    assert [each.function_name for each in cuts] == [f"m{at}" for at in range(8)]
+    assert cuts[0].text.startswith("class Big(Base):")
+    assert cuts[0].start_line == 1
+
+
+def test_classes_in_classes_are_told_by_their_path() -> None:
+    """As Python qualifies them."""
+    inner = "\n".join(f"    {line}" for line in BIG.split("\n"))
+
+    assert {each.class_name for each in cut(f"class Outer:\n{inner}\n", "python")} <= {"Outer.Big", "Outer"}
+
+
+def test_a_long_function_is_divided_at_its_blank_lines() -> None:
+    """Each part has its name, and its own lines."""
+    part = "".join(f"    value{at} = first(second, third[{at}])\n" for at in range(12))
+    cuts = cut("def long():\n" + f"{part}\n" * 4, "python")
+
+    assert len(cuts) > 1
+    assert {each.function_name for each in cuts} == {"long"}
+    assert all(each.text.split("\n")[-1].strip().startswith("value11") for each in cuts)
+
+
+def test_tiny_definitions_share_a_chunk() -> None:
+    """And are told by all of their names."""
+    (only,) = cut("".join(f"def f{at}(): return {at}\n" for at in range(5)), "python")
+
+    assert only.function_name == "f0, f1, f2, f3, f4"
+
+
+def test_texts_are_cut_at_their_headings() -> None:
+    """A short one goes with its neighbour; a chunk is told by the heading it begins with."""
+    long = "A sentence with a few words in it.\n" * 30
+    cuts = cut(f"# One\n{long}\n## Two\n{long}\n## Three\nshort\n", "markdown")
+
+    assert [each.heading for each in cuts] == ["One", "One › Two"]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+def test_line_ends_change_no_name_and_no_number(ending: str) -> None:
+    """Whoever's editor wrote the file."""
+    text = f"import os\n\n\n{FUNCTION.format('one', 1)}\n\n{FUNCTION.format('two', 2)}"
+    plain, other = cut(text, "python"), cut(text.replace("\n", ending), "python")
+
+    assert [each.start_line for each in other] == [each.start_line for each in plain]
+    assert named(other) == named(plain)
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    """It is left out."""
+    assert cut("\ufeffx = 1\n", "python")[0].text == "x = 1"
+
+
+HOSTILE = {
+    "minified": ("var a=[1,2,{b:function(){return 1}}];" * 2_500, "javascript"),
+    "brackets": ("(" * 100_000, "python"),
+    "closed brackets": ("[" * 20_000 + "]" * 20_000, "python"),
+    "classes in classes": ("class A {\n" * 5_000, "java"),
+    "functions in functions": ("".join(" " * at + "def f():\n" for at in range(300)), "python"),
+    "base64": (f"x = '{'A' * 100_000}'\n", "python"),
+    "fences": ("```\n" * 5_000, "markdown"),
+    "nul": ("def f():\n    x = '\0'\n" * 200, "python"),
+    "no spaces": ("日本語のテキスト" * 4_000, "text"),
+    "many lines": ("a\n" * 50_000, "text"),
+    "blank": (" \n\t\r\n" * 1_000, "python"),
+    "empty": ("", "go"),
+}
+
+
+@pytest.mark.parametrize(("text", "language"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_are_cut_too(text: str, language: str) -> None:
+    """All of them is kept, in chunks that are read whole."""
+    cuts = cut(text, language)
+
+    assert bare("".join(each.text for each in cuts)) == bare(text)
+    assert all(pieces(each.text) <= READ - 2 for each in cuts)
+
+
+LINES = st.sampled_from(
+    ["def f():", "    return 1", "class A:", "    def m(self):", "        x = 1", "# said", "@d", "}", "{",
+     "", " ", "function g() {", "x = [", "'''", '"', "# T", "```", "if a:", "import os  # é", "word " * 90,
+     ";" * 600]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=60), st.sampled_from([*GRAMMARS, "markdown", "toml", "text"]))
+def test_every_line_is_in_exactly_one_chunk(lines: list[str], language: str) -> None:
+    """Whatever the text: nothing lost, nothing twice, in order; each chunk is the file's own lines, and
+    only a line that is too long by itself is in several."""
+    text = "\n".join(lines)
+    cuts = cut(text, language)
+
+    assert bare("".join(each.text for each in cuts)) == bare(text)
+    covered: list[int] = []
+    for each in cuts:
+        assert 1 <= each.start_line <= each.end_line <= len(lines)
+        assert each.text in "\n".join(lines[each.start_line - 1 : each.end_line])
+        assert pieces(each.text) <= LIMIT
+        covered += range(each.start_line, each.end_line + 1)
+    long = [at for at in set(covered) if covered.count(at) > 1]
+    assert covered == sorted(covered)
+    assert all(pieces(lines[at - 1]) > LIMIT for at in long)
+    assert {at for at, line in enumerate(lines, 1) if line.strip()} <= set(covered)
+
+
+async def test_the_path_says_the_language_unless_somebody_does() -> None:
+    """What nobody knows is text."""
+    cutter = CodeCutter()
+
+    assert (await cutter.cut("a.py", "pass"))[0] == "python"
+    assert (await cutter.cut("a.py", "pass", "ruby"))[0] == "ruby"
+    assert (await cutter.cut("a.strange", "words"))[0] == "text"

@@ -1,0 +1,233 @@
+"""The write side of code: a real record and a real cutter, an embedder that counts what it is asked."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.breaker import Breaker
+from app.domain.code import CodeFile, CodeFiled, CodeOutcome, CodeRow
+from app.domain.errors import Missing, RetrievalError, Unavailable
+from app.domain.passage import Scope
+from app.intake.code import CodeCutter
+from app.services import code as module
+from app.services.code import BarredCode, CodeService
+from app.stores.code import CodeStore
+from tests.fakes.keeping import FakeVectors
+
+ACME = Scope("acme")
+ADDED, CHANGED, UNCHANGED = CodeOutcome
+BODY = "    total = sum(value * {0} for value in values if value > {0})\n" * 5
+ROWS = "SELECT file_path, chunk_text FROM public.code_index ORDER BY file_path, chunk_text"
+
+
+def function(name: str) -> str:
+    """One that is a chunk of its own."""
+    return f"def {name}(values):\n{BODY.format(len(name))}"
+
+
+def source(*names: str) -> str:
+    """A file of functions."""
+    return "\n\n".join(map(function, names))
+
+
+@dataclass
+class House:
+    """A service and what it stands on."""
+
+    pool: Pool
+    embedder: FakeVectors = field(default_factory=FakeVectors)
+
+    @property
+    def service(self) -> CodeService:
+        """As wiring builds it."""
+        record = BarredCode(CodeStore(self.pool), Breaker(lambda: 0.0, lasting=3.0))
+        return CodeService(record, self.embedder, CodeCutter())
+
+    async def synced(self, **files: str) -> list[CodeFiled]:
+        """Files of the project `hello`, called as they are here, `.py`."""
+        given = [CodeFile(f"{name}.py", text) for name, text in files.items()]
+        return await self.service.sync(ACME, "hello", given)
+
+    async def paths(self) -> list[str]:
+        """Of each chunk that is kept."""
+        return [row["file_path"] for row in await self.pool.fetch(ROWS)]
+
+
+@pytest.fixture
+def house(pool: Pool) -> House:
+    """Where everything works."""
+    return House(pool)
+
+
+async def test_rows_are_embedded_with_their_path(house: House) -> None:
+    """And kept under the project."""
+    ((name, fresh),) = await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
+
+    kept = await house.service.get(ACME, "hello", name)
+    assert fresh
+    assert (kept.chunk_text, kept.project) == ("pass", "hello")
+    assert house.embedder.asked == ["a.py\npass"]
+
+
+async def test_a_file_is_cut_and_kept(house: House) -> None:
+    """A function is a chunk; the file is listed with its hash."""
+    text = source("one", "two")
+    done = await house.service.sync_file(ACME, "hello", "a.py", text)
+    listed, after = await house.service.files(ACME, "hello", limit=10)
+
+    assert done == CodeFiled("a.py", ADDED, chunks=2, embedded=2)
+    assert [(file.path, file.sha256, file.chunks) for file in listed] == [
+        ("a.py", CodeFile("", text).sha256, 2)
+    ]
+    assert after is None
+
+
+async def test_the_same_text_again_costs_nothing(house: House) -> None:
+    """Nor do other files that come with it."""
+    await house.synced(a=source("one"), b=source("two"))
+    house.embedder.asked.clear()
+
+    done = await house.synced(a=source("one"), b=source("two"), c=source("three"))
+
+    assert [(each.outcome, each.chunks, each.embedded) for each in done] == [
+        (UNCHANGED, 1, 0),
+        (UNCHANGED, 1, 0),
+        (ADDED, 1, 1),
+    ]
+    assert len(house.embedder.asked) == 1
+
+
+async def test_only_chunks_that_changed_are_embedded(house: House) -> None:
+    """Those that moved to other lines keep their vectors, and their ids."""
+    await house.synced(a=source("one", "two"))
+    before = {row["id"] for row in await house.pool.fetch("SELECT id FROM public.code_index")}
+
+    (done,) = await house.synced(a=source("zero", "one", "two"))
+
+    after = {row["id"] for row in await house.pool.fetch("SELECT id FROM public.code_index")}
+    assert (done.outcome, done.chunks, done.embedded) == (CHANGED, 3, 1)
+    assert before < after
+
+
+async def test_a_renamed_file_brings_its_vectors(house: House) -> None:
+    """As long as the old name is still there; then that is removed."""
+    await house.synced(old=source("one", "two"))
+    house.embedder.asked.clear()
+
+    (done,) = await house.synced(new=source("one", "two"))
+    removed = await house.service.remove_files(ACME, "hello", ["old.py"])
+
+    assert (done.outcome, done.embedded, removed) == (ADDED, 0, 1)
+    assert house.embedder.asked == []
+    assert await house.paths() == ["new.py", "new.py"]
+
+
+async def test_a_file_that_says_nothing_any_more_has_no_chunk(house: House) -> None:
+    """What it had is gone."""
+    await house.synced(a=source("one"))
+
+    (done,) = await house.synced(a="\n\n")
+
+    assert (done.chunks, await house.paths()) == (0, [])
+
+
+async def test_of_one_path_twice_the_last_stands(house: House) -> None:
+    """In one request."""
+    files = [CodeFile("a.py", source("one")), CodeFile("a.py", source("two"))]
+    (done,) = await house.service.sync(ACME, "hello", files)
+
+    assert done.outcome == ADDED
+    assert ["two" in row["chunk_text"] for row in await house.pool.fetch(ROWS)] == [True]
+
+
+async def test_equal_functions_of_a_file_are_embedded_once(house: House) -> None:
+    """And kept as often as they stand there."""
+    (done,) = await house.synced(a=source("one", "one"))
+
+    assert (done.chunks, done.embedded) == (2, 1)
+    assert await house.paths() == ["a.py", "a.py"]
+
+
+async def test_two_at_once_do_not_double(house: House) -> None:
+    """Whoever comes first."""
+    await asyncio.gather(*(house.synced(a=source("one"), b=source("two")) for _ in range(3)))
+
+    assert await house.paths() == ["a.py", "b.py"]
+
+
+async def test_without_an_embedder_nothing_is_kept(house: House) -> None:
+    """All files of a request, or none; the ones before stay."""
+    await house.synced(a=source("one"))
+    house.embedder.error = RetrievalError("overloaded")
+
+    with pytest.raises(Unavailable):
+        await house.synced(a=source("two"), b=source("three"))
+    with pytest.raises(Unavailable):
+        await house.service.put(ACME, "hello", [CodeRow(None, None, "x")])
+    assert ["one" in row["chunk_text"] for row in await house.pool.fetch(ROWS)] == [True]
+
+
+async def test_an_embedder_that_hangs_is_not_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than the write may take."""
+    house.embedder.delay = 60
+    monkeypatch.setattr(module, "SLOWEST", 10.0)
+
+    with pytest.raises(Unavailable):
+        await house.service.sync(ACME, "hello", [CodeFile("a.py", source("one"))], seconds=0.2)
+
+
+async def test_what_is_not_there_is_missing(house: House) -> None:
+    """To read, and to remove: a user does not remove what the tenant shares."""
+    ((name, _),) = await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
+    ada = replace(ACME, owner="ada", user_id="ada")
+
+    for scope, project, row in ((ACME, "bye", name), (ACME, "hello", "x"), (Scope("other"), "hello", name)):
+        with pytest.raises(Missing):
+            await house.service.get(scope, project, row)
+    with pytest.raises(Missing):
+        await house.service.remove(ada, "hello", name)
+    assert (await house.service.get(ada, "hello", name)).chunk_text == "pass"
+    await house.service.remove(ACME, "hello", name)
+    assert await house.paths() == []
+
+
+async def test_a_project_is_cleared(house: House) -> None:
+    """Files and single rows; another project's stay."""
+    await house.synced(a=source("one"))
+    await house.service.put(ACME, "hello", [CodeRow("a.py", "python", "pass")])
+    await house.service.put(ACME, "bye", [CodeRow("b.py", "python", "pass")])
+
+    assert await house.service.clear(ACME, "hello") == 2
+    assert await house.service.clear(ACME, "hello") == 0
+    assert await house.paths() == ["b.py"]
+
+
+CALLS: dict[str, Sequence[object]] = {
+    "clock": (),
+    "put": (ACME, [], "s", None),
+    "hashes": (ACME, [], "s"),
+    "vectors": (ACME, [], [], "s"),
+    "replace": (ACME, [], "s", None),
+    "files": (ACME, "s"),
+    "remove_files": (ACME, []),
+    "clear": (ACME,),
+    "get": (ACME, "x"),
+    "remove": (ACME, "x"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_nobody_waits_for_a_postgres_that_is_known_to_be_down(pool: Pool, name: str) -> None:
+    """Whatever is asked of the record: `Unavailable` at once."""
+    breaker = Breaker(lambda: 0.0, failures=1)
+    with pytest.raises(Unavailable), breaker.attempt():
+        raise Unavailable
+    more = {"after": "", "limit": 1} if name == "files" else {}
+
+    with pytest.raises(Unavailable):
+        await getattr(BarredCode(CodeStore(pool), breaker), name)(*CALLS[name], **more)

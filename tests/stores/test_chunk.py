@@ -1,0 +1,67 @@
+"""Statements on chunks: what is dropped takes with it what was made of it."""
+
+from app.clients.pool import Pool
+from app.domain.code import CodeEntry, CodeRow
+from app.domain.passage import Scope
+from app.stores.chunk import TABLE, arrays, drop, place, places, prepared, write
+from app.stores.shape import shape
+from app.stores.transaction import transaction
+
+HERE = Scope("acme", project="hello")
+IDS = [f"0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0{at}" for at in range(3)]
+NEXT = "INSERT INTO ibid.text_next (space, kind, id, embedding) VALUES ('new@1', 'code', $1, '[1]')"
+
+
+def entry(at: int, *, given: str | None = None) -> CodeEntry:
+    """A chunk of file `at`."""
+    return CodeEntry(IDS[at], CodeRow(f"{at}.py", None, f"text {at}", {"a": "\0"}, given), b"\0\0\x80?")
+
+
+async def written(pool: Pool, *entries: CodeEntry) -> None:
+    """In the table."""
+    pairs = await prepared(entries)
+    async with transaction(pool) as connection:
+        columns = await shape(connection, TABLE)
+        await write(connection, columns, HERE, {each.id: (each, words) for each, words in pairs}, "s@1", None)
+
+
+async def test_what_is_dropped_leaves_nothing_behind(pool: Pool) -> None:
+    """Neither its words nor its vector of a space in the making; what stays keeps its own."""
+    await written(pool, entry(0), entry(1))
+    for name in IDS[:2]:
+        await pool.execute(NEXT, name)
+
+    async with transaction(pool) as connection:
+        count, paths = await drop(connection, "file_path = $1", "0.py")
+
+    assert (count, paths) == (1, {"0.py"})
+    assert await pool.fetchval("SELECT array_agg(id) FROM ibid.project_words") == [IDS[1]]
+    assert await pool.fetchval("SELECT array_agg(id) FROM ibid.text_next") == [IDS[1]]
+
+
+async def test_a_row_has_the_id_it_was_given_if_it_is_its_writer_s(pool: Pool) -> None:
+    """Else the one that is made; whether it is there is told."""
+    await written(pool, entry(0))
+    asked = [entry(0), entry(1, given=IDS[2]), entry(1, given=IDS[0])]
+    async with transaction(pool) as connection:
+        columns = await shape(connection, TABLE)
+        own = await places(connection, columns, HERE, asked)
+        other = await places(connection, columns, Scope("other"), asked[2:])
+
+    assert own == [(IDS[0], True), (IDS[2], False), (IDS[0], True)]
+    assert other == [(IDS[1], False)]
+
+
+async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
+    """A file may have no chunk."""
+    await written(pool)
+
+    assert await pool.fetchval("SELECT count(*) FROM public.code_index") == 0
+
+
+def test_what_postgres_cannot_hold_is_written_over() -> None:
+    """In texts, and in JSON."""
+    values = arrays(["a"], [CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")])
+
+    assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], [b""])
+    assert place(HERE) == ("acme", "", "hello")

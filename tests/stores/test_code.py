@@ -1,0 +1,273 @@
+"""The record of code: in our table, and in one that another tool made."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import numpy as np
+import pytest
+
+from app.clients.pool import Pool
+from app.domain.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, row_id
+from app.domain.errors import RemovedMeanwhile, Unavailable
+from app.domain.passage import Embedding, Scope
+from app.stores.code import CodeStore
+from app.stores.erasures import ErasureStore
+
+SPACE, OTHER = "fake@8", "other@8"
+HERE = Scope("acme", project="hello")
+ADA = replace(HERE, owner="ada", user_id="ada")
+UUID = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
+TEXTS = "SELECT array_agg(chunk_text ORDER BY chunk_text) FROM public.code_index"
+COUNT = "SELECT count(*) FROM public.code_index"
+WORDS = "SELECT count(*) FROM ibid.project_words WHERE kind = 'code'"
+VERSION = "SELECT max(version) FROM ibid.project_part WHERE kind = 'code'"
+FOREIGN = """
+    INSERT INTO public.code_index (id, tenant, project, file_path, chunk_text)
+    VALUES (gen_random_uuid(), 'acme', 'hello', 'a.py', 'theirs')
+"""
+
+
+def vector(seed: int, dim: int = 8) -> Embedding:
+    """Of unit length."""
+    values = np.random.default_rng(seed).normal(size=dim)
+    return (values / np.linalg.norm(values)).astype("<f4").tobytes()
+
+
+def entry(text: str, scope: Scope = HERE, *, dim: int = 8, **more: object) -> CodeEntry:
+    """A chunk with a vector."""
+    row = CodeRow(**({"file_path": "a.py", "language": "python", "chunk_text": text} | more))  # type: ignore[arg-type]
+    return CodeEntry(row_id(scope, row), row, vector(len(text), dim))
+
+
+async def put(
+    pool: Pool, *entries: CodeEntry, scope: Scope = HERE, space: str = SPACE
+) -> list[tuple[str, bool]]:
+    """By themselves."""
+    store = CodeStore(pool)
+    return list(await store.put(scope, entries, space, await store.clock()))
+
+
+async def kept(
+    pool: Pool, path: str, *texts: str, scope: Scope = HERE, space: str = SPACE, dim: int = 8
+) -> CodeOutcome:
+    """A file, of these chunks."""
+    store = CodeStore(pool)
+    entries = [entry(text, scope, dim=dim, file_path=path, id=f"{path} {text}") for text in texts]
+    pair = (CodeFile(path, "\n".join(texts)), entries)
+    (outcome,) = await store.replace(scope, [pair], space, await store.clock())
+    return outcome
+
+
+async def told(pool: Pool, scope: Scope = HERE, space: str = SPACE) -> list[tuple[str, int]]:
+    """(path, chunks) of what is listed."""
+    found, _ = await CodeStore(pool).files(scope, space, after="", limit=100)
+    return [(file.path, file.chunks) for file in found]
+
+
+async def test_a_chunk_is_kept_with_all_it_came_with(pool: Pool) -> None:
+    """And its words, so that it is found at once."""
+    facts = {"function_name": "greet", "start_line": 3, "odd": "a\0b"}
+    ((name, fresh),) = await put(pool, entry("def greet(): pass\0", chunk_metadata=facts))
+
+    found = await CodeStore(pool).get(HERE, name)
+
+    assert fresh
+    assert found is not None
+    assert (found.file_path, found.language, found.chunk_text) == (
+        "a.py",
+        "python",
+        "def greet(): pass\ufffd",
+    )
+    assert found.chunk_metadata == facts | {"odd": "a\ufffdb"}
+    assert found.indexed_at is not None
+    assert await pool.fetchval("SELECT space FROM public.code_index") == SPACE
+    assert await pool.fetchval(WORDS) == 1
+
+
+async def test_an_id_again_replaces(pool: Pool) -> None:
+    """One row, with the last text; so within one request."""
+    await put(pool, entry("old", id="a"))
+
+    outcomes = await put(pool, entry("new", id="a"), entry("newest", id="a"))
+
+    assert [fresh for _, fresh in outcomes] == [False, False]
+    assert await pool.fetchval(TEXTS) == ["newest"]
+    assert await pool.fetchval(WORDS) == 1
+
+
+async def test_a_uuid_that_is_free_is_the_id(pool: Pool) -> None:
+    """One that is another's is not: that row stays as it is."""
+    assert await put(pool, entry("mine", id=UUID)) == [(UUID, True)]
+    ((theirs, fresh),) = await put(pool, entry("theirs", ADA, id=UUID), scope=ADA)
+
+    assert fresh
+    assert theirs != UUID
+    assert await put(pool, entry("again", id=UUID)) == [(UUID, False)]
+    assert await pool.fetchval(TEXTS) == ["again", "theirs"]
+
+
+async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> None:
+    """Added, then changed; the same text again costs nothing."""
+    assert await kept(pool, "a.py", "one", "two") == CodeOutcome.ADDED
+    assert await kept(pool, "a.py", "one", "three") == CodeOutcome.CHANGED
+    version = await pool.fetchval(VERSION)
+    assert await kept(pool, "a.py", "one", "three") == CodeOutcome.UNCHANGED
+
+    assert await pool.fetchval(TEXTS) == ["one", "three"]
+    assert await pool.fetchval(WORDS) == 2
+    assert await pool.fetchval(VERSION) == version
+    assert await told(pool) == [("a.py", 2)]
+
+
+async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
+    """Of the same path: another tool's, one written by itself, another owner's, another project's."""
+    await pool.execute(FOREIGN)
+    await put(pool, entry("alone"))
+    await kept(pool, "a.py", "ada's", scope=ADA)
+    await kept(pool, "a.py", "elsewhere", scope=replace(HERE, project="bye"))
+
+    await kept(pool, "a.py", "one")
+    await kept(pool, "a.py", "two")
+    assert await pool.fetchval(TEXTS) == ["ada's", "alone", "elsewhere", "theirs", "two"]
+    assert await told(pool) == [("a.py", 1)]
+    assert await CodeStore(pool).remove_files(HERE, ["a.py", "b.py"]) == 1
+    assert await pool.fetchval(TEXTS) == ["ada's", "alone", "elsewhere", "theirs"]
+    assert await CodeStore(pool).clear(HERE) == 1
+    assert await pool.fetchval(TEXTS) == ["ada's", "elsewhere", "theirs"]
+
+
+async def test_two_writers_of_a_file_do_not_double(pool: Pool) -> None:
+    """One adds it, the others find it there."""
+    outcomes = await asyncio.gather(*(kept(pool, "a.py", "one", "two") for _ in range(4)))
+
+    assert sorted(outcomes) == ["added", "unchanged", "unchanged", "unchanged"]
+    assert await pool.fetchval(COUNT) == 2
+
+
+async def test_files_are_listed_by_path(pool: Pool) -> None:
+    """Page by page, in the order of their bytes."""
+    for path in ("b.py", "a/z.py", "B.py", "é.py"):
+        await kept(pool, path, "x")
+    store = CodeStore(pool)
+
+    found, after = await store.files(HERE, SPACE, after="", limit=3)
+    rest, end = await store.files(HERE, SPACE, after=after or "", limit=3)
+
+    assert [file.path for file in (*found, *rest)] == ["B.py", "a/z.py", "b.py", "é.py"]
+    assert (after, end) == ("b.py", None)
+    assert found[0].sha256 == CodeFile("", "x").sha256
+    assert found[0].language == "python"
+
+
+async def test_vectors_of_another_space_are_none(pool: Pool) -> None:
+    """Such a file is not listed, and put again it is changed."""
+    await kept(pool, "a.py", "one", space=OTHER)
+    store = CodeStore(pool)
+
+    assert await told(pool) == []
+    assert await store.hashes(HERE, ["a.py"], SPACE) == {}
+    assert await store.vectors(HERE, ["a.py"], [], SPACE) == []
+    assert await kept(pool, "a.py", "one") == CodeOutcome.CHANGED
+
+
+async def test_vectors_are_found_by_path_and_by_hash(pool: Pool) -> None:
+    """Those of the path first; nobody else's."""
+    await kept(pool, "a.py", "one")
+    await kept(pool, "b.py", "two")
+    await kept(pool, "c.py", "three", scope=ADA)
+    sha256 = CodeFile("", "two").sha256
+
+    found = await CodeStore(pool).vectors(HERE, ["a.py", "c.py"], [sha256], SPACE)
+
+    assert [(each.file_path, each.chunk_text) for each in found] == [("a.py", "one"), ("b.py", "two")]
+    assert found[1].sha256 == sha256
+    assert found[0].embedding == vector(3)
+
+
+async def test_a_row_is_read_in_reach_and_removed_by_its_owner(pool: Pool) -> None:
+    """What the tenant shares a user reads, and leaves alone."""
+    ((shared, _),) = await put(pool, entry("shared"))
+    ((own, _),) = await put(pool, entry("own", ADA), scope=ADA)
+    store = CodeStore(pool)
+
+    assert await store.get(ADA, shared)
+    assert await store.get(HERE, own) is None
+    assert await store.get(HERE, "no id at all") is None
+    assert not await store.remove(ADA, shared)
+    assert await store.remove(ADA, own)
+    assert await pool.fetchval(TEXTS) == ["shared"]
+    assert await pool.fetchval(WORDS) == 1
+
+
+async def test_of_somebody_erased_meanwhile_nothing_is_kept(pool: Pool) -> None:
+    """Neither rows nor files."""
+    store, since = CodeStore(pool), datetime.now(UTC) - timedelta(seconds=1)
+    await ErasureStore(pool).begin(ADA, ())
+
+    with pytest.raises(RemovedMeanwhile):
+        await store.put(ADA, [entry("own", ADA)], SPACE, since)
+    with pytest.raises(RemovedMeanwhile):
+        await store.replace(ADA, [(CodeFile("a.py", "x"), [])], SPACE, since)
+    assert await pool.fetchval(COUNT) == 0
+
+
+THEIRS: dict[str, Sequence[str]] = {
+    "vectors of their own length": ["ALTER TABLE public.code_index ALTER embedding TYPE vector(3)"],
+    "metadata as text": ["ALTER TABLE public.code_index ALTER chunk_metadata TYPE text"],
+    "metadata as json": ["ALTER TABLE public.code_index ALTER chunk_metadata TYPE json"],
+    "no key": ["ALTER TABLE public.code_index DROP CONSTRAINT code_index_pkey"],
+    "ids as text": ["ALTER TABLE public.code_index ALTER id DROP DEFAULT, ALTER id TYPE text"],
+    "columns that must have something": [
+        "ALTER TABLE public.code_index ADD repo text NOT NULL, ADD stars int NOT NULL"
+    ],
+    "no column may be empty": [
+        (
+            "ALTER TABLE public.code_index ALTER embedding TYPE vector(3), ALTER embedding SET NOT NULL,"
+            " ALTER language SET NOT NULL, ALTER file_path SET NOT NULL"
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("statements", THEIRS.values(), ids=THEIRS)
+async def test_another_tool_s_table_takes_our_rows(pool: Pool, statements: Sequence[str]) -> None:
+    """Written, read, replaced, removed; our vector where it fits."""
+    for statement in statements:
+        await pool.execute(statement)
+    store = CodeStore(pool)
+
+    ((name, _),) = await put(pool, entry("alone", language=None, chunk_metadata={"start_line": 1}))
+    await kept(pool, "a.py", "one", "two")
+    assert await kept(pool, "a.py", "one", "three") == CodeOutcome.CHANGED
+    found = await store.get(HERE, name)
+
+    assert found is not None
+    assert found.chunk_metadata == {"start_line": 1}
+    vectors = await store.vectors(HERE, ["a.py"], [], SPACE)
+    assert sorted(each.embedding for each in vectors) == sorted([vector(3), vector(5)])
+    assert await store.remove(HERE, name)
+    assert await told(pool) == [("a.py", 2)]
+
+
+async def test_rows_that_say_nothing_are_read(pool: Pool) -> None:
+    """Another tool's, with nothing but an id; metadata that are no object are none."""
+    await pool.execute(
+        "INSERT INTO public.code_index (id, tenant, project, chunk_metadata)"
+        " VALUES ($1, 'acme', 'hello', '[1]')",
+        UUID,
+    )
+    found = await CodeStore(pool).get(HERE, UUID)
+
+    assert found is not None
+    assert (found.file_path, found.chunk_text, found.chunk_metadata) == (None, None, None)
+
+
+async def test_without_postgres_nothing_is_kept() -> None:
+    """`Unavailable`, for the reader to try again."""
+    closed = await asyncpg.create_pool("postgresql://ibid@127.0.0.1:1/ibid", min_size=0)
+    with pytest.raises(Unavailable):
+        await CodeStore(closed).clear(HERE)  # type: ignore[arg-type] # asyncpg's own will do
+    await closed.close()
