@@ -2,8 +2,9 @@
 
 public.conversation_index and public.code_index may be there, written by older tools: what is missing is added
 and nothing of theirs is tightened. Their rows belong to the tenant `default`; code that names no project is
-THN's, as seed 000 has it. Triggers count every change, whoever makes it: what is in memory follows. Vectors lie
-in their rows, texts beside them: a search looks at every vector, and at few texts (docs/decisions/0042).
+THN's, as seed 000 has it. Triggers count every change, whoever makes it: what is in memory follows. Vectors
+lie in their rows, texts beside them: a search looks at every vector, and at few texts (docs/decisions/0042).
+Paths are hashed: a long one of theirs would not fit into a tree's page, and their write would fail.
 """
 
 from alembic import op
@@ -60,7 +61,7 @@ ALTER TABLE public.code_index
 COMMENT ON COLUMN public.code_index.sha256 IS 'of the whole file that the chunk was cut from';
 ALTER TABLE public.code_index
     ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
-CREATE INDEX IF NOT EXISTS code_index_file ON public.code_index (tenant, project, file_path);
+CREATE INDEX IF NOT EXISTS code_index_file ON public.code_index USING hash (file_path);
 CREATE INDEX IF NOT EXISTS code_index_whole ON public.code_index (tenant, project, sha256)
     WHERE sha256 IS NOT NULL;
 """

@@ -52,8 +52,8 @@ class ChatBody(Body):
     )
     sources: list[SourceName] | None = Field(
         None,
-        description="Where to search, as one: one relevance, one budget, one kind of citation. memories needs a"
-        " user_id. Default: what the project shows; without a project documents.",
+        description="Where to search, as one: one relevance, one budget, one kind of citation. memories needs"
+        " a user_id. Default: what the project shows; without a project documents.",
     )
     history: list[TurnBody] | None = Field(
         None,

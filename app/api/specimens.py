@@ -76,6 +76,7 @@ ANSWER: Mapping[str, Any] = {
             }
         ],
         "ranking": 3,
+        "project": None,
     },
     "ruling": None,
 }
