@@ -5,10 +5,9 @@ Nothing here raises.
 """
 
 import re
-from itertools import compress
-from operator import ne
 
 from app.domain.tongue import words
+from app.vantage.kinds import Table
 from app.vantage.words import Text
 
 FEELINGS = words(
@@ -30,7 +29,7 @@ STRONG = words(
     " muy"
 )
 """Emphasis: little by itself."""
-MOVED = FEELINGS | STRONG
+_FELT, _STRONG = Table(FEELINGS), Table(STRONG)
 PICTURES = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 SMILEYS = re.compile("[:;<](?:(?<![<])'?-?[()D]|(?<=<)3)")
 STRETCHED = re.compile(r"([a-z])\1\1")
@@ -44,16 +43,21 @@ MANY = 4
 
 def affect(message: str, text: Text) -> float:
     """In [0, 1)."""
-    tokens = text.tokens[:LONGEST]
-    moved = [token for token in tokens if token in MOVED]
-    felt = sum(map(FEELINGS.__contains__, moved))
-    strong = sum(map(STRONG.__contains__, moved))
-    # What is no lower case differs from it: most words need no look.
-    written = compress(text.cased, map(ne, text.cased[:LONGEST], tokens))
-    shouted = sum([len(token) >= SHOUT for token in written if token.isupper()])
+    kinds = text.kinds[:LONGEST]
+    cased = text.cased
+    shouted = sum([len(cased[n]) >= SHOUT and cased[n].isupper() for n in text.written if n < LONGEST])
     calls = message.count("!") + message.count("！")
     begun = message[:FAR]
-    drawn = len(SMILEYS.findall(begun)) + (0 if begun.isascii() else len(PICTURES.findall(begun)))
-    stretched = len(STRETCHED.findall(begun))
-    signs = felt + 0.25 * strong + 0.5 * sum(min(count, MANY) for count in (shouted, calls, drawn, stretched))
+    plain = message.isascii()
+    drawn = (len(SMILEYS.findall(begun)) if _faced(begun) else 0) + (
+        0 if plain else len(PICTURES.findall(begun))
+    )
+    stretched = len(STRETCHED.findall(begun)) if text.drawn or not plain else 0
+    signs = _FELT.count(kinds) + 0.25 * _STRONG.count(kinds)
+    signs += 0.5 * sum([min(count, MANY) for count in (shouted, calls, drawn, stretched)])
     return signs / (signs + 2)
+
+
+def _faced(begun: str) -> bool:
+    """Whether a smiley may stand there; most texts show at once that none does."""
+    return ":" in begun or ";" in begun or "<" in begun

@@ -6,10 +6,12 @@ time is bounded. Nothing here raises.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as Words
+from itertools import compress
 
 from app.vantage.emergencies import EMERGENCIES, SLOTS
+from app.vantage.needles import needles
 from app.vantage.topics import END
 
 LOOKED = 400
@@ -39,6 +41,8 @@ LONG_AGO = re.compile(
     r"|when (?:i|he|she) (?:was|were)|used to|as a (?:child|kid)|every (?:time|night|day|morning)"
     r"|for (?:school|work)|in the morning|on time|at (?:work|chess|cards)|wenn ich|de risa|de rire) "
 )
+RARE = 3
+"""Letters of a text that is worth looking for."""
 LASTING = frozenset({"poisoned"})
 """Families in which days may pass before it kills."""
 FIGURE = re.compile(
@@ -72,14 +76,29 @@ def _compiled() -> Iterator[tuple[str, frozenset[str], re.Pattern[str]]]:
         yield name, frozenset(telling.replace("_", " ").split()), re.compile(f" (?:{told})(?= )")
 
 
-def _filled(line: str) -> str:
-    for slot, pattern in SLOTS.items():
+def _filled(line: str, slots: Mapping[str, str] = SLOTS) -> str:
+    for slot, pattern in slots.items():
         line = line.replace(f"{{{slot}}}", pattern)
     return line
 
 
 _FAMILIES = tuple(_compiled())
-_TELLING = frozenset().union(*(telling for _, telling, _ in _FAMILIES))
+KNOWN = {
+    slot: pattern if min(map(len, needles(pattern)), default=0) >= RARE else "[a-z]"
+    for slot, pattern in SLOTS.items()
+}
+"""Slots whose words tell something; of the others (`he`) nothing is known."""
+_NEEDED = tuple(
+    tuple(sorted(needles("|".join(_filled(line, KNOWN) for line in lines))))
+    for _, lines in EMERGENCIES.values()
+)
+"""By family, texts of which one stands wherever it is met."""
+_TELLS = {
+    word: tuple(place for place, (_, telling, _) in enumerate(_FAMILIES) if word in telling)
+    for word in frozenset().union(*(telling for _, telling, _ in _FAMILIES))
+}
+"""By telling word, its families' places."""
+_TELLING = frozenset(_TELLS)
 
 
 def alarmed(terms: Sequence[str]) -> bool:
@@ -91,12 +110,15 @@ def alarmed(terms: Sequence[str]) -> bool:
 
 def spoken(terms: Sequence[str], telling: Words[str]) -> Iterator[list[str]]:
     """Words of each sentence that has a telling one, an apostrophe's part joined to its word."""
-    ended, begun = (*terms, END), 0
-    while begun < len(ended):
-        end = ended.index(END, begun)
-        if not telling.isdisjoint(ended[begun:end]):
-            yield " ".join(ended[begun:end]).replace(" '", "").split(" ")
-        begun = end + 1
+    ended, end = (*terms, END), -1
+    for place in compress(range(len(terms)), map(telling.__contains__, terms)):
+        if place < end:
+            continue
+        begun = place
+        while begun and terms[begun - 1] != END:
+            begun -= 1
+        end = ended.index(END, place)
+        yield " ".join(terms[begun:end]).replace(" '", "").split(" ")
 
 
 def framed(row: str) -> bool:
@@ -118,10 +140,12 @@ def _told(words: list[str]) -> bool:
     while words and words[0] in CALLS:
         words = words[1:]
     row = f" {' '.join(['i', *words] if words and words[0] in BARE else words)} "
+    places = {place for word in words if word in _TELLS for place in _TELLS[word]}
     said = any(
         _meant(row, found, name)
-        for name, telling, pattern in _FAMILIES
-        if not telling.isdisjoint(words)
+        for place in places
+        if any(map(row.__contains__, _NEEDED[place]))
+        for name, _, pattern in (_FAMILIES[place],)
         for found in pattern.finditer(row)
     )
     return said and not framed(row)

@@ -210,6 +210,11 @@ def cut(lower: Sequence[str]) -> bool:
     last, before = lower[-1], lower[-2]
     if last in COULD and before in ("you", "i", "we") and not WHETHER.isdisjoint(lower[1:-2]):
         return lower[0] in ("i", "we")
+    return _unfinished(lower, before, last)
+
+
+def _unfinished(lower: Sequence[str], before: str, last: str) -> bool:
+    """Whether nothing ends with its last two words, or a question of its kind does not."""
     asked = lower[0] in QUESTIONS and lower[0] != "how"
     if last == "of" and before not in STANDING and (before.isdecimal() or _of(lower)):
         return True

@@ -11,12 +11,18 @@ from app.vantage.acts import VERBS
 from app.vantage.harms import CLAUSES, PAIRS, Harm
 from app.vantage.lexicon import BITS, bits
 
+COVERT = 1.1
+"""The highest factor of a weight (app/vantage/manner.py)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with its classes as bits."""
 
     harm: Harm
+    category: str
+    most: float
+    """The highest risk that it may give."""
     acts: int
     objects: int
     groups: tuple[int, ...]
@@ -35,7 +41,8 @@ class Rule:
 
 def _rule(harm: Harm) -> Rule:
     groups = tuple(bits(group) for group in harm.groups)
-    return Rule(harm, bits(harm.acts), bits(harm.objects), groups, bits(harm.unless))
+    acts, objects, unless = bits(harm.acts), bits(harm.objects), bits(harm.unless)
+    return Rule(harm, harm.category, harm.weight * COVERT, acts, objects, groups, unless)
 
 
 _PAIRS = tuple(_rule(harm) for harm in PAIRS)
@@ -59,13 +66,22 @@ for _compiled in _CLAUSES:
 @lru_cache(maxsize=MOST)
 def taken(acts: int, head: int) -> tuple[Rule, ...]:
     """The rules for acts on an object of these classes."""
-    return tuple([rule for rule in _acted(acts) if _takes(rule, head)])
+    return tuple([rule for rule in acted(acts) if _takes(rule, head)])
 
 
 @lru_cache(maxsize=MOST)
-def _acted(acts: int) -> tuple[Rule, ...]:
+def acted(acts: int) -> tuple[Rule, ...]:
     """The rules for acts on anything: far fewer sets of acts are met than of objects."""
     return tuple([rule for rule in _PAIRS if rule.acts & acts])
+
+
+@lru_cache(maxsize=MOST)
+def acting(acts: int) -> tuple[tuple[str, float, tuple[Rule, ...]], ...]:
+    """The same by category, each with the highest risk that one of them may give."""
+    by: dict[str, list[Rule]] = {}
+    for rule in acted(acts):
+        by.setdefault(rule.category, []).append(rule)
+    return tuple([(name, max(rule.most for rule in rules), tuple(rules)) for name, rules in by.items()])
 
 
 def _takes(rule: Rule, head: int) -> bool:
@@ -75,6 +91,15 @@ def _takes(rule: Rule, head: int) -> bool:
 
 
 @lru_cache(maxsize=MOST)
-def told(whole: int) -> tuple[tuple[Rule, int], ...]:
-    """The rules that a clause of these telling classes may meet, each with what tells it."""
-    return tuple([(rule, telling) for rule in _CLAUSES if (telling := _telling(rule)) & whole])
+def told(whole: int) -> tuple[tuple[Rule, int, int], ...]:
+    """The rules that a clause of these telling classes may meet, each with what tells it, and with what it
+    needs besides: most fail by that."""
+    return tuple([told for told in _TOLD if told[1] & whole])
+
+
+def _told(rule: Rule) -> tuple[Rule, int, int]:
+    telling = _telling(rule)
+    return rule, telling, next((group for group in rule.groups if group != telling), telling)
+
+
+_TOLD = tuple(map(_told, _CLAUSES))

@@ -4,13 +4,17 @@
 those of `vantage/words.py`. Nothing here raises.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import filterfalse, pairwise
+from typing import NamedTuple, TypeAlias
 
 from app.domain.tongue import ASKING, QUESTIONS, words
 from app.vantage.argument import POLITE
 from app.vantage.hollow import EITHER, VERBS
-from app.vantage.words import Text
+from app.vantage.kinds import ALNUM, DECIMAL, Table
+from app.vantage.words import ENDS, Text
+
+Tokens: TypeAlias = tuple[str, ...]
 
 ORDERS = VERBS | EITHER
 """How a command begins."""
@@ -35,12 +39,51 @@ MARK = frozenset("?？")
 BULLETS = frozenset("-*•–")
 
 
+_WORD, _NUMBER, _END = Table(look=ALNUM), Table(look=DECIMAL), Table(ENDS)
+_OPENING, _ORDER, _FURTHER, _MARK = Table(OPENING), Table(ORDERS), Table(FURTHER), Table(MARK)
+
+
 def breadth(text: Text) -> float:
     """In [0, 1)."""
-    sentences = Text(text.cased[:LONGEST], text.tokens[:LONGEST]).sentences
-    listed = {after for before, after in pairwise(sentences) if _number(before)}
-    asks = sum(_asks(said, said in listed) for said in dict.fromkeys(sentences) if not _number(said))
+    kinds = text.kinds[:LONGEST]
+    tokens = text.tokens[:LONGEST]
+    read = _Read(tokens, *(table.marks(kinds) for table in (_WORD, _OPENING, _ORDER, _FURTHER, _MARK)))
+    spans = list(_spans(_END.places(kinds), len(kinds)))
+    listed = _listed(tokens, spans) if _NUMBER.count(kinds) else frozenset()
+    # The same sentence twice is looked for among those that ask alone: most texts have few.
+    counts = {
+        tokens[begun:end]: count for begun, end in spans if (count := _asks(read, begun, end, listed)) > 0
+    }
+    asks = sum(counts.values())
     return 1 - 1 / asks if asks > 1 else 0.0
+
+
+class _Read(NamedTuple):
+    """Tokens, and by place 1 where a word stands, one of OPENING, of ORDERS, of FURTHER, of MARK."""
+
+    tokens: Tokens
+    words: bytes
+    opening: bytes
+    orders: bytes
+    further: bytes
+    marks: bytes
+
+
+def _spans(ends: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, its mark included; none is empty."""
+    begun = 0
+    for end in ends:
+        if end > begun:
+            yield begun, end + 1
+        begun = end + 1
+    if begun < size:
+        yield begun, size
+
+
+def _listed(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> frozenset[Tokens]:
+    """Numbers (`2.`), and the items behind them."""
+    said = [tokens[begun:end] for begun, end in spans]
+    return frozenset(after for before, after in pairwise(said) if _number(before))
 
 
 def _number(sentence: Sequence[str]) -> bool:
@@ -48,40 +91,50 @@ def _number(sentence: Sequence[str]) -> bool:
     return len(sentence) == 2 and sentence[0].isdecimal() and sentence[1] == "."
 
 
-def _asks(sentence: Sequence[str], listed: bool) -> int:
+def _asks(read: _Read, begun: int, end: int, listed: Set[Tokens]) -> int:
     """How many asks a sentence is; 0: it tells something."""
-    first, begun = _begins(sentence)
+    first = opens = read.words.find(1, begun, end)
     if first < 0:
         return 0
-    asked = not MARK.isdisjoint(sentence)
-    ordered = sentence[begun] in ORDERS or tuple(sentence[first : first + 2]) in WISHES
-    if not (asked or ordered or listed or _item(sentence)):
+    while opens >= 0 and read.opening[opens]:
+        opens = read.words.find(1, opens + 1, end)
+    opens = first if opens < 0 else opens
+    asked = read.marks.find(1, begun, end) >= 0
+    if not (asked or _ordered(read, first, opens, end) or _item(read.tokens, begun, end, listed)):
         return 0
-    if FURTHER.isdisjoint(sentence):
-        return 1
-    joints = [n for n, token in enumerate(sentence) if token in FURTHER and n > begun]
-    return 1 + sum([_further(sentence, n, asked) for n in joints])
+    joints = read.further.find(1, opens + 1, end) >= 0
+    return 1 + (_joined(read, opens, end, asked) if joints else 0)
 
 
-def _begins(sentence: Sequence[str]) -> tuple[int, int]:
-    """Where its first word stands, and the first that is no mere opening; -1: it has no word."""
-    first = -1
-    for n, token in enumerate(sentence):
-        if token[0].isalnum():
-            if token not in OPENING:
-                return (n if first < 0 else first), n
-            first = n if first < 0 else first
-    return first, first
+def _ordered(read: _Read, first: int, opens: int, end: int) -> bool:
+    """Whether a sentence is a command or a wish: `first` is its first word, `opens` that behind the
+    opening."""
+    if read.orders[opens]:
+        return True
+    return read.tokens[first] == "i" and read.tokens[first : min(first + 2, end)] in WISHES
 
 
-def _item(sentence: Sequence[str]) -> bool:
-    """An item of a list: a bullet, or a number and a bracket."""
-    return sentence[0] in BULLETS or (sentence[0].isdecimal() and sentence[1:2] == (")",))
+def _item(tokens: Tokens, begun: int, end: int, listed: Set[Tokens]) -> bool:
+    """An item of a list: a bullet, or a number and a bracket; or behind its number."""
+    head = tokens[begun]
+    if head in BULLETS or (head.isdecimal() and tokens[begun + 1 : end][:1] == (")",)):
+        return True
+    return bool(listed) and (said := tokens[begun:end]) in listed and not _number(said)
 
 
-def _further(sentence: Sequence[str], n: int, asked: bool) -> bool:
+def _joined(read: _Read, opens: int, end: int, asked: bool) -> int:
+    """How many further asks begin behind joining words."""
+    found = 0
+    joint = read.further.find(1, opens + 1, end)
+    while joint >= 0:
+        found += _further(read.tokens, joint, end, asked)
+        joint = read.further.find(1, joint + 1, end)
+    return found
+
+
+def _further(tokens: Sequence[str], n: int, end: int, asked: bool) -> bool:
     """Whether another ask begins behind this joining word."""
-    after = next(filterfalse(SKIPPED.__contains__, sentence[n + 1 : n + 4]), "")
-    if after in ASKERS or (after in ASKING and sentence[n] != "or"):
+    after = next(filterfalse(SKIPPED.__contains__, tokens[n + 1 : min(n + 4, end)]), "")
+    if after in ASKERS or (after in ASKING and tokens[n] != "or"):
         return True
     return not asked and after in TASKS

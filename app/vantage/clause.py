@@ -4,8 +4,11 @@ Positions are token indices. A clause ends at a mark, at a line's end, or where 
 `LONG` tokens. A verb behind a determiner is a noun and loses its verb classes. Linear in the tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import compress
+from typing import TypeAlias
 
 from app.vantage.acts import DEEDS, VERBS
 from app.vantage.lexicon import BITS, WORDS, bits
@@ -31,20 +34,13 @@ DANGER = bits("weapon bomb toxin noxious drug hard_drug medicine malware contrab
 DEED = bits(" ".join(DEEDS))
 WHO = bits("person relation minor")
 ACTS = bits(" ".join(VERBS))
-CUT = BITS["cut"]
 ASKED = bits("how_i want make_me")
-BREAKS = CUT | BITS["how"]
-"""What ends a clause, and what may begin one."""
-
 PERSON, RELATION = BITS["person"], BITS["relation"]
 NEAR = frozenset({"my", "our", "ex", "his", "her", "their"})
 WITHOUT, KNOWING, COVERT = BITS["without"], BITS["knowing"], BITS["covert"]
 GROUP, KIN = BITS["group"], BITS["kin"]
 WIDE = PERSON | KNOWING | KIN
-BENT = WIDE | ACTS
-"""Classes that depend on the words beside them."""
-TURNING = BREAKS | BENT
-"""What is more than one hit among others."""
+"""Classes that depend on the words beside them, as those of verbs do."""
 NO_ACT, NO_DEED, DOES = ~ACTS, ~DEED, BITS["doing"]
 
 PEOPLE = bits("person minor group kin demean")
@@ -85,58 +81,105 @@ class Clause:
         return False
 
 
+TURNS = _HOWS, _ACTING, _WIDENED = 1, 2, 4
+"""What of a word's classes may begin a clause, or depends on the words beside it."""
+Phrases: TypeAlias = dict[str, tuple[tuple[tuple[str, ...], int, int, int], ...]]
+"""By second word: the rest, how many tokens there are in all, classes, turns; longest first."""
+Hit: TypeAlias = tuple[int, int, Phrases | None]
+"""Classes, turns, the phrases that begin with the word."""
+
+
+@cache
+def _turns(mask: int) -> int:
+    """Looked at once for all: an `&` of 280 bits costs as much as a dictionary."""
+    turning = zip((BITS["how"], ACTS, WIDE), TURNS, strict=True)
+    return sum(turn for classes, turn in turning if mask & classes)
+
+
+def _hit(mask: int, phrases: Mapping[str, Sequence[tuple[tuple[str, ...], int]]]) -> Hit:
+    """An entry of WORDS, ready for the hot path."""
+    begun = {
+        second: tuple([(rest, 2 + len(rest), classes, _turns(classes)) for rest, classes in same])
+        for second, same in phrases.items()
+    }
+    return mask, _turns(mask), begun or None
+
+
+ENDING = frozenset(word for word, (mask, _) in WORDS.items() if mask & BITS["cut"])
+"""Marks and the line's end; no phrase goes beyond one (a test holds it to that)."""
+HITS = {word: _hit(*entry) for word, entry in WORDS.items() if word not in ENDING}
+_SUFFERED, _NAMED, _DOING, _GOAL = 1, 2, 4, 8
+_SETS = ((SUFFERED, _SUFFERED), (NAMED, _NAMED), (DOING, _DOING), (GOAL, _GOAL))
+BESIDE = {word: sum(bit for own, bit in _SETS if word in own) for words, _ in _SETS for word in words}
+"""By the word before a verb, what stands there."""
+
+
 def split(tokens: Sequence[str]) -> list[Clause]:
     """The clauses with at least one known word."""
+    tokens = tuple(tokens)
     found: list[Clause] = []
-    clause = Clause(0)
+    begun = 0
+    for end in (*compress(range(len(tokens)), map(ENDING.__contains__, tokens)), len(tokens)):
+        if end > begun:
+            found += _between(tokens, begun, end)
+        begun = end + 1
+    return found
+
+
+def _between(tokens: tuple[str, ...], begun: int, end: int) -> list[Clause]:
+    """Those between two marks."""
+    found: list[Clause] = []
+    clause = Clause(begun, [], [], [])
     # Lists in local names, no calls for a common word: this loop is the hot path.
     ats, ends, masks = clause.at, clause.ends, clause.masks
-    done, last = 0, len(tokens)
-    for at, entry in enumerate(map(WORDS.get, tokens)):
+    done = begun
+    for at, entry in enumerate(map(HITS.get, tokens[begun:end]), begun):
         if entry is None or at < done:
             continue
-        mask, phrases = entry
+        mask, turn, phrases = entry
         done = at + 1
-        if phrases and done < last and tokens[done] in phrases:
-            mask, done = _longest(tokens, at, mask, phrases[tokens[done]])
-        if mask & TURNING:
-            if mask & BREAKS:
-                clause = _broken(found, clause, at, done, mask)
+        if phrases is not None and done < end and tokens[done] in phrases:
+            mask, turn, done = _longest(tokens, at, entry, phrases[tokens[done]])
+        if turn:
+            if turn & _HOWS and at - clause.start > LONG and not clause.whole & DANGER:
+                clause = _begun(found, clause, at)
                 ats, ends, masks = clause.at, clause.ends, clause.masks
-            mask = 0 if mask & CUT else _bent(clause, tokens, at, done, mask)
+            mask = _bent(clause, tokens, at, done, mask, turn)
         if mask:
             ats.append(at)
             ends.append(done)
             masks.append(mask)
             clause.whole |= mask
-    return [*found, clause] if clause.at else found
+    return [*found, clause] if ats else found
 
 
-def _broken(found: list[Clause], clause: Clause, at: int, done: int, mask: int) -> Clause:
-    """The clause that a hit belongs to which may end the one before it."""
-    if not mask & CUT and (at - clause.start <= LONG or clause.whole & DANGER):
-        return clause
-    begun = done if mask & CUT else at
+def _begun(found: list[Clause], clause: Clause, at: int) -> Clause:
+    """The clause that a request begins anew."""
     if clause.at:
         found.append(clause)
-        return Clause(begun)
-    clause.start = begun
+        return Clause(at, [], [], [])
+    clause.start = at
     return clause
 
 
-def _bent(clause: Clause, tokens: Sequence[str], at: int, end: int, mask: int) -> int:
+def _bent(  # noqa: PLR0917 - the hot path
+    clause: Clause, tokens: Sequence[str], at: int, end: int, mask: int, turn: int
+) -> int:
     """The classes, by the words beside it."""
-    if mask & ACTS and at:
-        before = tokens[at - 1]
-        if before in SUFFERED and clause.ends and clause.ends[-1] == at - 1 and clause.masks[-1] & WHO:
-            mask &= NO_ACT & NO_DEED
-        elif before in NAMED:
-            mask = mask & NO_ACT or mask
-        elif before in DOING:
-            mask = mask & NO_DEED or mask
-        if before in GOAL:
-            mask |= DOES
-    return _widened(clause, tokens, at, end, mask) if mask & WIDE else mask
+    if turn & _ACTING and at and tokens[at - 1] in BESIDE:
+        mask = _acted(clause, at, mask, BESIDE[tokens[at - 1]])
+    return _widened(clause, tokens, at, end, mask) if turn & _WIDENED else mask
+
+
+def _acted(clause: Clause, at: int, mask: int, beside: int) -> int:
+    """A verb's classes, by the word before it."""
+    if beside & _SUFFERED and clause.ends and clause.ends[-1] == at - 1 and clause.masks[-1] & WHO:
+        mask &= NO_ACT & NO_DEED
+    elif beside & _NAMED:
+        mask = mask & NO_ACT or mask
+    elif beside & _DOING:
+        mask = mask & NO_DEED or mask
+    return mask | DOES if beside & _GOAL else mask
 
 
 def _widened(clause: Clause, tokens: Sequence[str], at: int, end: int, mask: int) -> int:
@@ -145,19 +188,20 @@ def _widened(clause: Clause, tokens: Sequence[str], at: int, end: int, mask: int
         mask |= RELATION
     if mask & KNOWING and clause.before(len(clause.at), WITHOUT, 6):
         mask |= COVERT
-    if mask & KIN:
-        behind = tokens[end] if end < len(tokens) else ""
-        if not behind.isalpha() or behind in BETWEEN or (behind in WORDS and WORDS[behind][0] & PEOPLE):
-            mask |= GROUP
-    return mask
+    return mask | GROUP if mask & KIN and _grouped(tokens, end) else mask
+
+
+def _grouped(tokens: Sequence[str], end: int) -> bool:
+    """Whether what stands behind a nation's adjective makes it a group."""
+    behind = tokens[end] if end < len(tokens) else ""
+    return not behind.isalpha() or behind in BETWEEN or bool(WORDS.get(behind, (0,))[0] & PEOPLE)
 
 
 def _longest(
-    tokens: Sequence[str], at: int, mask: int, phrases: Sequence[tuple[tuple[str, ...], int]]
-) -> tuple[int, int]:
-    """Classes of the longest phrase that begins here, or of the word alone; and the token behind it."""
-    for rest, classes in phrases:
-        end = at + 2 + len(rest)
-        if not rest or tuple(tokens[at + 2 : end]) == rest:
-            return classes, end
-    return mask, at + 1
+    tokens: tuple[str, ...], at: int, alone: Hit, phrases: Sequence[tuple[tuple[str, ...], int, int, int]]
+) -> tuple[int, int, int]:
+    """Classes, turns of the longest phrase that begins here, or of the word alone; and the token behind."""
+    for rest, size, mask, turn in phrases:
+        if not rest or tokens[at + 2 : at + size] == rest:
+            return mask, turn, at + size
+    return alone[0], alone[1], at + 1

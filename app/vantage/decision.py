@@ -16,8 +16,13 @@ from app.vantage.topics import named as met
 __all__ = ["decide", "policy"]
 
 STRICTNESS = {kind: place for place, kind in enumerate(ResponseClass)}
-_RAISED = tuple((rule, rule.raised) for rule in RULES)
-"""Most rules need a descriptor above 0, and most descriptors are 0."""
+_FREE = frozenset(place for place, rule in enumerate(RULES) if not rule.raised)
+"""Places of rules that may hold whatever is 0."""
+_RAISED = {
+    name: frozenset(place for place, rule in enumerate(RULES) if name in rule.raised)
+    for name in frozenset().union(*(rule.raised for rule in RULES))
+}
+"""By descriptor, those that it alone may make hold when it is above 0: most are 0."""
 DEFAULT = "default"
 """Told where no rule fires: nothing speaks against an answer."""
 
@@ -35,21 +40,20 @@ def decide(sd: Descriptors, params: Params, limits: Limits, routing: Routing) ->
 def _fired(sd: Descriptors, params: Params, limits: Limits) -> list[Rule]:
     """The rules that hold, in their order."""
     seen, facts = levels(sd), _facts(sd, params, limits)
-    raised = {name for name, level in seen.items() if level}
-    hold = {
-        rule.id: rule
-        for rule, names in _RAISED
-        if not (names and names.isdisjoint(raised)) and rule.holds(seen, facts)
-    }
-    return [rule for rule in hold.values() if hold.keys().isdisjoint(rule.unless)]
+    places = _FREE.union(*[_RAISED[name] for name, level in seen.items() if level and name in _RAISED])
+    hold = {rule.id: rule for rule in map(RULES.__getitem__, sorted(places)) if rule.holds(seen, facts)}
+    return [rule for rule in hold.values() if not rule.unless or hold.keys().isdisjoint(rule.unless)]
 
 
 def _facts(sd: Descriptors, params: Params, limits: Limits) -> set[str]:
     """What rules need beside descriptors: topics of the asker and emergencies that the message names, how it
     was found, whether the answer may ask."""
-    sets = {"limits.refuse": limits.refuse, "limits.negotiate": limits.negotiate}
-    named = {naming(name) for name, topics in sets.items() if topics and met(topics, sd.terms)}
+    facts = {found_by(finding.evidence) for finding in sd.findings}
+    for name, topics in (("limits.refuse", limits.refuse), ("limits.negotiate", limits.negotiate)):
+        if topics and met(topics, sd.terms):
+            facts.add(naming(name))
     if alarmed(sd.terms):
-        named.add(naming("emergencies"))
-    facts = named | {found_by(finding.evidence) for finding in sd.findings}
-    return facts | {MAY_ASK} if params.question_budget >= 1 else facts
+        facts.add(naming("emergencies"))
+    if params.question_budget >= 1:
+        facts.add(MAY_ASK)
+    return facts

@@ -5,21 +5,22 @@ are. Linear: what is looked for is first looked for by plain search. Nothing her
 """
 
 import re
-import string
+from collections.abc import Iterable, Iterator
 
+from app.vantage.kinds import LETTER, Table
 from app.vantage.lexicon import WORDS
+from app.vantage.words import Text, cut
 
 LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
 SIGNED = re.compile(r"[0-9@$!|+][\w@$!|+]*+")
 """What follows a word's letters from the first digit or sign that passes for one. Possessive."""
 
-SIGNS, CALLED = re.compile(r"[0-9@$|+]"), re.compile(r"!\w")
+SIGNS, CALLED = "0123456789@$|+", re.compile(r"!\w")
 APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*]{1,3}[^\W\d_](?![^\W_])){2,60}+")
 """Letters alone, with one to three marks or blanks between."""
 
 ALONE = re.compile(r"[ .\-_*][^\W\d_][ .\-_*]{1,3}[^\W\d_](?![^\W_])")
 DRAWN = re.compile(r"([^\W\d_])\1\1+")
-TRIPLES = tuple(letter * 3 for letter in string.ascii_lowercase)
 BETWEEN = str.maketrans(dict.fromkeys(" .-_*"))
 """What stands between letters set apart."""
 
@@ -45,14 +46,31 @@ SIZES = _sizes()
 """By its first three letters, how long a known word may be, longest first."""
 
 
+_LETTERS, _BETWEEN = Table(look=LETTER), Table(frozenset(".-*"))
+
+
 def reveal(text: str) -> str:
     """The folded text with what was disguised written plainly; the same text where nothing was."""
-    lower = text.lower()
-    if any(triple in lower for triple in TRIPLES):
-        text = _drawn(text)
-    if ALONE.search(text):
-        text = _joined(text)
-    return _lettered(text) if SIGNS.search(text) or ("!" in text and CALLED.search(text)) else text
+    return plainly(cut(text)).folded
+
+
+def plainly(text: Text) -> Text:
+    """A folded text's words with what was disguised written plainly; the same where nothing was."""
+    shown = text.folded
+    if text.drawn:
+        shown = _drawn(shown)
+    if (shown is not text.folded or _spelt(text)) and ALONE.search(shown):
+        shown = _joined(shown)
+    if any(map(shown.__contains__, SIGNS)) or ("!" in shown and CALLED.search(shown)):
+        shown = _lettered(shown)
+    return text if shown == text.folded else cut(shown)
+
+
+def _spelt(text: Text) -> bool:
+    """Whether a letter stands alone beside another, or with a mark of BETWEEN between: else no pattern need
+    look at the text."""
+    letters = _LETTERS.marks(_BETWEEN.without(text.kinds))
+    return b"\1\1" in letters
 
 
 def _joined(text: str) -> str:
@@ -94,9 +112,43 @@ def _lettered(text: str) -> str:
 
 def _drawn(text: str) -> str:
     """`kiiill` is `kill`: letters three times or more are taken twice or once, whichever is a known word."""
-    twice, once = DRAWN.sub(r"\1\1", text), DRAWN.sub(r"\1", text)
-    words = zip(text.split(" "), twice.split(" "), once.split(" "), strict=True)
-    return " ".join(_shortest(word, two, one) for word, two, one in words)
+    parts: list[str] = []
+    done = 0
+    for begin, end, runs in _stretched(text):
+        parts += text[done:begin], _shortest(*_taken(text, begin, end, runs))
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def _stretched(text: str) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """Where each word with such letters begins and ends, and where they do."""
+    begin = end = 0
+    runs: list[tuple[int, int]] = []
+    for found in DRAWN.finditer(text):
+        if not runs or found.start() >= end:
+            if runs:
+                yield begin, end, runs
+            begin, runs = text.rfind(" ", end, found.start()) + 1, []
+            end = text.find(" ", found.end())
+            end = len(text) if end < 0 else end
+        runs.append(found.span())
+    if runs:
+        yield begin, end, runs
+
+
+def _taken(text: str, begin: int, end: int, runs: Iterable[tuple[int, int]]) -> tuple[str, str, str]:
+    """A word, with its runs of letters taken twice, and once."""
+    kept: list[str] = []
+    letters: list[str] = []
+    done = begin
+    for start, behind in runs:
+        kept.append(text[done:start])
+        letters.append(text[start])
+        done = behind
+    kept.append(text[done:end])
+    twice = "".join(part + 2 * letter for part, letter in zip(kept, [*letters, ""], strict=True))
+    once = "".join(part + letter for part, letter in zip(kept, [*letters, ""], strict=True))
+    return text[begin:end], twice, once
 
 
 def _shortest(word: str, two: str, one: str) -> str:

@@ -6,10 +6,11 @@ German, Spanish and French compactly. Nothing here raises.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from app.vantage.alarm import framed
+from app.vantage.kinds import PART, Table
 from app.vantage.topics import END
 from app.vantage.words import ENDS, Text
 
@@ -63,6 +64,13 @@ TOLD = re.compile(
     r" vivre|jai (?:essaye|tente) de (?:me tuer|me suicider)) "
 )
 """Of oneself, as a wish, a plan or a deed that failed."""
+NEEDED = frozenset(
+    """die dead myself end ending life suicide dying kms alive exist wake disappear existing live anymore
+    living born miss care notice without death leben sterben tot umbringen toten sein um umzubringen morir
+    morirme matarme suicidarme desaparecer vida vivir viviendo mourir tuer suicider finir
+    vivre""".split()  # noqa: SIM905
+)
+"""Whatever TOLD or `kms` finds has one of these: no other sentence is read."""
 OTHERWISE = re.compile(
     rf" {DEED} (?:laughing|of (?:laughter|boredom|embarrassment|old age|cringe|shame)|from (?:laughter"
     rf"|boredom|cringe)"
@@ -130,6 +138,9 @@ METHOD = re.compile(
 """Whoever says this beside surely does: a way, a means, an amount."""
 
 
+_SIGNALS, _NEEDED, _PARTS, _ENDS = Table(SIGNALS), Table(NEEDED), Table(look=PART), Table(ENDS)
+
+
 class Tale(Enum):
     """What a message tells of its writer's wish to die."""
 
@@ -144,17 +155,38 @@ class Tale(Enum):
 
 def told(text: Text) -> Tale:
     """Which of them."""
-    if SIGNALS.isdisjoint(text.tokens):
+    if not _SIGNALS.count(text.kinds) or not any(map(_telling, _needed(text))):
         return Tale.NONE
     whole = f" {' '.join(text.tokens)} ".replace(" '", "").replace(" ,", "")
     if TOLD.search(whole) is None and not SLANG.issuperset(text.words):
         return Tale.NONE
     rows = _rows(text.tokens)
-    if not any(map(_telling, rows)):
-        return Tale.NONE
     if any(METHOD.search(COMFORT.sub(" ", row)) for row in rows):
         return Tale.ASKED
     return Tale.DOUBTFUL if any(_asking(row) for row in rows) else Tale.TOLD
+
+
+def _needed(text: Text) -> Iterator[str]:
+    """The rows of sentences that may tell: they have a word of NEEDED, as it stands or joined to its part."""
+    if _ENDS.marks(text.kinds[:1]) == b"\1":
+        yield from _rows(text.tokens)
+        return
+    ends = _ENDS.marks(text.kinds)
+    behind = 0
+    for place in sorted({*_NEEDED.places(text.kinds), *_joined(text)}):
+        if place >= behind:
+            begun = ends.rfind(1, 0, place) + 1
+            behind = ends.find(1, place) + 1 or len(ends)
+            yield from _rows(text.tokens[begun:behind])
+
+
+def _joined(text: Text) -> Iterator[int]:
+    """Where a word and what follows its apostrophe make one of NEEDED, perhaps."""
+    tokens = text.tokens
+    for place in _PARTS.places(text.kinds):
+        before = tokens[place - 1]
+        if before[0] == "'" or before + tokens[place][1:] in NEEDED:
+            yield place
 
 
 def _rows(tokens: Sequence[str]) -> list[str]:

@@ -51,7 +51,7 @@ _STAKE = tuple((kind, BITS[f"stake_{kind}"], BITS[f"weak_{kind}"]) for kind in S
 def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str = "") -> Descriptors:
     """The descriptors of a message, after the user's turns `thread`, oldest first, and under an `overlay`."""
     text = words.read(message)
-    plain, clauses = _clauses(message, text)
+    plain, clauses = _clauses(text)
     pressure, pressing = _pressure(clauses)
     found = weigh(plain, clauses, pressure >= PRESSED)
     _despair(found, told(plain), pressure)
@@ -86,12 +86,10 @@ def _despair(found: Found, tale: Tale, pressure: float) -> None:
         found.take("selfharm", DESPAIR, TOLD)
 
 
-def _clauses(message: str, text: Text | None = None) -> tuple[Text, list[Clause]]:
-    folded = words.fold(message)
-    plain = disguise.reveal(folded)
-    if text is None or plain != folded:
-        text = words.cut(plain)
-    return text, split(text.tokens)
+def _clauses(text: Text) -> tuple[Text, list[Clause]]:
+    """What was disguised in it written plainly, and its clauses."""
+    plain = disguise.plainly(text)
+    return plain, split(plain.tokens)
 
 
 def _pressure(clauses: list[Clause]) -> tuple[float, tuple[Finding, ...]]:
@@ -116,7 +114,7 @@ def _under(
     overlay: str, found: Found, pressure: float, pressing: tuple[Finding, ...]
 ) -> tuple[float, tuple[Finding, ...]]:
     """An overlay adds what it presses and asks for; it takes nothing away."""
-    plain, clauses = _clauses(overlay)
+    plain, clauses = _clauses(words.read(overlay))
     more, why = _pressure(clauses)
     extra = weigh(plain, clauses, more >= PRESSED)
     for category, weight in extra.risk.items():
@@ -132,7 +130,7 @@ def _lend(found: Found, thread: Sequence[str]) -> None:
     left = 1.0
     for turn in reversed(thread[-TURNS:]):
         left *= DECAY
-        earlier, clauses = _clauses(turn)
+        earlier, clauses = _clauses(words.read(turn))
         for category, weight in weigh(earlier, clauses, False).risk.items():
             found.take(category, "earlier-turn", weight * left)
 

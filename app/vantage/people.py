@@ -13,6 +13,9 @@ from app.vantage.words import Text
 FACTS = bits("private home fact trait dwell")
 DWELL, WHERE = BITS["dwell"], BITS["where"]
 FOUND_BY = bits("home fact dwell")
+_GROUP, _DEMEAN = BITS["group"], BITS["demean"]
+LOOKED = FACTS | _DEMEAN
+"""Without one of these nothing is asked about people."""
 OFFICES = BITS["public"]
 CLOSE = bits("relation name")
 TOLD = bits("relation name others")
@@ -47,7 +50,7 @@ def weigh(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
     """Both kinds, for one clause."""
     if clause.whole & FACTS:
         _facts(found, text, clause, pressed)
-    if clause.whole & BITS["group"] and clause.whole & BITS["demean"]:
+    if clause.whole & _DEMEAN and clause.whole & _GROUP:
         _traits(found, text, clause, pressed)
 
 

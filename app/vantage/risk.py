@@ -23,6 +23,9 @@ from app.vantage.words import Text
 REACH = 8
 """Tokens within which a verb finds its object."""
 
+MANY = 100
+"""Clauses: among so many it pays to look for those that say the same again."""
+
 OBJECTS = bits(" ".join((*THINGS, *MATTERS, *WHOM, *DEEDS))) | BITS["safe"]
 CHAIN = 5
 """Nouns that may belong to one object."""
@@ -35,7 +38,7 @@ WHO = bits("person relation minor name group")
 WHOSE = bits("relation group")
 """What a thing keeps of whose it is."""
 
-_IDIOM = BITS["idiom"]
+_IDIOM, _SAFE = BITS["idiom"], BITS["safe"]
 _LOCAL = bits("guard learn")
 """Classes whose place in the clause counts."""
 
@@ -74,20 +77,38 @@ def weigh(text: Text, clauses: list[Clause], pressed: bool) -> Found:
     found = Found()
     carried = 0
     seen: set[tuple[object, ...]] = set()
+    many = len(clauses) > MANY
     for clause in clauses:
-        said = (carried, *text.cased[clause.start : clause.ends[-1] + 3])
-        if said in seen:
-            continue
-        seen.add(said)
+        if many:
+            said = (carried, *text.cased[clause.start : clause.ends[-1] + 3])
+            if said in seen:
+                continue
+            seen.add(said)
         whole = clause.whole
-        if whole & book.ACTS and not whole & _IDIOM:
+        acts = whole & book.ACTS
+        if acts and not whole & _IDIOM and _may(found, acts, whole, carried):
             _acts(found, text, clause, carried, pressed)
-        for rule, telling in book.told(whole & book.TELLING):
-            if rule.holds(whole):
+        for rule, telling, besides in book.told(whole & book.TELLING):
+            if whole & besides and found.risk.get(rule.category, 0.0) < rule.most and rule.holds(whole):
                 _keep(found, rule.harm, clause, _place(clause, telling), pressed, False)
-        people.weigh(found, text, clause, pressed)
+        if whole & people.LOOKED:
+            people.weigh(found, text, clause, pressed)
         carried = whole & CARRIED or carried
     return found
+
+
+def _may(found: Found, acts: int, whole: int, carried: int) -> bool:
+    """Whether a rule for one of the acts could give more than there is, whatever it is done to: no clause can
+    have another object than those in it, and the one before."""
+    things = whole | carried | _SAFE
+    risk = found.risk
+    for category, most, rules in book.acting(acts):
+        least = risk.get(category, 0.0)
+        if least < most:
+            for rule in rules:
+                if (rule.objects & things or not rule.objects) and least < rule.most and rule.holds(whole):
+                    return True
+    return False
 
 
 def _acts(found: Found, text: Text, clause: Clause, carried: int, pressed: bool) -> None:
@@ -96,16 +117,18 @@ def _acts(found: Found, text: Text, clause: Clause, carried: int, pressed: bool)
     done: set[tuple[int, int, bool]] = set()
     still = not clause.whole & _LOCAL
     for index, mask in enumerate(clause.masks):
-        if mask & book.ACTS:
+        if acts := mask & book.ACTS:
             while seen < len(things) and things[seen] <= index:
                 seen += 1
+            if not _may(found, acts, clause.whole, carried):
+                continue
             head, own = _object(text, clause, index, things[seen : seen + CHAIN], carried)
             key = (mask, head, own)
             if still and key in done:
                 continue
             done.add(key)
-            for rule in book.taken(mask & book.ACTS, head):
-                if rule.holds(clause.whole):
+            for rule in book.taken(acts, head):
+                if found.risk.get(rule.category, 0.0) < rule.most and rule.holds(clause.whole):
                     _keep(found, rule.harm, clause, index, pressed, own)
 
 
@@ -170,8 +193,6 @@ def _place(clause: Clause, mask: int) -> int:
 def _keep(  # noqa: PLR0917 - the hot path: by name it costs a third more
     found: Found, harm: Harm, clause: Clause, index: int, pressed: bool, own: bool
 ) -> None:
-    if found.risk.get(harm.category, 0.0) >= harm.weight * 1.1:
-        return
     weight = harm.weight * manner(harm, clause, index, pressed)
     if own and harm.category in OWNED:
         weight *= 0.35

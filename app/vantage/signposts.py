@@ -129,7 +129,11 @@ def _helps(row: Sequence[list[str]]) -> bool:
     """Whether a sentence tells to contact who helps in danger, or names a line with its number."""
     if any(_told(clause) for clause in row) and any(_danger(clause) for clause in row):
         return True
-    whole = [word for clause in row for word in clause]
+    return _lined([word for clause in row for word in clause])
+
+
+def _lined(whole: Sequence[str]) -> bool:
+    """Whether a sentence names a line with its number; where letters are not Latin, the number tells."""
     numbers = any(word in SURE and len(word) > len("15") for word in whole)
     latin = sum(word.isascii() for word in whole) * 2 > len(whole)
     return numbers and not _negated(whole) and (not latin or any(True for _ in _LINES.among(whole)))

@@ -8,7 +8,9 @@ and a dot before a word count: `C++` is no `C`. Time grows with the message. Not
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import compress
 
+from app.vantage.kinds import ALNUM, PART, Table
 from app.vantage.words import ENDS, Text, read
 
 END = "."
@@ -30,6 +32,8 @@ ALONE = ("ss", "us", "is", "news", "lens", "ics")
 SHORTEST = 3
 """Letters of a word that has a plural."""
 
+_KEPT = Table(ENDS | SIGNS, ALNUM | PART)
+
 
 def named(topics: Iterable[str], terms: Sequence[str]) -> tuple[str, ...]:
     """Those that stand among a message's `terms`, as the asker wrote them."""
@@ -42,18 +46,13 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
     as it was read already."""
     if text is None or DOTTED.search(message):
         text = read(DOTTED.sub(DOT, message))
-    return tuple(
-        [END if token in ENDS else token for token in text.tokens if token.isalnum() or _counts(token)]
-    )
+    kept = compress(text.tokens, _KEPT.marks(text.kinds))
+    return tuple([END if token in ENDS else token for token in kept])
 
 
 def worded(topic: str) -> bool:
     """Whether a topic has a word that can be met."""
     return bool(_sought(topic))
-
-
-def _counts(token: str) -> bool:
-    return token in ENDS or token in SIGNS or (token[0] == "'" and len(token) > 1)
 
 
 @lru_cache(maxsize=1_024)

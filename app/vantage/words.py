@@ -6,8 +6,12 @@ marks is quadratic. Positions are token indices. Unicode as this Python has it. 
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
+from operator import ne
+
+from app.vantage import kinds
 
 TOKEN = re.compile(
     r"[^\W_]+|(?<=[^\W_])'[^\W_]+|[\n!-,./:-@\[-^{-~…。？！¿¡]|(?<![^\W_])-|[^\w\s!-~…。？！¿¡]+"
@@ -20,6 +24,19 @@ PLAIN = re.compile(
     r"|(?<![a-zA-Z0-9])-|[\x00-\x08\x0e-\x1b\x7f]+)"
 )
 """The same of a text in ASCII, in half the time: classes are bitmaps, a blank is passed with its word."""
+
+JOINING = re.compile(r"-(?<=[a-zA-Z0-9]-)")
+"""A hyphen inside or behind a word."""
+INNER = re.compile(r"'(?<=[a-zA-Z0-9]')(?=[a-zA-Z0-9])")
+"""An apostrophe inside a word."""
+STANDS_IN = "\x00"
+"""For a line's end, and for INNER, while a text is cut at blanks."""
+BEYOND = re.compile(r"[…。？！¿¡]|[^\x00-\x7f…。？！¿¡]+")
+"""One mark, or a run of others."""
+BRIEF = 400
+"""Characters: a shorter text is cut by the pattern in less time."""
+_BLANKS = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f_"
+_MARKS = tuple((mark, f" {mark} ") for mark in '!"#$%&()*+,./:;<=>?@[\\]^{|}~')
 
 ENDS = frozenset(".?!\n…。？！¿¡")
 """Marks that end a sentence."""
@@ -81,16 +98,35 @@ def _plain(char: str) -> str | None:
     return (kept if len(kept) <= WIDEST else char) or None
 
 
+ODD = re.compile("[^\x00-\x7f]+|[`\r]")
+"""What has another plain form than itself, perhaps."""
 _FOLDS = _Folds(_LOOKALIKE | {code: chr(code) for code in range(128)} | {ord("`"): "'", ord("\r"): "\n"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text:
     """A text's tokens; `cased[i]` and `tokens[i]` are the same word, as written and without case."""
 
     cased: tuple[str, ...]
     tokens: tuple[str, ...]
     """Words and marks in order, lower case."""
+    folded: str = field(default="", compare=False, repr=False)
+    """What was cut."""
+
+    @cached_property
+    def kinds(self) -> bytes:
+        """A byte a token (app/vantage/kinds.py)."""
+        return kinds.of(self.tokens)
+
+    @cached_property
+    def written(self) -> tuple[int, ...]:
+        """Where a word is not in lower case: a pass in C, which spares most words a look."""
+        return tuple(compress(range(len(self.tokens)), map(ne, self.cased, self.tokens)))
+
+    @cached_property
+    def drawn(self) -> bool:
+        """Whether a letter of a-z stands three times in a row."""
+        return kinds.drawn(self.folded)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -114,7 +150,15 @@ class Text:
 
 def fold(text: str) -> str:
     """Its plain letters, case kept."""
-    return text if text.isascii() and "`" not in text else text.translate(_FOLDS)
+    if text.isascii():
+        return text if "`" not in text else text.translate(_FOLDS)
+    # A table of all characters costs more than looking for the few that are not ASCII, where they are few.
+    few = 16 * (len(text.encode("utf-8", "surrogatepass")) - len(text)) < len(text)
+    return ODD.sub(_folded, text) if few else text.translate(_FOLDS)
+
+
+def _folded(found: re.Match[str]) -> str:
+    return found[0].translate(_FOLDS)
 
 
 def read(text: str) -> Text:
@@ -124,6 +168,47 @@ def read(text: str) -> Text:
 
 def cut(folded: str) -> Text:
     """The tokens of a text that is folded already."""
+    flat = _flat(folded) if len(folded) > BRIEF else ""
+    if flat:
+        return _parted(folded, flat)
     cased = (PLAIN if folded.isascii() else TOKEN).findall(folded)
     lower = _APART.join(cased).lower().split(_APART) if cased else []
-    return Text(tuple(cased), tuple(lower))
+    return Text(tuple(cased), tuple(lower), folded)
+
+
+def _flat(folded: str) -> str:
+    """It, with blanks for all that is one; "" where it holds what a pattern alone can cut."""
+    flat = folded
+    for blank in _BLANKS:
+        if blank in flat:
+            flat = flat.replace(blank, " ")
+    whole = flat.replace("\n", "").isprintable() and (flat.isascii() or _marked(flat))
+    return flat if whole else ""
+
+
+def _marked(flat: str) -> bool:
+    """Whether what is not ASCII in it are marks alone, and few."""
+    odd = "".join(BEYOND.findall(flat))
+    return len(odd) < len(flat) // 16 and not any(sign.isalnum() or sign.isspace() for sign in set(odd))
+
+
+def _parted(folded: str, flat: str) -> Text:
+    """The same by blanks set around each mark, at a third of what a pattern takes: `flat` has only marks that
+    are not ASCII, is printable but for the ends of lines, and has no `_`."""
+    if not flat.isascii():
+        flat = BEYOND.sub(r" \g<0> ", flat)
+    if "-" in flat:
+        flat = JOINING.sub(" ", flat).replace("-", " - ")
+    if "'" in flat:
+        flat = INNER.sub(f" {STANDS_IN}", flat).replace("'", " ' ").replace(STANDS_IN, "'")
+    for mark, apart in _MARKS:
+        if mark in flat:
+            flat = flat.replace(mark, apart)
+    if "\n" not in flat:
+        return Text(tuple(flat.split()), tuple(flat.lower().split()), folded)
+    flat = flat.replace("\n", f" {STANDS_IN} ")
+    cased, lower = (
+        tuple(["\n" if token == STANDS_IN else token for token in written.split()])
+        for written in (flat, flat.lower())
+    )
+    return Text(cased, lower, folded)

@@ -21,7 +21,7 @@ def test_a_harmless_object_leaves_no_rule_that_needs_none() -> None:
 def test_every_rule_can_be_found() -> None:
     """By an act and an object, or by a class that tells it."""
     pairs = {rule.harm.id for harm in PAIRS for rule in book.taken(bits(harm.acts), bits(harm.objects))}
-    told = {rule.harm.id for rule, _ in book.told(book.TELLING)}
+    told = {rule.harm.id for rule, _, _ in book.told(book.TELLING)}
     assert pairs == {harm.id for harm in PAIRS}
     assert told == {harm.id for harm in CLAUSES}
 
@@ -30,7 +30,7 @@ def test_what_is_kept_is_bounded() -> None:
     """However many sets of classes are met."""
     for number in range(book.MOST + 100):
         book.told(number)
-    assert {rule.harm.id for rule, _ in book.told(book.TELLING)} == {harm.id for harm in CLAUSES}
+    assert {rule.harm.id for rule, _, _ in book.told(book.TELLING)} == {harm.id for harm in CLAUSES}
     assert book.told.cache_info().currsize <= book.MOST
 
 

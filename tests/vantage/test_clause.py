@@ -1,7 +1,7 @@
 """app/vantage/clause.py: a text cut into clauses."""
 
-from app.vantage.clause import split
-from app.vantage.lexicon import BITS, bits
+from app.vantage.clause import ENDING, split
+from app.vantage.lexicon import BITS, WORDS, bits
 from app.vantage.words import read
 
 
@@ -59,3 +59,14 @@ def test_without_and_knowing_are_covert() -> None:
 def test_a_text_without_known_words_has_no_clause() -> None:
     """Nothing to look at."""
     assert split(read("zzz qqq").tokens) == split(()) == []
+
+
+def test_no_phrase_goes_beyond_a_mark() -> None:
+    """So a text may be cut at them first; a row of full stops only ends a clause thrice."""
+    phrases = [
+        (first, second, *rest)
+        for first, (_, known) in WORDS.items()
+        for second, same in known.items()
+        for rest, _ in same
+    ]
+    assert {phrase for phrase in phrases if not ENDING.isdisjoint(phrase)} == {(".", ".", ".")}

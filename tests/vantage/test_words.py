@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.vantage.words import ENDS, PLAIN, TOKEN, fold, read
+from app.vantage.words import BRIEF, ENDS, PLAIN, TOKEN, cut, fold, read
 
 
 def test_case_stays_beside_the_lower_form() -> None:
@@ -64,6 +64,20 @@ def test_every_text_has_aligned_tokens(text: str) -> None:
 def test_plain_texts_are_cut_like_all_others(text: str) -> None:
     """The short way for ASCII gives the same tokens."""
     assert PLAIN.findall(text) == TOKEN.findall(text)
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("a'-_ .\n\t\x00\u2026\u2013\u00b7"))))
+def test_long_texts_are_cut_like_short_ones(text: str) -> None:
+    """The way of blanks gives the same tokens as the pattern."""
+    whole = fold(f"{text} said " + "so it is. " * (BRIEF // 10))
+    assert list(cut(whole).cased) == TOKEN.findall(whole)
+    assert [token.lower() for token in cut(whole).cased] == list(cut(whole).tokens)
+
+
+@given(st.text(st.sampled_from("a`\r\u00e9\u2019\ufb01 "), max_size=30))
+def test_few_odd_characters_are_folded_like_many(text: str) -> None:
+    """However few of them are not ASCII."""
+    assert fold(f"{text}{'x' * 600}") == fold(text) + "x" * 600 or text.isascii()
 
 
 def test_what_stands_beyond_all_letters_is_a_blank() -> None:

@@ -1,0 +1,144 @@
+"""In which tables each word of a text stands: a byte a word, looked up once for all who count words.
+
+Whoever counts words of a table keeps a `Table` of it; the words of all tables together are indexed when the
+first text is read. A word that no table has is told by its look. Linear; nothing here raises but `_Index`,
+should more than 256 sets of tables ever be told apart (a test builds it).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as Words
+from itertools import compress, repeat
+from operator import not_
+from string import ascii_lowercase, punctuation
+
+ALNUM, APOSTROPHE, PART, DECIMAL, LETTER = 1, 2, 4, 8, 16
+"""Letters and digits alone; begins with an apostrophe, and goes on (`'s`); a number; one letter."""
+UNKNOWN = 0
+"""The byte of an ordinary word that no table has."""
+SEEN = ("word", "…", "'", "'x", "1", "é")
+"""All the looks that a word of no table may have."""
+PARTS, MANY = ("'s", "'t", "'m", "'re", "'ve", "'ll", "'d"), 2_100
+"""Told by their look as well, but once for all: what follows an apostrophe, numbers up to a year."""
+TRIPLE = re.compile(rb"([a-z])\1\1")
+
+
+class Table:
+    """Words, and which bytes stand for one of them."""
+
+    every: tuple["Table", ...] = ()
+    """All of them: who adds one has the index made anew."""
+
+    def __init__(self, words: Words[str] = frozenset(), look: int = 0) -> None:
+        """`look`: and all words of one of these looks."""
+        self.words, self.look = words, look
+        self._index: _Index | None = None
+        self._picks = self._own = b""
+        Table.every = (*Table.every, self)
+
+    def marks(self, kinds: bytes) -> bytes:
+        """1 where a word of it stands, else 0."""
+        if self._index is not indexed():
+            self._renewed(indexed())
+        return kinds.translate(self._picks)
+
+    def without(self, kinds: bytes) -> bytes:
+        """The bytes of all other words."""
+        if self._index is not indexed():
+            self._renewed(indexed())
+        return kinds.translate(None, self._own)
+
+    def count(self, kinds: bytes) -> int:
+        """How many words of it there are."""
+        return self.marks(kinds).count(1)
+
+    def places(self, kinds: bytes) -> Iterator[int]:
+        """Where they stand."""
+        return compress(range(len(kinds)), self.marks(kinds))
+
+    def _renewed(self, index: "_Index") -> None:
+        """With the bytes of today's index."""
+        held = [bool(self.look & look) or self in own for look, own in index.sets]
+        self._picks = bytes(held).ljust(256, b"\0")
+        self._own = bytes(compress(range(256), held))
+        self._index = index
+
+
+class _Index:
+    """Each word's byte, which stands for a look and a set of tables."""
+
+    def __init__(self, tables: tuple[Table, ...]) -> None:
+        self.tables = tables
+        self.codes: dict[str, int] = {}
+        self.looks: dict[int, int] = {}
+        self.sets: list[tuple[int, frozenset[Table]]] = []
+        made: dict[tuple[int, frozenset[Table]], int] = {}
+        for word in SEEN:
+            kind = (_look(word), frozenset[Table]())
+            self.looks[kind[0]] = made.setdefault(kind, len(made))
+        for word, own in self._owners().items():
+            self.codes[word] = made.setdefault((_look(word), own), len(made))
+        self.sets += made
+        bytes([len(made) - 1])  # at most 256 of them
+
+    def _owners(self) -> dict[str, frozenset[Table]]:
+        """By word, the tables that have it; letters, marks and common numbers are words as well."""
+        owners: dict[str, frozenset[Table]] = dict.fromkeys(
+            (*ascii_lowercase, *punctuation, "\n", *PARTS, *map(str, range(MANY))), frozenset()
+        )
+        met: dict[tuple[frozenset[Table], Table], frozenset[Table]] = {}
+        for table in self.tables:
+            for word in table.words:
+                own = owners.get(word, frozenset())
+                owners[word] = met.setdefault((own, table), own | {table})
+        return owners
+
+
+_made: list[_Index] = []
+
+
+def indexed() -> _Index:
+    """Of all tables there are."""
+    if not _made or _made[0].tables is not Table.every:
+        _made[:] = [_Index(Table.every)]
+    return _made[0]
+
+
+def of(tokens: Sequence[str]) -> bytes:
+    """A byte a word, in lower case."""
+    index = indexed()
+    found = bytes(map(index.codes.get, tokens, repeat(UNKNOWN)))
+    others = list(unknown(tokens, found))
+    written = "".join(others)
+    if not written or (written.isascii() and written.isalpha()):
+        return found
+    told = bytearray(found)
+    odd = map(not_, map(str.isalpha, others)) if written.isascii() else repeat(True)
+    for place in compress(compress(range(len(tokens)), found.translate(_UNKNOWN)), odd):
+        told[place] = index.looks[_look(tokens[place])]
+    return bytes(told)
+
+
+def unknown(tokens: Iterable[str], kinds: bytes) -> Iterator[str]:
+    """The ordinary words that no table has."""
+    return compress(tokens, kinds.translate(_UNKNOWN))
+
+
+_UNKNOWN = bytes(code == UNKNOWN for code in range(256))
+
+
+def drawn(text: str) -> bool:
+    """Whether one of a-z stands three times in a row, in either case."""
+    written = text.lower().encode("utf-8", "surrogatepass")
+    # Shifted against itself, a run of three leaves two zeros: a third of the time of a pattern.
+    number = int.from_bytes(written)
+    return b"\0\0" in (number ^ number >> 8).to_bytes(len(written)) and bool(TRIPLE.search(written))
+
+
+def _look(word: str) -> int:
+    """What a word looks like."""
+    if word.isalnum():
+        return ALNUM | (DECIMAL if word.isdecimal() else LETTER if len(word) == 1 and word.isalpha() else 0)
+    if word[0] == "'":
+        return APOSTROPHE | (PART if len(word) > 1 else 0)
+    return 0

@@ -1,0 +1,54 @@
+"""app/vantage/kinds.py: a byte a word."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.vantage import kinds, words
+from app.vantage.affect import FEELINGS
+from app.vantage.kinds import ALNUM, DECIMAL, LETTER, PART, Table
+from app.vantage.words import ENDS
+
+FELT, STOPS = Table(FEELINGS), Table(ENDS)
+LOOKS = {
+    "words": (ALNUM, str.isalnum),
+    "numbers": (DECIMAL, str.isdecimal),
+    "letters": (LETTER, lambda word: word.isalpha() and len(word) == 1),
+    "parts": (PART, lambda word: word[0] == "'" and len(word) > 1),
+}
+TABLES = {name: Table(look=look) for name, (look, _) in LOOKS.items()}
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["I", "hate", "2019", "99999", "é", "x", "don't", "."])).map(" ".join)
+)
+def test_words_are_found_by_their_bytes(text: str) -> None:
+    """Where a table has them, and nowhere else; by their look, whether a table has them or not."""
+    tokens = words.read(text).tokens
+    found = kinds.of(tokens)
+    assert [tokens[place] for place in FELT.places(found)] == [word for word in tokens if word in FEELINGS]
+    assert STOPS.count(found) == sum(word in ENDS for word in tokens)
+    assert len(STOPS.without(found)) == len(tokens) - STOPS.count(found)
+    for name, (_, looks) in LOOKS.items():
+        assert TABLES[name].marks(found) == bytes(map(looks, tokens)), name
+
+
+def test_a_table_that_is_new_is_indexed() -> None:
+    """Whoever comes later is counted, too."""
+    tokens = ("quokka", "hate")
+    assert FELT.count(kinds.of(tokens)) == 1
+    new = Table(frozenset({"quokka"}))
+    assert new.marks(kinds.of(tokens)) == b"\1\0"
+
+
+@pytest.mark.parametrize("text", ["heeelp", "AAArgh", "a bbbé", "Www."])
+def test_letters_drawn_out_are_seen(text: str) -> None:
+    """In either case, beside any others."""
+    assert kinds.drawn(text)
+
+
+@given(st.text(st.sampled_from("aab \n.1é")))
+def test_three_in_a_row_are_drawn(text: str) -> None:
+    """Of a-z alone."""
+    assert kinds.drawn(text) == ("aaa" in text or "bbb" in text)
