@@ -52,6 +52,8 @@ UNTESTED = {
     "app/wiring.py": "opened whole by tests/test_main.py and tests/integration",
     "app/opened.py": "a part of app/wiring.py, opened with it",
     "app/policy.py": "a part of app/wiring.py, opened with it",
+    "app/answering.py": "a part of app/wiring.py, opened with it",
+    "app/contexts.py": "a part of app/wiring.py, opened with it",
     "app/services/inquiry.py": "fields alone",
     "app/keeping.py": "a part of app/wiring.py, opened with it",
     "app/moving.py": "opened whole by tests/cli/test_reembed.py",
@@ -67,9 +69,11 @@ SEEDED = (
     "load_latest_vb_desire_profile", "vb_desire_bias_map", "score_personal_hit", "build_system_prompt",
     "build_meta_explanation", "infer_query_tags", "infer_vb_tags", "extract_tag_from_message",
     "quick_persona_refresh", "extract_sd_features", "derive_params", "build_overlay_text",
-    "enforce_clarify_shape",
+    "enforce_clarify_shape", "build_thn_rag_context", "build_daas_rag_context", "build_project_context",
+    "build_project_system_prompt", "_format_conversation_entry", "_format_code_snippet",
+    "_retrieve_thn_conversations", "_retrieve_thn_code",
 )  # fmt: skip
-"""What the seeds call the steps of an answer from memory, and of the policy over it."""
+"""What the seeds call the steps of an answer from memory, of its policy, and of projects' contexts."""
 
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "common", "misc", "base", "core"}
 
@@ -176,15 +180,21 @@ def test_no_module_is_left_unwired(floor: str) -> None:
     """What can be searched or shown is known to wiring (sources) or to a service (projects)."""
     wiring = [str(m) for m in MODULES if len(m.parts) == 2]
     users = wiring if floor == "sources" else [str(m) for m in MODULES if "services" in m.parts]
-    imported = {
-        node.module
-        for user in users
-        for node in nodes(Path(user), ast.ImportFrom)
-        if isinstance(node, ast.ImportFrom) and node.module
-    }
     rooms = [module for module in ROOMS if module.parts[1] == floor]
-    names = [".".join(module.with_suffix("").parts) for module in rooms]
-    assert [name for name in names if name not in imported] == []
+    names = {".".join(module.with_suffix("").parts): module for module in rooms}
+    wired, new = set[str](), set().union(*(imported(Path(user)) for user in users))
+    while new := (new & names.keys()) - wired:
+        wired |= new
+        new = set().union(*(imported(names[name]) for name in new)) if floor == "projects" else set()
+    assert sorted(names.keys() - wired) == []
+
+
+def imported(module: Path) -> set[str]:
+    """What it takes from where: modules, and what may be modules of a package."""
+    found = [node for node in nodes(module, ast.ImportFrom) if isinstance(node, ast.ImportFrom)]
+    return {node.module for node in found if node.module} | {
+        f"{node.module}.{alias.name}" for node in found for alias in node.names
+    }
 
 
 def test_the_page_of_problems_lists_the_tree() -> None:

@@ -9,8 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-MEASURES = ("ndcg@10", "recall@5", "recall@10", "recall@20", "mrr")
-"""As they are printed, in this order."""
+MEASURES = ("ndcg@10", "recall@5", "recall@10", "recall@20", "mrr", "failure@20")
+"""As they are printed, in this order. `failure@20`, the share of what answers that is not among the first
+twenty, is the only one of which less is better."""
+
+ABLATIONS = ("words", "meaning", "fused", "all")
+"""The word leg alone, the meaning leg alone, both fused by ranks, and what the service gives."""
+SERVED = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,8 @@ class Hit:
     """Words: share of the query's IDF mass this passage holds, in [0, 1]."""
     rare: bool = False
     """Words: the passage holds the query's rare words, at least half of their IDF mass."""
+    lent: float = field(default=0.0, compare=False)
+    """Words: the part of `score` that its neighbours lend (`neighbour.py`). Fusion alone looks at it."""
 
 
 @dataclass(frozen=True, slots=True)

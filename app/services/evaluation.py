@@ -1,15 +1,16 @@
 """A benchmark put through the service's own write side and retrieval: what was found for each question.
 
-Nothing is cut off: every candidate counts, best first, down to LIMIT a leg. A source that fails in a search
-is counted in `degraded`. Raises what the write side raises. Why so: docs/decisions/0033-evaluation.md.
+Four ways (`benchmark.ABLATIONS`). Nothing is cut off: every candidate counts, best first, down to LIMIT a
+leg. A source that fails in a search is counted in `degraded`. Raises what the write side raises.
+Why so: docs/decisions/0033-evaluation.md and 0049.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.benchmark import Benchmark, Question, Text
-from app.domain.passage import Query
+from app.domain.benchmark import ABLATIONS, SERVED, Benchmark, Question, Text
+from app.domain.passage import Hit, Passage, Query
 from app.services.retrieval import Retrieval
 from app.services.shelf import Shelf, side_by_side
 
@@ -20,6 +21,9 @@ BATCH = 64
 AT_ONCE = 2
 """Scopes written, and questions asked, at the same time: one computes while the other stores."""
 
+RANK = 60
+"""Of the plain fusion: 1 / (RANK + place) a leg (Cormack, Clarke, Büttcher 2009)."""
+
 Run = Mapping[str, Mapping[str, float]]
 """By question, by text: a score that falls from rank to rank."""
 Step = Callable[[int], None]
@@ -29,7 +33,10 @@ Step = Callable[[int], None]
 class Found:
     """What came of it."""
 
-    run: dict[str, dict[str, float]] = field(default_factory=dict)
+    runs: Mapping[str, dict[str, dict[str, float]]] = field(
+        default_factory=lambda: {name: {} for name in ABLATIONS}
+    )
+    """By ablation."""
     stored: int = 0
     degraded: Counter[str] = field(default_factory=Counter)
     """Questions by the source that failed them, `source: reason`."""
@@ -63,19 +70,36 @@ class Evaluation:
         """Ask all questions."""
 
         async def one(question: Question) -> None:
-            self.found.run[question.id] = await self._ranked(question)
+            for name, found in (await self._ranked(question)).items():
+                self.found.runs[name][question.id] = found
             step(1)
 
         await side_by_side(one, self._benchmark.questions, AT_ONCE)
 
-    async def _ranked(self, question: Question) -> dict[str, float]:
-        """Its texts, best first."""
-        scope = self._shelf.scope(question.scope)
-        query = Query(question.text, scope, limit=LIMIT, threshold=-1.0)
-        found = await self._retrieval.gather(query, [self._shelf.source])
+    async def _ranked(self, question: Question) -> dict[str, dict[str, float]]:
+        """By ablation: its texts, best first."""
+        query = Query(question.text, self._shelf.scope(question.scope), limit=LIMIT, threshold=-1.0)
+        found, every = await self._retrieval.apart(query, [self._shelf.source])
         self.found.degraded.update(f"{lost.source}: {lost.reason}" for lost in found.degraded)
-        passages = [candidate.passage for candidate in found.candidates]
+        ways = {SERVED: [candidate.passage for candidate in found.candidates]}
+        for legs in every:
+            ways["words"] = [legs.passages[hit.key] for hit in legs.words]
+            ways["meaning"] = [legs.passages[hit.key] for hit in legs.meaning]
+            ways["fused"] = [legs.passages[key] for key in by_ranks(legs.words, legs.meaning)]
+        return {way: self._told(question, ways.get(way, ())) for way in ABLATIONS}
+
+    def _told(self, question: Question, passages: Iterable[Passage]) -> dict[str, float]:
+        """The texts that passages are."""
         return ranks(name for passage in passages for name in self._shelf.names(question.scope, passage))
+
+
+def by_ranks(*legs: Sequence[Hit]) -> list[str]:
+    """Fusion the plain way, that the service's own must not lose to; equal ones by id."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for leg in legs:
+        for place, hit in enumerate(leg, 1):
+            scores[hit.key] += 1 / (RANK + place)
+    return sorted(scores, key=lambda key: (-scores[key], key))
 
 
 def ranks(names: Iterable[str]) -> dict[str, float]:

@@ -33,7 +33,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 3
+VERSION = 4
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -66,17 +66,28 @@ class Retrieval:
         started = time.perf_counter()
         until = asyncio.get_running_loop().time() + self.seconds if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
-        reaching = {
-            name: asyncio.create_task(self._sources[name].reach(query.scope))
-            for name in names
-            if name in self._sources
-        }
+        reaching = self._reaching(query, names)
         try:
             found = await self._found(query, reaching, until)
         finally:
             await _end(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
         return replace(found, degraded=(*absent, *found.degraded), took_ms=took_ms)
+
+    async def apart(self, query: Query, names: Sequence[str]) -> tuple[Found, list[Legs]]:
+        """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
+        until = asyncio.get_running_loop().time() + self.seconds
+        reaching = self._reaching(query, names)
+        try:
+            found, faults = await self._legs(query, reaching, until)
+        finally:
+            await _end(list(reaching.values()))
+        return fused(found, faults), found
+
+    def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
+        """Ask the sources how they stand."""
+        known = [(name, self._sources[name]) for name in names if name in self._sources]
+        return {name: asyncio.create_task(source.reach(query.scope)) for name, source in known}
 
     async def _found(self, query: Query, reaching: Reaching, until: float) -> Found:
         """From the cache if there is one and every source says how it stands; else searched."""
@@ -98,7 +109,13 @@ class Retrieval:
         return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
     async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
-        """Every source at once. The embedding is shared: one source's end must not cancel it for another."""
+        """Every source at once, and what they found as one list."""
+        return fused(*await self._legs(query, reaching, until))
+
+    async def _legs(
+        self, query: Query, reaching: Reaching, until: float
+    ) -> tuple[list[Legs], list[Degraded]]:
+        """Each source's own. The embedding is shared: one source's end must not cancel it for another."""
         faults: list[Degraded] = []
         embedding = asyncio.create_task(self._embed(query.text, faults, until))
         searches = {
@@ -112,15 +129,7 @@ class Retrieval:
         for task, name in searches.items():
             outcome = _outcome(task, name)
             (found.append if isinstance(outcome, Legs) else faults.append)(outcome)  # type: ignore[arg-type]
-        kept, duplicates = dedupe(fuse(found), across=False)
-        return Found(
-            candidates=tuple(kept),
-            duplicates=tuple(duplicates),
-            degraded=(*faults, *(Degraded(legs.source, legs.partial) for legs in found if legs.partial)),
-            stored=sum(legs.stored for legs in found),
-            answered=len(found),
-            notes=tuple(note for legs in found for note in legs.notes),
-        )
+        return found, faults
 
     async def _embed(self, text: str, faults: list[Degraded], until: float) -> Embedding | None:
         """The query's vector, or None and a word in `faults`."""
@@ -132,6 +141,19 @@ class Retrieval:
         except RetrievalError as error:
             faults.append(Degraded("embedding", error.reason))
         return None
+
+
+def fused(found: Sequence[Legs], faults: Sequence[Degraded]) -> Found:
+    """What the sources found as one list, most relevant first."""
+    kept, duplicates = dedupe(fuse(found), across=False)
+    return Found(
+        candidates=tuple(kept),
+        duplicates=tuple(duplicates),
+        degraded=(*faults, *(Degraded(legs.source, legs.partial) for legs in found if legs.partial)),
+        stored=sum(legs.stored for legs in found),
+        answered=len(found),
+        notes=tuple(note for legs in found for note in legs.notes),
+    )
 
 
 def left(until: float) -> float:

@@ -1,31 +1,21 @@
 """`ibid eval`: folders measured on stores of their own, through the real write side and sources."""
 
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from rich.console import Console
 
-from app.cli.eval import Source, apart, chosen, remarks, table
+from app.cli.eval import Source, apart, chosen, writable
 from app.config import Ibid as IbidKnobs
 from app.config import OpenAI, Postgres, Qdrant, Settings
-from app.domain.benchmark import MEASURES, Benchmark, Text
+from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Text
+from app.domain.errors import BadInput
 from tests.cli.conftest import Ibid, lines
 
 FERRY = "The ferry to Samso leaves at seven in the morning."
 BEES = "My sister keeps bees behind the old mill."
-RESULT = {
-    "set": "birds",
-    "split": "dev",
-    "source": "memories",
-    "queries": 1_200,
-    "metrics": dict.fromkeys(MEASURES, 0.5),
-    "unanswerable": 0,
-    "dangling": 0,
-    "degraded": {},
-}
+PERFECT = {**dict.fromkeys(MEASURES, 1.0), "failure@20": 0.0}
 
 
 def written(folder: Path, scope: str) -> Path:
@@ -43,16 +33,44 @@ def written(folder: Path, scope: str) -> Path:
 
 
 def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
-    """Texts with scopes as memories, found by what they say; nothing is left behind in the data folder."""
+    """Texts with scopes as memories, found by what they say, four ways; in the data folder stands what was
+    embedded, and nothing else."""
     mine = written(ibid.place / "mine", "ada")
+    extras = ("--queries", "out/q.jsonl", "--picture", "out/p.svg")
 
-    done = ibid.process("eval", str(mine), "--json")
+    done = ibid.process("eval", str(mine), "--json", *extras)
 
     assert done.code == 0, done.err
     (result,) = lines(done.out)
     assert (result["set"], result["split"], result["source"]) == ("mine", "dev", "memories")
-    assert result["metrics"] == dict.fromkeys(MEASURES, 1.0)
+    assert result["metrics"] == PERFECT
+    assert result["intervals"]["recall@5"] == [1.0, 1.0]
+    assert list(result["ablations"]) == list(ABLATIONS)
     assert (result["queries"], result["unanswerable"], result["stored"]) == (1, 1, 2)
+    (row,) = lines((ibid.place / "out/q.jsonl").read_text())
+    assert (row["id"], row["found"][0], row["metrics"]["all"]) == ("q1", "t2", PERFECT)
+    assert (ibid.place / "out/p.svg").read_text().startswith("<svg")
+    assert [path.relative_to(ibid.data).as_posix() for path in ibid.data.rglob("*")] == [
+        "eval",
+        "eval/embeddings.sqlite",
+    ]
+
+
+def test_a_run_is_compared_with_an_earlier_one(ibid: Ibid) -> None:
+    """Of code, through its own write side; vectors come from the folder that is named."""
+    mine = written(ibid.place / "mine", "flask")
+    lost = {**PERFECT, "mrr": 0.25}
+    row = {"set": "mine", "split": "dev", "source": "code", "id": "q1", "metrics": {"all": lost}}
+    (ibid.place / "before.jsonl").write_text(json.dumps(row))
+    extras = ("--against", "before.jsonl", "--cache", "vectors")
+
+    done = ibid.process("eval", str(mine), "--source", "code", *extras)
+
+    assert done.code == 0, done.err
+    said = [line.split() for line in done.out.splitlines()]
+    assert ["mine", "(dev),", "code,", "1", "question"] in said
+    assert ["mrr", ".250", "1.000", "+.750", "+.750", "+.750", "1", "0", "0", "1.000"] in said
+    assert (ibid.place / "vectors" / "embeddings.sqlite").exists()
     assert not ibid.data.exists()
 
 
@@ -96,25 +114,7 @@ def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> No
     assert own.openai == settings.openai
 
 
-def test_a_table_has_a_line_a_folder() -> None:
-    """With every measure."""
-    out = StringIO()
-
-    Console(file=out, width=120).print(table([RESULT, {**RESULT, "set": "bees"}]))
-
-    head, *rows = [line.split() for line in out.getvalue().splitlines()]
-    assert head == ["Set", "Source", "Questions", *MEASURES]
-    assert rows[0] == ["birds", "(dev)", "memories", "1,200", *["0.500"] * 5]
-    assert rows[1][0] == "bees"
-
-
-def test_what_makes_figures_doubtful_is_told() -> None:
-    """And nothing where there is nothing to tell."""
-    doubtful = {"unanswerable": 2, "dangling": 1, "degraded": {"memories: timeout": 3}}
-
-    told = " / ".join(remarks({**RESULT, **doubtful}))
-
-    assert remarks(RESULT) == []
-    assert "2 questions" in told
-    assert "1 grade " in told
-    assert "memories: timeout (3)" in told
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Before minutes of work."""
+    with pytest.raises(BadInput, match="cannot be written"):
+        writable(tmp_path)

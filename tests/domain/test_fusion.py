@@ -25,11 +25,15 @@ def legs(
     coverage: float = 1.0,
     beside: dict[str, float] | None = None,
 ) -> Legs:
-    """One source's legs: similarities by passage, BM25 scores of the word leg and beside it."""
+    """One source's legs: similarities by passage, BM25 scores of the word leg and beside it. What a hit
+    covers falls with its score, from `coverage`."""
     ranked = sorted((words or {}).items(), key=lambda item: -item[1])
+    best = ranked[0][1] if ranked else 1.0
+    near = sorted((value, key) for key, value in similarities.items() if value is not None)[::-1]
     return Legs(
         source,
-        words=tuple(Hit(key, score, coverage) for key, score in ranked),
+        words=tuple(Hit(key, score, coverage * score / best) for key, score in ranked),
+        meaning=tuple(Hit(key, value) for value, key in near),
         passages={key: passage(key, value, source) for key, value in similarities.items()},
         beside={key: Hit(key, score, 0.1) for key, score in (beside or {}).items()},
     )
@@ -104,11 +108,49 @@ def test_a_source_covers_what_its_best_covering_hit_covers() -> None:
     """Neighbours may have lifted another to the top, which holds little of the query itself."""
     lifted = Legs(
         "memories",
-        words=(Hit("m", 8.0, 0.0), Hit("n", 4.0, 0.9)),
+        words=(Hit("m", 8.0, 0.0, lent=8.0), Hit("n", 4.0, 0.9)),
         passages={key: passage(key, 0.3, "memories") for key in "mn"},
     )
     whole = legs({"a": 0.3}, {"a": 5.0}, coverage=0.9)
-    assert [item.passage.score for item in fuse([lifted, whole])[:2]] == pytest.approx([1.75 / 3.5] * 2)
+    scores = {item.passage.id: item.passage.score for item in fuse([lifted, whole])}
+    assert scores["m"] == pytest.approx(scores["a"])
+
+
+def test_what_neighbours_lend_counts_as_held() -> None:
+    """A turn between two that hold the words leads one far from them, though it holds none itself."""
+    found = Legs(
+        "memories",
+        words=(Hit("said", 6.0, 0.8), Hit("beside", 3.0, 0.0, lent=3.0)),
+        passages={key: passage(key, 0.3, "memories") for key in ("said", "beside", "far")},
+    )
+    assert order(fuse([found])) == ["said", "beside", "far"]
+
+
+def test_words_held_count_more_than_words_repeated() -> None:
+    """Beside meaning: BM25 gives a short text that says one word often more than one that holds them all."""
+    found = Legs(
+        "code",
+        words=(Hit("often", 6.0, 0.4), Hit("all", 5.0, 0.9)),
+        passages={key: passage(key, 0.4, "code") for key in ("often", "all")},
+    )
+    assert order(fuse([found])) == ["all", "often"]
+
+
+def test_the_leg_that_falls_off_is_trusted() -> None:
+    """The same two passages: words that all hold alike lose to meaning, words of one alone win over it."""
+    similarities = {"near": 0.6, "worded": 0.5, **{f"x{n}": 0.45 for n in range(8)}}
+    alike = {"worded": 5.0, **{f"x{n}": 4.9 for n in range(8)}, "near": 3.0}
+    alone = {"worded": 5.0, **{f"x{n}": 1.0 for n in range(8)}, "near": 3.0}
+    assert order(fuse([legs(similarities, alike)]))[0] == "near"
+    assert order(fuse([legs(similarities, alone)]))[0] == "worded"
+
+
+def test_one_weight_for_all_sources() -> None:
+    """Equal passages of two sources are equally relevant, whatever else each of them found."""
+    clear = legs({"a": 0.5, "b": 0.1}, {"a": 5.0, "b": 0.1})
+    dim = legs({"m": 0.5, "n": 0.5}, {"m": 7.0, "n": 6.9}, source="memories")
+    scores = {item.passage.id: item.passage.score for item in fuse([clear, dim])}
+    assert scores["m"] == pytest.approx(scores["a"])
 
 
 def test_words_of_a_passage_that_meaning_chose_count_too() -> None:

@@ -1,7 +1,7 @@
 """A benchmark through a write side and a retrieval: who is asked for what, and what counts as found."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -10,9 +10,9 @@ import pytest
 from app.domain.benchmark import Benchmark, Question, Text
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import Draft, Outcome, Written
-from app.domain.passage import Passage, Scope
+from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.services import evaluation
-from app.services.evaluation import Evaluation, ranks
+from app.services.evaluation import Evaluation, by_ranks, ranks
 from app.services.retrieval import Retrieval
 from app.services.shelf import MemoryShelf
 from tests.fakes.answering import FakeEmbedder, FakeSource
@@ -95,7 +95,7 @@ async def test_questions_search_the_source_of_their_scope() -> None:
     (query,) = source.queries
     assert (query.text, query.scope, query.threshold) == ("which?", Scope(user_id="ada"), -1.0)
     assert query.limit > 20
-    assert evaluated.found.run == {"q": {"1": 0.0}}
+    assert evaluated.found.runs["all"] == {"q": {"1": 0.0}}
 
 
 async def test_texts_of_the_same_words_are_found_as_one() -> None:
@@ -112,8 +112,9 @@ async def test_texts_of_the_same_words_are_found_as_one() -> None:
     await evaluated.file(lambda _: None)
     await evaluated.ask(lambda _: None)
 
-    assert list(evaluated.found.run["q"]) == ["2", "1", "3"]
-    assert evaluated.found.run["q"]["1"] > evaluated.found.run["q"]["3"]
+    run = evaluated.found.runs["all"]["q"]
+    assert list(run) == ["2", "1", "3"]
+    assert run["1"] > run["3"]
 
 
 async def test_a_search_that_fails_is_counted() -> None:
@@ -133,6 +134,46 @@ async def test_a_write_that_fails_ends_it() -> None:
 
     with pytest.raises(Unavailable):
         await evaluated.file(lambda _: None)
+
+
+class Legged(FakeSource):
+    """A source whose legs disagree: words find b, then a; meaning a, then c."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs."""
+        self.queries.append(query)
+        return Legs(
+            "memories",
+            words=(Hit("b", 5.0, 0.9), Hit("a", 4.9, 0.85)),
+            meaning=(Hit("a", 0.8), Hit("c", 0.4)),
+            passages={
+                key: Passage("memories", key, f"text {key}", 3, f"m#{key}", similarity=similar)
+                for key, similar in (("a", 0.8), ("b", 0.2), ("c", 0.4))
+            },
+            stored=3,
+        )
+
+
+async def test_each_way_tells_what_it_finds() -> None:
+    """Each leg by itself, both by their places, and the service, to which such words say little."""
+    texts = [Text(key, f"text {key}", scope="ada") for key in "abc"]
+    question = Question("q", "which?", {"a": 1}, "ada")
+    evaluated = subject(Legged([], name="memories"), texts, [question], Writing())
+
+    await evaluated.file(lambda _: None)
+    await evaluated.ask(lambda _: None)
+
+    assert {way: list(run["q"]) for way, run in evaluated.found.runs.items()} == {
+        "words": ["b", "a"],
+        "meaning": ["a", "c"],
+        "fused": ["a", "b", "c"],
+        "all": ["a", "c", "b"],
+    }
+
+
+def test_fused_by_ranks_equal_ones_stand_by_id() -> None:
+    """First of one leg is as good as first of the other."""
+    assert by_ranks([Hit("b", 9.0), Hit("c", 1.0)], [Hit("a", 0.1), Hit("c", 0.0)]) == ["c", "a", "b"]
 
 
 def test_ranks_fall_and_tell_each_once() -> None:

@@ -26,7 +26,6 @@ from app.domain.memory import Moment, Tallies, Told
 from app.domain.passage import Scope
 from app.domain.prompt import Prompt, Role, Turn
 from app.domain.trace import Reason, Trace
-from app.services.chat import HISTORY_SHARE
 from app.services.guarded import (
     MODELS,
     PATIENCE,
@@ -39,6 +38,7 @@ from app.services.guarded import (
     GuardedVotes,
     patience,
 )
+from app.services.material import HISTORY_SHARE
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream
 from tests.fakes.remembering import FakeCards, card
 

@@ -36,6 +36,19 @@ async def test_finds_what_a_source_holds() -> None:
     assert (found.stored, found.answered, found.degraded) == (2, 1, ())
 
 
+async def test_what_each_source_finds_can_be_had_apart() -> None:
+    """Beside the answer, and not kept; a source that fails has none, one that is not there neither."""
+    broken = FakeSource(name="memories", error=RetrievalError("unavailable"))
+    async with Cache(60) as cache:
+        both = retrieval(FakeSource([passage("a")]), broken, cache=cache)
+        answer, (found,) = await both.apart(ASKED, ["documents", "memories", "dreams"])
+        again = await both.gather(ASKED, ["documents"])
+    assert (found.source, [hit.key for hit in found.meaning]) == ("documents", ["a"])
+    assert [item.passage.id for item in answer.candidates] == ["a"]
+    assert answer.degraded == (Degraded("memories", "unavailable"),)
+    assert not again.cached
+
+
 async def test_embeds_once_for_all_sources() -> None:
     """The query's embedding is computed once a request and shared."""
     embedder = FakeEmbedder()

@@ -1,0 +1,104 @@
+"""What a run tells in JSON, what it writes down for the next one, and how two are compared."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.figures import compared, earlier, result, rows, summary, ways
+from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question
+from app.domain.errors import BadInput
+from app.services.evaluation import Found
+
+QUESTIONS = [Question("q1", "one?", {"a": 1}), Question("q2", "two?", {"b": 1})]
+BENCHMARK = Benchmark("birds", "dev", [], QUESTIONS, unanswerable=2, dangling=1)
+
+
+def found() -> Found:
+    """Words find both, meaning the first, all the second in second place."""
+    seen = Found(stored=7)
+    seen.runs["words"].update({"q1": {"a": 0.0}, "q2": {"b": 0.0}})
+    seen.runs["meaning"].update({"q1": {"a": 0.0}, "q2": {}})
+    seen.runs["all"].update({"q1": {}, "q2": {"x": 0.0, "b": -1.0}})
+    return seen
+
+
+def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
+    """The keys that CONTRACT names stand at the top."""
+    told = result(BENCHMARK, "corpus", found(), ways(BENCHMARK, found()))
+
+    assert {name: told[name] for name in ("set", "split", "source", "queries", "stored")} == {
+        "set": "birds",
+        "split": "dev",
+        "source": "corpus",
+        "queries": 2,
+        "stored": 7,
+    }
+    assert list(told["ablations"]) == list(ABLATIONS)
+    assert told["metrics"] == told["ablations"]["all"]["metrics"]
+    assert [told["ablations"][name]["metrics"]["recall@5"] for name in ABLATIONS] == [1.0, 0.5, 0.0, 0.5]
+    assert told["metrics"]["mrr"] == 0.25
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_an_interval_stands_beside_every_mean() -> None:
+    """To the same digits every time."""
+    figures = ways(BENCHMARK, found())["meaning"]
+
+    told = summary(figures)
+
+    assert set(told["intervals"]) == set(told["metrics"]) == set(MEASURES)
+    assert told["intervals"]["recall@5"] == [0.0, 1.0]
+    assert told == summary(figures)
+
+
+def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
+    """A line a question, with what was found for it; the next run compares with what the service gave."""
+    figures = ways(BENCHMARK, found())
+    lines = list(rows(BENCHMARK, "corpus", figures, found().runs["all"]))
+    path = tmp_path / "queries.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    known = earlier(path)
+
+    assert [(line["id"], line["found"]) for line in lines] == [("q1", []), ("q2", ["x", "b"])]
+    assert lines[0]["metrics"]["words"]["recall@5"] == 1
+    assert known == {("birds", "dev", "corpus"): figures["all"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("no json", "line 1: not what ibid eval --queries writes", id="no JSON"),
+        pytest.param("[]", "line 1: not what", id="no object"),
+        pytest.param('{"set": "s", "metrics": {}}', "line 1: not what", id="another file"),
+    ],
+)
+def test_a_file_that_is_something_else_is_told(tmp_path: Path, text: str, said: str) -> None:
+    """With its name and the line."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+
+    with pytest.raises(BadInput, match=said):
+        earlier(path)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A folder, say."""
+    with pytest.raises(BadInput, match="cannot be read"):
+        earlier(tmp_path)
+
+
+def test_two_runs_are_compared_over_what_both_asked() -> None:
+    """More is a win, but less failure is."""
+    before = {"q1": dict.fromkeys(MEASURES, 0.2), "q2": dict.fromkeys(MEASURES, 0.5), "gone": {}}
+    after = {"q2": dict.fromkeys(MEASURES, 0.7), "q1": dict.fromkeys(MEASURES, 0.2), "new": {}}
+
+    told = compared(before, after)
+
+    assert told["questions"] == 2
+    recall, failure = told["measures"]["recall@10"], told["measures"]["failure@20"]
+    assert (recall["before"], recall["after"], recall["difference"]) == (0.35, 0.45, 0.1)
+    assert (recall["wins"], recall["losses"], recall["ties"]) == (1, 0, 1)
+    assert (failure["wins"], failure["losses"], failure["ties"]) == (0, 1, 1)
+    assert (recall["p"], recall["interval"]) == (1.0, [0.0, 0.2])
