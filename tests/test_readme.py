@@ -24,7 +24,7 @@ def examples() -> list[str]:
 
 @needs_curl
 def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
-    """A document and a memory, answers from both, what was said, the person's end; only the port is ours."""
+    """A document, a memory and a project, answers from each, a person's end; only the port is ours."""
     report = text_pdf("The main findings of the report are that bees prefer blue flowers over red ones.")
     (tmp_path / "report.pdf").write_bytes(report)
 
@@ -47,7 +47,8 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     assert streamed.rstrip().rpartition("event: ")[2].startswith("done")
     assert json.loads(whole)["cited"] == ["report.pdf#1"]
     assert [turn["role"] for turn in json.loads(turns)["items"]] == ["user", "assistant"] * 2
-    memories, texts, recalled, judged, export, receipt, lights, unclear, policy = map(json.loads, personal)
+    memories, texts, recalled, judged, export, receipt, *rest = map(json.loads, personal)
+    lights, unclear, policy, known, talked, context, informed = rest
     assert [item["outcome"] for item in (*memories["items"], *texts["items"])] == ["created"] * 3
     assert recalled["cited"] == [recalled["memory_used"][0]["label"]]
     assert "Okafor" in recalled["answer"]
@@ -57,6 +58,10 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     assert (lights["response_class"], unclear["response_class"]) == ("COMPLY", "CLARIFY")
     assert (unclear["answer"], unclear["system_prompt"] is not None) == (None, True)
     assert policy["version"] == lights["decision"]["policy_version"]
+    assert known["notes"][0]["title"] == "Router"
+    assert talked["items"][0]["row"]["title"] in context["context"]
+    assert "VLAN" in informed["answer"]
+    assert informed["cited"] == [informed["citations"][0]["label"]]
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))
