@@ -2,9 +2,10 @@
 
 public.conversation_index and public.code_index may be there, written by older tools: what is missing is added
 and nothing of theirs is tightened. Their rows belong to the tenant `default`; code that names no project is
-THN's, as seed 000 has it. Triggers count every change, whoever makes it: what is in memory follows. Vectors
-lie in their rows, texts beside them: a search looks at every vector, and at few texts (docs/decisions/0042).
-Paths are hashed: a long one of theirs would not fit into a tree's page, and their write would fail.
+THN's, as seed 000 has it. Triggers note every change, whoever makes it: what is in memory follows, and no
+writer waits for another. Vectors lie in their rows, texts beside them: a search looks at every vector, and at
+few texts (docs/decisions/0042). Paths are hashed, names of projects cut: a long one of theirs would not fit
+into a tree's page, and their write would fail.
 """
 
 from alembic import op
@@ -35,11 +36,12 @@ ALTER TABLE public.conversation_index
 COMMENT ON COLUMN public.conversation_index.space IS
     'ibid.space.name of the vector that Ibid made; null: another tool''s vector';
 COMMENT ON COLUMN public.conversation_index.embedding_ibid IS
-    'where the vector in `embedding` is another tool''s: the one of this space';
+    'where the vector in `embedding` is another tool''s: the one of this space,
+    [0] without a space: the one in `embedding` is of older words';
 ALTER TABLE public.conversation_index
     ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
 CREATE INDEX IF NOT EXISTS conversation_index_newest
-    ON public.conversation_index (tenant, project, indexed_at DESC);
+    ON public.conversation_index (tenant, left(project, 200), indexed_at DESC NULLS LAST);
 """
 
 CODE = """
@@ -58,23 +60,32 @@ ALTER TABLE public.code_index
     ADD COLUMN IF NOT EXISTS sha256         text,
     ADD COLUMN IF NOT EXISTS space          text,
     ADD COLUMN IF NOT EXISTS embedding_ibid vector;
-COMMENT ON COLUMN public.code_index.sha256 IS 'of the whole file that the chunk was cut from';
+COMMENT ON COLUMN public.code_index.sha256 IS
+    'of the whole file that the chunk was cut from; of one that was sent by itself `row ` and its own';
 ALTER TABLE public.code_index
     ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
 CREATE INDEX IF NOT EXISTS code_index_file ON public.code_index USING hash (file_path);
-CREATE INDEX IF NOT EXISTS code_index_whole ON public.code_index (tenant, project, sha256)
-    WHERE sha256 IS NOT NULL;
+CREATE INDEX IF NOT EXISTS code_index_whole
+    ON public.code_index (tenant, left(project, 200), left(sha256, 64)) WHERE sha256 IS NOT NULL;
 """
 
 OURS = """
-CREATE TABLE ibid.project_part (
+CREATE TABLE ibid.project_event (
     tenant   text NOT NULL,
-    owner    text NOT NULL,
-    project  text NOT NULL,
     kind     text NOT NULL CHECK (kind IN ('conversations', 'code')),
-    version  bigint NOT NULL DEFAULT 0,                 -- grows with every change that a search would see
-    PRIMARY KEY (tenant, kind, owner, project)
+    owner    text NOT NULL,
+    project  text NOT NULL,                             -- its first 200 characters; '': of none
+    mark     bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
+    PRIMARY KEY (tenant, kind, owner, project, mark)
 );
+COMMENT ON TABLE ibid.project_event IS
+    'a row for every change that a search would see, folded now and then; no writer waits for another';
+
+CREATE VIEW ibid.project_part AS
+    SELECT tenant, kind, owner, project, bit_xor(mark) AS version FROM ibid.project_event
+    GROUP BY tenant, kind, owner, project;
+COMMENT ON COLUMN ibid.project_part.version IS
+    'another after every change, in whichever order they are committed, and never an earlier one again';
 
 CREATE TABLE ibid.project_words (
     kind      text NOT NULL,
@@ -108,60 +119,57 @@ ALTER TABLE ibid.text_next ADD CONSTRAINT text_next_kind_check
 """
 
 # With the right of who made it: older tools write their tables and know nothing of ours.
-CHANGED = """
-CREATE FUNCTION ibid.project_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+NOTED = """
+CREATE FUNCTION ibid.project_{event}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO ibid.project_part AS part (tenant, owner, project, kind, version)
-    SELECT DISTINCT tenant, owner, coalesce(project, ''), TG_ARGV[0], 1 FROM changed ORDER BY 1, 2, 3
-    ON CONFLICT (tenant, kind, owner, project) DO UPDATE SET version = part.version + 1;
+    INSERT INTO ibid.project_event (tenant, owner, project, kind) {parts};
     RETURN NULL;
 END $$
 """
-MOVED = """
-CREATE FUNCTION ibid.project_moved() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    INSERT INTO ibid.project_part AS part (tenant, owner, project, kind, version)
-    SELECT tenant, owner, coalesce(project, ''), TG_ARGV[0], 1 FROM changed
-    UNION
-    SELECT tenant, owner, coalesce(project, ''), TG_ARGV[0], 1 FROM earlier
-    ORDER BY 1, 2, 3
-    ON CONFLICT (tenant, kind, owner, project) DO UPDATE SET version = part.version + 1;
-    RETURN NULL;
-END $$
-"""
-EMPTIED = """
-CREATE FUNCTION ibid.project_emptied() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    UPDATE ibid.project_part SET version = version + 1 WHERE kind = TG_ARGV[0];
-    RETURN NULL;
-END $$
-"""
-# Another tool that writes a row anew names neither its hash nor our vector beside it, and may write a vector
-# of another width over ours: the row is that tool's again, and waits for `ibid adopt`. Casts find their
+PARTS = "SELECT DISTINCT tenant, owner, left(coalesce(project, ''), 200), TG_ARGV[0] FROM"
+EVENTS = {
+    "changed": f"{PARTS} changed",
+    "moved": f"{PARTS} changed UNION {PARTS} earlier",
+    "emptied": f"{PARTS} ibid.project_event WHERE kind = TG_ARGV[0]",
+}
+# Another tool that writes a row's words anew names neither its hash nor our vector beside it, and may write a
+# vector over ours: the row is that tool's again, and waits for `ibid adopt`. A vector that has stayed is of
+# the words before: [0] beside it says so. Ibid's own writers change the space or the hash. Casts find their
 # functions whatever the writer's search path is; operators of `vector` would not be found.
 OVERWRITTEN = """
 CREATE FUNCTION ibid.{kind}_overwritten() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    revised boolean;
+    remade boolean;
 BEGIN
-    IF NEW.space IS DISTINCT FROM OLD.space OR NEW.sha256 IS DISTINCT FROM OLD.sha256
+    IF (OLD.space IS NULL AND OLD.embedding_ibid IS NULL)
+        OR NEW.space IS DISTINCT FROM OLD.space OR NEW.sha256 IS DISTINCT FROM OLD.sha256
         OR NEW.embedding_ibid::real[] IS DISTINCT FROM OLD.embedding_ibid::real[] THEN
         RETURN NEW;
-    ELSIF (CASE WHEN OLD.embedding_ibid IS NOT NULL THEN {changed}
-        ELSE array_length(NEW.embedding::real[], 1) IS DISTINCT FROM array_length(OLD.embedding::real[], 1)
-        END) THEN
+    END IF;
+    revised := {revised};
+    remade := NEW.embedding::real[] IS DISTINCT FROM OLD.embedding::real[];
+    IF revised OR remade AND (OLD.space IS NULL OR OLD.embedding_ibid IS NULL) THEN
         NEW.space := NULL;
-        NEW.embedding_ibid := NULL;
+        NEW.sha256 := {hash};
+        NEW.embedding_ibid := CASE WHEN NOT remade THEN '[0]' END;
     END IF;
     RETURN NEW;
 END $$
 """
 TOLD = {
     "conversations": ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet"),
-    "code": ("chunk_text",),
+    "code": ("file_path", "chunk_text"),
 }
+"""What is embedded."""
+HASH = {
+    "conversations": "NULL",
+    "code": "CASE WHEN starts_with(OLD.sha256, 'row ') THEN 'row ' WHEN OLD.sha256 IS NOT NULL THEN '' END",
+}
+"""Of nothing that is known. A chunk stays one of its file, so that it goes with it when that is written anew;
+or one that was sent by itself (`domain/code.ALONE`)."""
 TRIGGERS = """
 CREATE TRIGGER ibid_inserted AFTER INSERT ON {table} REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_changed('{kind}');
@@ -173,8 +181,8 @@ CREATE TRIGGER ibid_overwritten BEFORE UPDATE ON {table}
     FOR EACH ROW EXECUTE FUNCTION ibid.{kind}_overwritten();
 CREATE TRIGGER ibid_emptied AFTER TRUNCATE ON {table}
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_emptied('{kind}');
-INSERT INTO ibid.project_part (tenant, owner, project, kind, version)
-    SELECT DISTINCT tenant, owner, coalesce(project, ''), '{kind}', 1 FROM {table}
+INSERT INTO ibid.project_event (tenant, owner, project, kind)
+    SELECT DISTINCT tenant, owner, left(coalesce(project, ''), 200), '{kind}' FROM {table}
 """
 TABLES = {"conversations": "public.conversation_index", "code": "public.code_index"}
 
@@ -183,11 +191,11 @@ def upgrade() -> None:
     """Make them."""
     for table in (CONVERSATIONS, CODE, OURS):
         run(table)
-    for function in (CHANGED, MOVED, EMPTIED):
-        op.execute(function)
+    for event, parts in EVENTS.items():
+        op.execute(NOTED.format(event=event, parts=parts))
     for kind, table in TABLES.items():
-        changed = " OR ".join(f"NEW.{name}::text IS DISTINCT FROM OLD.{name}::text" for name in TOLD[kind])
-        op.execute(OVERWRITTEN.format(kind=kind, changed=changed))
+        revised = " OR ".join(f"NEW.{name}::text IS DISTINCT FROM OLD.{name}::text" for name in TOLD[kind])
+        op.execute(OVERWRITTEN.format(kind=kind, revised=revised, hash=HASH[kind]))
         run(TRIGGERS.format(table=table, kind=kind))
 
 
@@ -204,12 +212,13 @@ def downgrade() -> None:
         for event in ("inserted", "deleted", "updated", "overwritten", "emptied"):
             op.execute(f"DROP TRIGGER ibid_{event} ON {table}")
         op.execute(f"DROP FUNCTION ibid.{kind}_overwritten()")
-    for function in ("changed", "moved", "emptied"):
-        op.execute(f"DROP FUNCTION ibid.project_{function}()")
+    for event in EVENTS:
+        op.execute(f"DROP FUNCTION ibid.project_{event}()")
+    op.execute("DROP VIEW ibid.project_part")
     op.execute("DELETE FROM ibid.text_next WHERE kind IN ('conversation', 'code')")
     op.execute("ALTER TABLE ibid.text_next DROP CONSTRAINT text_next_kind_check")
     op.execute(
         "ALTER TABLE ibid.text_next ADD CONSTRAINT text_next_kind_check CHECK (kind IN ('memory', 'corpus'))"
     )
-    for table in ("collection_home", "project_knowledge", "project_words", "project_part"):
+    for table in ("collection_home", "project_knowledge", "project_words", "project_event"):
         op.execute(f"DROP TABLE ibid.{table}")

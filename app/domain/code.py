@@ -1,13 +1,15 @@
 """Code and other texts of a project, as chunks with their places: what is cut, kept, listed and replaced.
 
 A chunk's metadata are {function_name, class_name, signature, heading} (null where there is none) and
-{start_line, end_line} (from 1, both included). Hashes are SHA-256 of a whole file's text in UTF-8, hex. Ids
-are UUIDs: the one given, if it is one and nobody else's, else a UUIDv5 of where the row is and what it is
-called, or says: written again it is the same row.
+{start_line, end_line} (from 1, both included). Hashes are SHA-256 of a whole file's text in UTF-8, hex; a row
+sent by itself has one of its own. Ids are UUIDs: the one given, where the tenant is `default` and the row has
+no owner, if nobody else's row has it; else a UUIDv5 of where the row is and what it is called, or says:
+written again it is the same row.
 Source: CONTRACT §4, seed 000 (`code_index`).
 """
 
 import hashlib
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +17,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from app.domain.passage import Embedding, Scope
+from app.domain.passage import DEFAULT_TENANT, Embedding, Scope
 
 IDS = uuid.UUID("6a1d3c52-0a4e-5f0b-9a6e-3f1f6b7c9d20")
 """What rows of code are named under."""
+ALONE = "row "
+"""Before the hash of a row that is no file's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,13 @@ class CodeEntry:
         """What its writer calls it."""
         return self.row.id
 
+    @property
+    def sha256(self) -> str:
+        """Of a row that was sent by itself, with its vector: like that of no file."""
+        row = self.row
+        told = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
+        return ALONE + hashlib.sha256(told.encode() + self.embedding).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class CodeVector:
@@ -147,8 +158,8 @@ class CodeRecord(Protocol):
     """`public.code_index` (`stores/code.py`). The scope has a project. `Unavailable`, `NoRoom`, `Rejected`,
     `RemovedMeanwhile`.
 
-    Written, listed and removed are rows of the scope's tenant and owner that Ibid made; read by id is what
-    the scope reaches, whoever wrote it.
+    Written, listed and removed are rows of the scope's tenant and owner that Ibid made, which have a hash;
+    read by id is what the scope reaches, whoever wrote it. `InvalidField`: what the table does not take.
     """
 
     async def clock(self) -> datetime:
@@ -157,8 +168,8 @@ class CodeRecord(Protocol):
     async def put(
         self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
     ) -> Sequence[tuple[str, bool]]:
-        """Each again replaces: its id, and whether it is new. Of an owner who was erased since nothing is
-        kept: `RemovedMeanwhile`."""
+        """Each again replaces: its id, and whether it is new. A chunk of a whole file is not replaced by id:
+        `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
         """(hash, chunks) of those of the files that are kept whole, with vectors of that space."""
@@ -187,13 +198,18 @@ class CodeRecord(Protocol):
         """Gone: how many."""
 
     async def clear(self, scope: Scope) -> int:
-        """All rows of the project that have a vector of ours are gone: how many."""
+        """All of the project are gone: how many."""
 
     async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
         """A row in reach."""
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Gone; False: it is not there, or not the scope's own."""
+        """Gone; False: it is not there, or not the scope's own. `KeptElsewhere`: another tool wrote it."""
+
+
+def keeps(scope: Scope) -> bool:
+    """Whether a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
+    return scope.tenant == DEFAULT_TENANT and not scope.owner
 
 
 def row_id(scope: Scope, row: CodeRow) -> str:

@@ -174,7 +174,8 @@ class Conversations(Protocol):
         """By its id, or what its writer called it; and whether it is the asker's own."""
 
     async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
-        """The owner's row of that id, or all of his in the project; how many were there."""
+        """The owner's row of that id, or all of his in the project that Ibid wrote; how many were there.
+        `KeptElsewhere`: another tool wrote the one."""
 
 
 def names(scope: Scope, entry: Entry) -> tuple[str | None, str]:

@@ -1,13 +1,13 @@
 """Shelves in memory, the least recently used given up first, each loaded once however many ask.
 
 A load belongs to the bookcase and not to the request that began it: who leaves does not stop it, so a large
-part is there for the next one. Sizes are bytes. Raises what `refreshed` does.
+part is there for the next one. Sizes are bytes, times seconds. Raises what `refreshed` does.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Coroutine, Hashable
+from collections.abc import Coroutine, Hashable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
 MEMORY_BYTES = 1 << 30
@@ -84,6 +84,24 @@ class Bookcase(ABC, Generic[Named, Held]):
         if part in self._shelves:
             self._shelves.move_to_end(part)
         return shelf
+
+    async def within(
+        self, seconds: float, versions: Iterable[tuple[Named, int]]
+    ) -> tuple[list[Held], list[Named]]:
+        """(shelves, late) of parts each `at` a version: late are those that were not there in time, of which
+        the shelves are of older versions, or none. Their loads go on."""
+        asked = {asyncio.create_task(self.at(*each)): each[0] for each in versions}
+        if not asked:
+            return [], []
+        try:
+            await asyncio.wait(asked, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in asked:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        ready = [task.result() for task in asked if not task.cancelled()]
+        late = [part for task, part in asked.items() if task.cancelled()]
+        return ready + [shelf for shelf in map(self.held, late) if shelf], late
 
     async def _caught_up(self, part: Named, version: int) -> Held:
         """A load under way may have begun before `version` was written; the one after it has not."""

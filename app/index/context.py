@@ -1,15 +1,15 @@
 """A project's source: rows of a table, the newest, the nearest, and by words and meaning.
 
 Exact, filtered in the store; words lie in memory (`worded.py`) and follow `ibid.project_part.version`, which
-triggers bump whoever writes, so a change shows in the next search of every replica. Similarities are cosine
-above the space's floor. Raises `RetrievalError`.
+triggers change whoever writes, so a change shows in the next search of every replica. Similarities are cosine
+above the space's floor. Words that are not loaded in their part of the time are done without: the other leg
+answers, the legs are `partial`, and the load goes on for the next search. Seconds. Raises `RetrievalError`.
 """
 
-import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -28,6 +28,8 @@ from app.index.table import Table, Where, rows_of
 from app.index.texts import Texts
 from app.index.vocabulary import count
 
+WORDS_SHARE = 1 / 3
+"""Part of RAG_TIMEOUT_SECONDS that a search waits for words: what is left is the other leg's."""
 COUNTED = 2
 """Characters whose tokens cost about as much to count as a passage costs to be searched."""
 
@@ -49,13 +51,20 @@ class ContextSource(ABC):
     """Whether it has the rows of its projects, or all but those."""
 
     def __init__(
-        self, pool: Pool, space: Space, projects: Collection[str] | None = None, *, store: str = ""
+        self,
+        pool: Pool,
+        space: Space,
+        projects: Collection[str] | None = None,
+        *,
+        store: str = "",
+        seconds: float = 6.0,
     ) -> None:
         self._finder = Finder(pool, self.table, space)
         self._space = space
         self._projects = projects
         self.store = store
         """Which database this is: two may share a cache."""
+        self._patience = seconds * WORDS_SHARE
         self._texts: Texts[Told] = Texts()
         self._lots = Lots(pool, self.table)
         self._lots.gone = self._texts.forget
@@ -84,8 +93,10 @@ class ContextSource(ABC):
 
     async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
         """Both legs, in one more statement to Postgres; shelves may be newer than what was reached."""
-        search = Search(await asyncio.gather(*(self._lots.at(*each) for each in reached.versions)))
-        if not search.size:
+        shelves, missing = await self._lots.within(self._patience, reached.versions)
+        late = "timeout" if missing else ""
+        search = Search(shelves)
+        if not search.size and not late:
             return Legs(self.name)
         spots = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
@@ -93,7 +104,7 @@ class ContextSource(ABC):
         for spot in spots:  # a row that moves may stand on two shelves for a moment
             worded.setdefault(row_of(search.place(spot)[0]), spot)
         if vector is None and not worded:
-            return Legs(self.name, stored=search.size)
+            return Legs(self.name, stored=search.size, partial=late)
         rows = await self._finder.both(self.where(reached.scope), vector, list(worded), query.limit)
         passages = {
             row.id: passage
@@ -101,7 +112,8 @@ class ContextSource(ABC):
             if passage.text.strip()
         }
         there = {row.id: row for row in rows if row.id in passages}
-        return legs(self.name, search, worded, there, passages)
+        found = legs(self.name, search, worded, there, passages)
+        return replace(found, stored=max(found.stored, len(there)), partial=late)
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
         """By indexed_at, newest first, those without a time last; similarity None."""

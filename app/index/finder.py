@@ -80,16 +80,17 @@ class Finder:
         self._space = space
 
     async def newest(self, where: Where, limit: int) -> list[Found]:
-        """By indexed_at, newest first, those without a time last."""
+        """Of those with anything to show, by indexed_at, newest first, those without a time last."""
         [most] = where.next(1)
-        chosen = NEWEST.format(id=self._table.id, table=self._table.name, where=where.sql, limit=most)
+        shown = f"{where.sql} AND ({self._table.shown})"
+        chosen = NEWEST.format(id=self._table.id, table=self._table.name, where=shown, limit=most)
         return await self._fetched(chosen, where, (limit,))
 
     async def nearest(self, where: Where, vector: Embedding, limit: int) -> list[Found]:
-        """By cosine, ties by id; rows without a vector of the space are left out."""
+        """By cosine, ties by id; what has nothing to show, or no vector of the space, is left out."""
         space, dim, asked, most = where.next(4)
         distance = DISTANCE.format(space=space, dim=dim, vector=asked)
-        chosen = self._near(where.sql, distance, most)
+        chosen = self._near(f"{where.sql} AND ({self._table.shown})", distance, most)
         return await self._fetched(chosen, where, (*self._given(vector), limit))
 
     async def both(

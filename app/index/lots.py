@@ -2,7 +2,8 @@
 
 A row at a revision (its xmin) is a document of one passage, named `<id> <revision>`: whoever changes a row
 makes another of it. A newer version of a lot reads the list of its rows and the words of those that are new;
-what lacks words of today's analysis is analysed in a thread, and kept. Raises `RetrievalError`.
+what lacks words of today's analysis is analysed in a thread, and kept. All of it in short turns, the lot with
+the least left first: one that is large and new holds up nobody else. Raises `RetrievalError`.
 """
 
 import asyncio
@@ -21,19 +22,22 @@ from app.index.bookcase import Bookcase
 from app.index.place import Spot
 from app.index.shelf import Shelf
 from app.index.table import Table, Where
+from app.index.turns import Turns
 from app.index.words import keep, packed, readable, spoken, unpacked
 
 MEMORY_BYTES = 512 << 20
 AT_ONCE = 2_000
 """Rows whose words one statement reads: some megabytes."""
-ANEW = 200
-"""Rows that are analysed in one go: a tenth of a second in a thread, and some hundred kilobytes of text."""
-LOADS = 3
-"""Lots loaded at once: a tenant's hundred projects must not take every connection."""
+ANEW = 100
+"""Rows that are analysed in one turn: a tenth of a second in a thread, and some hundred kilobytes of text."""
+READS = 2
+"""Lots read at once: a tenant's hundred projects must not take every connection."""
+ANALYSES = 1
+"""Beside them, analysed at once: more would wait for the interpreter."""
 
 VERSIONS = """
     SELECT owner, project, version FROM ibid.project_part
-    WHERE {where} AND kind = {kind} AND version > 0 ORDER BY owner, project
+    WHERE {where} AND kind = {kind} ORDER BY owner, project
 """
 # One statement sees one state: the list is the version's.
 LISTED = """
@@ -57,11 +61,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """Whose rows, of which project; "": of none."""
+    """Whose rows, of which project."""
 
     tenant: str
     owner: str
     project: str
+    """Its first 200 characters; "": of none."""
 
 
 Rows: TypeAlias = Shelf[Lot, Spot]
@@ -75,7 +80,7 @@ class Lots(Bookcase[Lot, Rows]):
         super().__init__(memory_bytes=memory_bytes)
         self._pool = pool
         self._table = table
-        self._turns = asyncio.Semaphore(LOADS)
+        self._reads, self._analyses = Turns(READS), Turns(ANALYSES)
         self.gone: Callable[[Collection[str]], None] | None = None
         """Told of the ids of rows that a lot has no more."""
 
@@ -94,12 +99,12 @@ class Lots(Bookcase[Lot, Rows]):
 
     async def refreshed(self, part: Lot) -> Rows:
         """What is listed now, and only what is new of it read."""
-        async with self._turns:
+        async with self._reads.of(0):
             version, told = await self._listed(part)
-            before = self.held(part) or self.nothing(part)
-            change = await asyncio.to_thread(compared, before, told)
-            fresh = await self._loaded(change.fresh)
-            shelf = await asyncio.to_thread(followed, before, version, change.listed, fresh)
+        before = self.held(part) or self.nothing(part)
+        change = await asyncio.to_thread(compared, before, told)
+        fresh = await self._loaded(change.fresh)
+        shelf = await asyncio.to_thread(followed, before, version, change.listed, fresh)
         self.keep(part, shelf)
         if change.gone:
             self.started(self._tidied(change.gone))
@@ -110,7 +115,7 @@ class Lots(Bookcase[Lot, Rows]):
     async def _listed(self, lot: Lot) -> tuple[int, str]:
         """The version, and every row at its revision."""
         table = self._table
-        project = "project = $3" if lot.project else "(project = $3 OR project IS NULL)"
+        project = "left(project, 200) = $3" if lot.project else "(project = $3 OR project IS NULL)"
         statement = LISTED.format(id=table.id, table=table.name, project=project, told=table.told)
         with retrieval_faults():
             row = await self._pool.fetchrow(statement, lot.tenant, lot.owner, lot.project, table.kind)
@@ -122,13 +127,15 @@ class Lots(Bookcase[Lot, Rows]):
         words: dict[str, bytes] = {}
         missing: list[str] = []
         for at in range(0, len(names), AT_ONCE):
-            known = await self._stored(names[at : at + AT_ONCE])
+            async with self._reads.of(len(names) - at):
+                known = await self._stored(names[at : at + AT_ONCE])
             missing += [name for name in names[at : at + AT_ONCE] if name not in known]
             words |= known
         if missing:
             log.info("rows are analysed", kind=self._table.kind, rows=len(missing))
         for at in range(0, len(missing), ANEW):
-            words |= await self._analysed(missing[at : at + ANEW])
+            async with self._analyses.of(len(missing) - at):
+                words |= await self._analysed(missing[at : at + ANEW])
         return await asyncio.to_thread(block, words) if words else None
 
     async def _stored(self, names: Sequence[str]) -> dict[str, bytes]:

@@ -23,12 +23,48 @@ whose vector another tool made, in a space that nobody named, is searched as it 
 FAR = "2.5"
 """Beyond every distance, before NaN."""
 
+IN_PROJECT = "project = {0} AND left(project, 200) = left({0}, 200)"
+"""A row's project. Names of other tools may be too long for a tree's page: indexes hold their beginning."""
 MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
 """As Python can hold it."""
-FACT = "(to_jsonb(chunk_metadata) ->> '{}')"
+WIDE = 200_000
+"""Bytes of JSON beyond which a column is nobody's: it costs 20 ms a megabyte to write it as text."""
+SMALL = f"pg_column_size({{0}}) <= {WIDE} AND pg_column_size(ARRAY[{{0}}]) <= {WIDE}"
+"""As it is stored, then as it is without compression: an array holds it so."""
+READABLE = "(pg_typeof({0}) <> 'json'::regtype OR strpos({0}::text, '\\u0000') = 0)"
+"""Only a column of `json` can hold what no function of Postgres reads."""
+FACT = f"""(CASE WHEN {SMALL.format("chunk_metadata")} AND {READABLE.format("chunk_metadata")}
+    THEN to_jsonb(chunk_metadata) ->> '{{}}' END)"""
 """Of a chunk's metadata. `to_jsonb` takes a column of any type, and of text makes nothing that has facts."""
 LINE = "CASE WHEN {fact} ~ '^[0-9]{{1,7}}$' THEN {fact}::int END"
 START, END = FACT.format("start_line"), FACT.format("end_line")
+
+TEXT_MOST, FACTS_MOST, PIECE = 20_000, 10_000, 1_000
+"""Characters of JSON that is no list, of metadata read as it stands, of an item or fact of what is larger."""
+LIST = f"""CASE WHEN {SMALL} THEN CASE
+    WHEN json_typeof(to_json({{0}})) <> 'array' THEN left({{0}}::text, {TEXT_MOST})
+    WHEN length(to_json({{0}})::text) <= {embedded.DETAILED} THEN to_json({{0}})::text
+    ELSE (SELECT '[' || string_agg(item::text, ', ' ORDER BY turn) || ']' FROM (
+        SELECT item, turn, sum(length(item::text) + 2) OVER (ORDER BY turn) AS size
+        FROM json_array_elements(to_json({{0}})) WITH ORDINALITY AS every (item, turn)
+        WHERE length(item::text) <= {PIECE}
+    ) AS first WHERE size <= {embedded.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no parameter of anybody's
+"""A list as JSON, whatever the column's type, with as many of its first items as there is room for."""
+NAMED = ", ".join(f"'{name}'" for name in (*embedded.NAMES, "start_line", "end_line"))
+FACTS = f"""CASE WHEN {SMALL} THEN CASE
+    WHEN length({{0}}::text) > {FACTS_MOST} AND json_typeof(to_json({{0}})) = 'object' AND {READABLE}
+    THEN (SELECT json_object_agg(key, value)::text FROM json_each(to_json({{0}}))
+        WHERE key IN ({NAMED}) AND length(value::text) <= {PIECE})
+    ELSE left({{0}}::text, {TEXT_MOST}) END END AS {{0}}"""  # noqa: S608 - likewise
+"""Metadata; of large ones what is used."""
+SAYS = "(octet_length({0}) > 32 OR {0} ~ '[^[:space:]]')"
+HOLDS = "(pg_column_size({0}) > 32 OR {0}::text NOT IN ('null', '[]', '{{}}', '\"\"', ''))"
+"""Whether a text, and JSON, is more than blank: sizes are known of megabytes too, what is tiny is read."""
+
+
+def some(texts: Sequence[str], json: Sequence[str] = ()) -> str:
+    """Whether any of these columns holds something."""
+    return " OR ".join([*map(SAYS.format, texts), *map(HOLDS.format, json)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +79,28 @@ class Table:
     columns: str
     """What a passage is made of."""
     told: str
-    """Whether a row has anything to say; looks at sizes alone, which a text of megabytes gives away too."""
+    """Whether a row has anything to be found by."""
+    shown: str
+    """Whether it has anything to show."""
     twins: str = ""
     """Rows in reach (`:where`) of the same files as those `found`: id, and place among those that are called
     the same, from 1."""
 
 
+SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
 CONVERSATION = Table(
     name="public.conversation_index",
     kind="conversations",
     id="session_id",
     columns=f"""
         left(project, 200) AS project, left(title, {embedded.TITLE}) AS title,
-        left(tags::text, {embedded.DETAILED}) AS tags,
-        left(key_entities::text, {embedded.DETAILED}) AS key_entities,
+        {LIST.format("tags")}, {LIST.format("key_entities")},
         left(summary_short, {embedded.BRIEF}) AS summary_short,
         left(summary_detailed, {embedded.DETAILED}) AS summary_detailed,
         left(memory_snippet, {embedded.SNIPPET}) AS memory_snippet
     """,
-    told="""coalesce(octet_length(title), 0) + coalesce(octet_length(summary_short), 0)
-        + coalesce(octet_length(summary_detailed), 0) + coalesce(octet_length(memory_snippet), 0) > 0
-        OR tags IS NOT NULL OR key_entities IS NOT NULL""",
+    told=some(*SPOKEN),
+    shown=some(*SPOKEN),
 )
 CHUNK = Table(
     name="public.code_index",
@@ -71,10 +108,11 @@ CHUNK = Table(
     id="id",
     columns=f"""
         left(project, 200) AS project, left(file_path, 1000) AS file_path, left(language, 100) AS language,
-        left(chunk_text, {embedded.CHUNK}) AS chunk_text, left(chunk_metadata::text, 10000) AS chunk_metadata,
+        left(chunk_text, {embedded.CHUNK}) AS chunk_text, {FACTS.format("chunk_metadata")},
         {LINE.format(fact=START)} AS start_line, {LINE.format(fact=END)} AS end_line
     """,
-    told="octet_length(chunk_text) > 0",
+    told=some(["chunk_text"]),
+    shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
     twins=f"""
         SELECT id::text AS id, row_number() OVER (
             PARTITION BY file_path, {START}, {END} ORDER BY owner, project, id
@@ -111,7 +149,7 @@ def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = Tr
     if scope.project is not None:
         if projects is not None and (scope.project in projects) is not inside:
             return NOBODY
-        named = "project = $3" if scope.project else "(project = $3 OR project IS NULL)"
+        named = IN_PROJECT.format("$3") if scope.project else "(project = $3 OR project IS NULL)"
         return Where(f"{shared} AND {named}", (*known, scope.project))
     if projects is None:
         return Where(shared, tuple(known))

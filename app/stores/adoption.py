@@ -22,7 +22,10 @@ BLOCKS = 8
 """Of 8 kB, read at a time: some hundred rows."""
 COUNT_SECONDS = 600.0
 """For a whole table to be read."""
-FITS = "coalesce(vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)"
+FITS = """
+    coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
+"""
+"""Not where the vector is of older words (a [0] beside it, alembic 0012)."""
 STANDS = """
     SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
         count(*) FILTER (WHERE space <> $2) AS elsewhere,

@@ -14,6 +14,7 @@ from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
+from app.stores.events import OWN, unfolded
 from app.stores.part import cleared, hold
 from app.stores.register import hold as take
 from app.stores.transaction import transaction
@@ -33,7 +34,11 @@ READ = """
     ORDER BY ({key}) COLLATE "C" LIMIT $4
 """
 ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT count(*) FROM gone"
-GONE = "DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id"
+# One statement sees one state: what a row that stays has told of itself stays too.
+GONE = """
+    WITH events AS (DELETE FROM ibid.project_event WHERE tenant = $1 AND owner = $2 AND kind = $3)
+    DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id
+"""
 WORDS = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
 DERIVED = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
 PARTS = """
@@ -102,6 +107,7 @@ CODE = Table("code", "public.code_index", OWNER, f"{INDEXED} || ' ' || id::text 
 SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
 """Holdings that are a table each, and nothing beside it."""
 
+DERIVATIVES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
 TABLES: Mapping[str, tuple[str, ...]] = {
     "memories": ("ibid.text_next", "ibid.memory"),
     "votes": ("ibid.memory_vote",),
@@ -111,8 +117,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "vantage_traces": ("public.vantage_answer_trace",),
     "vantage_cards": ("ibid.vantage_card",),
     "vantage_facts": ("ibid.vantage_fact",),
-    "conversations": ("ibid.text_next", "ibid.project_words", "public.conversation_index"),
-    "code": ("ibid.text_next", "ibid.project_words", "public.code_index"),
+    "conversations": (*DERIVATIVES, "public.conversation_index"),
+    "code": (*DERIVATIVES, "public.code_index"),
     "documents": (
         *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
         "ibid.job",
@@ -121,7 +127,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """Whose files hold a holding's rows: those that are compacted after an erasure."""
 NAMES_ONLY = {
     "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
-    "ibid.project_part": "versions, as those below",
+    "ibid.project_part": "a view of `project_event`, which goes",
     "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
     "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
 }
@@ -170,9 +176,12 @@ class Indexed(Rows):
     async def erase(self, scope: Scope) -> int:
         """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
         statement = GONE.format(table=self._table.table, where=self._table.where, row=self._row)
+        whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
-            gone = await connection.fetch(statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS)
+            await unfolded(connection)
+            gone = await connection.fetch(statement, *whose, timeout=ERASE_SECONDS)
             ids = [row["id"] for row in gone]
+            await connection.execute(OWN, *whose)
             await connection.execute(WORDS, self.name, ids, timeout=ERASE_SECONDS)
             await connection.execute(DERIVED, self._next, ids, timeout=ERASE_SECONDS)
         return len(ids)

@@ -1,19 +1,21 @@
 """Rows of public.code_index: found, written, dropped; the table may be another tool's (`shape.py`).
 
-Statements are made from names in this file and from the catalog; values are parameters always. What was
-derived of a row goes with it. Raises `Rejected`.
+A row with a hash is Ibid's; others are read alone. Statements are made from names in this file and from the
+catalog; values are parameters always. What was derived of a row goes with it. Raises `Rejected`,
+`InvalidField` for an id of a file's chunk.
 """
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
-from app.domain.code import CodeEntry
+from app.domain.code import ALONE, CodeEntry, keeps
+from app.domain.errors import InvalidField
 from app.domain.passage import Scope
 from app.index.table import CHUNK
 from app.index.words import code_packed, keep
-from app.stores.named import UUID, chosen, literal, made
+from app.stores.named import UUID, Called, Found, literal, located
 from app.stores.shape import Shape, filling, vectors
 from app.stores.text import storable
 from app.stores.transaction import Connection
@@ -21,15 +23,27 @@ from app.stores.transaction import Connection
 TABLE = CHUNK.name
 TEXTS = ("file_path", "language", "chunk_text", "chunk_metadata")
 GIVEN = """
-    unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::vector[])
-    AS given (id, file_path, language, chunk_text, chunk_metadata, vector)
+    unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::vector[])
+    AS given (id, file_path, language, chunk_text, chunk_metadata, sha256, vector)
 """
 INSERT = f"INSERT INTO {TABLE} ({{names}}) SELECT {{values}} FROM {GIVEN}"  # noqa: S608 - constants of ours
 OWNED = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
+BY_ITSELF = f"starts_with(sha256, '{ALONE}')"
+OF_A_FILE = f"NOT {BY_ITSELF}"
+"""Null, so untrue, of another tool's row."""
 FIND = f"""
-    SELECT id::text AS id, (tenant, owner, project) = ($2, $3, $4) AS own FROM {TABLE}
-    WHERE id = ANY($1::text[]::{{type}}[])
+    SELECT id::text AS id, (tenant, owner, project) = ($2, $3, $4) AND {BY_ITSELF} AS own,
+        (tenant, owner, project) = ($2, $3, $4) AND {OF_A_FILE} AS filed
+    FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])
 """  # noqa: S608 - constants of ours, and a type as the catalog spells it
+TAKEN = f"SELECT id::text AS id FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])"  # noqa: S608 - as above
+UPDATE = f"""
+    UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
+    WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
+    AND kept.id = given.id::{{type}} AND starts_with(kept.sha256, '{ALONE}')
+"""  # noqa: S608 - as above
+STALE = "DELETE FROM ibid.text_next WHERE kind = 'code' AND id = ANY($1::text[])"
+"""Vectors in the making are of what the rows said before."""
 DROP = f"""
     WITH gone AS (DELETE FROM {TABLE} WHERE {{which}} RETURNING id::text AS id, file_path),
     words AS (
@@ -61,15 +75,33 @@ async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
 async def places(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
 ) -> list[tuple[str, bool]]:
-    """(id, whether a row of the writer's is there) of each; the given id if it is nobody else's."""
+    """(id, whether a row of the writer's is there) of each."""
     kind = columns["id"].type
-    given = [literal(kind, entry.given) if entry.given else None for entry in entries]
-    asked = {made(kind, entry.id) for entry in entries} | {each for each in given if each is not None}
-    rows = await connection.fetch(FIND.format(type=kind), sorted(asked), *place(scope))
-    taken = {row["id"]: row for row in rows}
-    own = {key for key, row in taken.items() if row["own"]}
-    ids = [chosen(kind, entry.given, entry.id, own, taken) for entry in entries]
+    own: set[str] = set()
+    filed: set[str] = set()
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(FIND.format(type=kind), ids, *place(scope))
+        own.update(row["id"] for row in rows if row["own"])
+        filed.update(row["id"] for row in rows if row["filed"])
+        return own, {row["id"] for row in rows}
+
+    named = [Called(entry.given, entry.id, keeps(scope)) for entry in entries]
+    ids = await located(kind, named, find)
+    if any(each.given and literal(kind, each.given) in filed for each in named):
+        raise InvalidField("an id is that of a chunk of a whole file: put the file, or remove it first")
     return [(each, each in own) for each in ids]
+
+
+async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
+    """Ids for chunks of files that were dropped: what is still there is none of these, whosever it is."""
+    kind = columns["id"].type
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(TAKEN.format(type=kind), ids, timeout=SECONDS)
+        return (), {row["id"] for row in rows}
+
+    return await located(kind, [Called(None, entry.id) for entry in entries], find)
 
 
 async def write(
@@ -77,25 +109,48 @@ async def write(
     columns: Shape,
     scope: Scope,
     rows: Mapping[str, Pair],
-    *facts: str | None,
+    space: str,
+    *,
+    sha256: str | None = None,
+    there: Collection[str] = (),
 ) -> None:
-    """Rows by id, none of them there. `facts`: the space, and the hash of the file that they are all of."""
+    """Rows by id, all of one file (`sha256`), or each by itself; updated those that are `there`, so that what
+    another tool keeps in columns of its own stays."""
     if not rows:
         return
-    entries = [entry for entry, _ in rows.values()]
-    kind, dim = columns["id"].type, len(entries[0].embedding) // 4
-    whole = {"id": f"given.id::{kind}", **OWNED, "space": "$4::text", "sha256": "$5::text"}
-    whole |= {name: columns[name].value(f"given.{name}") for name in TEXTS}
-    whole |= {"indexed_at": columns["indexed_at"].value("now()"), **vectors(columns, dim, "given.vector")}
-    whole |= filling(columns, whole)
-    given = (*place(scope), *facts, *arrays(list(rows), entries))
-    insert = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
-    await connection.execute(insert, *given, timeout=SECONDS)
+    kind = columns["id"].type
+    values = assigned(columns, rows)
+    old = {key: pair for key, pair in rows.items() if key in there}
+    new = {key: pair for key, pair in rows.items() if key not in there}
+    if old:
+        told = ", ".join(f"{name} = {said}" for name, said in values.items())
+        given = arrays(list(old), [entry for entry, _ in old.values()], sha256)
+        await connection.execute(STALE, list(old))
+        update = UPDATE.format(values=told, type=kind)
+        await connection.execute(update, *place(scope), space, *given, timeout=SECONDS)
+    if new:
+        whole = {"id": f"given.id::{kind}", **OWNED, **values}
+        whole |= filling(columns, whole)
+        given = arrays(list(new), [entry for entry, _ in new.values()], sha256)
+        insert = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
+        await connection.execute(insert, *place(scope), space, *given, timeout=SECONDS)
     if kind == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
 
 
-def arrays(ids: list[str], entries: Sequence[CodeEntry]) -> tuple[list[object], ...]:
+def assigned(columns: Shape, rows: Mapping[str, Pair]) -> dict[str, str]:
+    """What a write gives to each column."""
+    dim = len(next(iter(rows.values()))[0].embedding) // 4
+    return {
+        **{name: columns[name].value(f"given.{name}") for name in TEXTS},
+        "indexed_at": columns["indexed_at"].value("now()"),
+        "space": "$4::text",
+        "sha256": "given.sha256",
+        **vectors(columns, dim, "given.vector"),
+    }
+
+
+def arrays(ids: list[str], entries: Sequence[CodeEntry], sha256: str | None) -> tuple[list[object], ...]:
     """The parameters of GIVEN."""
     rows = [entry.row for entry in entries]
     return (
@@ -104,6 +159,7 @@ def arrays(ids: list[str], entries: Sequence[CodeEntry]) -> tuple[list[object], 
         [row.language for row in rows],
         [storable(row.chunk_text) for row in rows],
         [json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd") for row in rows],
+        [sha256 or entry.sha256 for entry in entries],
         [entry.embedding for entry in entries],
     )
 

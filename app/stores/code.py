@@ -1,9 +1,9 @@
 """`public.code_index` (`domain/code.CodeRecord`): the chunks that Ibid writes, beside those of other tools.
 
-A chunk with a sha256 is of a file that is kept whole, and goes with it; one with a space but no sha256 was
-written by itself; one without a space is another tool's, and only read. The table may be another tool's, with
-no key: nothing is left to a constraint, writers of one owner take turns.
-Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`.
+A chunk whose sha256 is a file's is of one that is kept whole, and goes with it; ALONE stands before that of
+one which was written by itself; one without is another tool's, adopted or not, and only read. The table may
+be another tool's, with no key: nothing is left to a constraint, writers of one owner take turns.
+Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField`, `KeptElsewhere`.
 """
 
 import json
@@ -16,18 +16,19 @@ import asyncpg
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutcome, CodeVector
-from app.domain.errors import RemovedMeanwhile
+from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import Scope
-from app.index.table import MOMENT, VECTOR, owners
-from app.stores.chunk import TABLE, drop, place, places, prepared, write
+from app.index.table import IN_PROJECT, MOMENT, VECTOR, owners
+from app.stores.chunk import OF_A_FILE, TABLE, drop, free, place, places, prepared, write
 from app.stores.register import LOCK
 from app.stores.shape import Shape, shape, taking
 from app.stores.transaction import Connection, transaction
 
 CLOCK = "SELECT clock_timestamp()"
 STANDS = "SELECT ibid.user_stands($1, $2, $3)"
-OURS = "tenant = $1 AND owner = $2 AND project = $3"
-WHOLE = f"{OURS} AND sha256 IS NOT NULL"
+OURS = f"tenant = $1 AND owner = $2 AND {IN_PROJECT.format('$3')}"
+WRITTEN = f"{OURS} AND sha256 IS NOT NULL"
+WHOLE = f"{WRITTEN} AND {OF_A_FILE}"
 KNOWN = "HAVING bool_and(space = $5) AND count(DISTINCT sha256) = 1"
 HASHES = f"""
     SELECT file_path, min(sha256) AS sha256, count(*) AS chunks FROM {TABLE}
@@ -50,6 +51,7 @@ GET = f"""
         {MOMENT}
     FROM {TABLE} WHERE tenant = $1 AND owner = ANY($2::text[]) AND project = $3 AND id::text = $4
 """  # noqa: S608 - constants of ours
+THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {OURS} AND id::text = $4)"  # noqa: S608 - as above
 
 
 class CodeStore:
@@ -72,10 +74,8 @@ class CodeStore:
         async with self._writing(scope, since) as (connection, columns):
             found = await places(connection, columns, scope, entries)
             rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
-            there = [key for key, own in found if own]
-            which = f"{OURS} AND id = ANY($4::text[]::{columns['id'].type}[])"
-            await drop(connection, which, *place(scope), there)
-            await write(connection, columns, scope, rows, space, None)
+            there = {key for key, own in found if own}
+            await write(connection, columns, scope, rows, space, there=there)
         return [(key, not own) for key, own in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
@@ -103,8 +103,8 @@ class CodeStore:
         words = [await prepared(entries) for _, entries in files]
         paths = [file.path for file, _ in files]
         async with self._writing(scope, since) as (connection, columns):
-            rows = await connection.fetch(HASHES, *place(scope), paths, space)
-            same = {(row["file_path"], row["sha256"]) for row in rows}
+            kept = await connection.fetch(HASHES, *place(scope), paths, space)
+            same = {(row["file_path"], row["sha256"]) for row in kept}
             new = [
                 (file, pairs)
                 for (file, _), pairs in zip(files, words, strict=True)
@@ -112,10 +112,11 @@ class CodeStore:
             ]
             stale = [file.path for file, _ in new]
             _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), stale)
+            ids = iter(await free(connection, columns, [entry for _, pairs in new for entry, _ in pairs]))
             for file, pairs in new:
-                ids = {entry.id: (entry, packed) for entry, packed in pairs}
-                await write(connection, columns, scope, ids, space, file.sha256)
-        return [outcome(file, same, known) for file, _ in files]
+                rows = {next(ids): pair for pair in pairs}
+                await write(connection, columns, scope, rows, space, sha256=file.sha256)
+        return [outcome(file, same, known, empty=not entries) for file, entries in files]
 
     async def files(
         self, scope: Scope, space: str, *, after: str, limit: int
@@ -132,11 +133,16 @@ class CodeStore:
 
     async def clear(self, scope: Scope) -> int:
         """How many rows."""
-        return (await self._gone(scope, f"{OURS} AND space IS NOT NULL"))[0]
+        return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
         """Whether it was there."""
-        return (await self._gone(scope, f"{OURS} AND id::text = $4", row_id))[0] > 0
+        if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
+            return True
+        with taking(TABLE):
+            if await self._pool.fetchval(THEIRS, *place(scope), row_id):
+                raise KeptElsewhere("another tool wrote this row: it is removed there")
+        return False
 
     async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
         """What goes."""
@@ -163,11 +169,11 @@ class CodeStore:
                 yield connection, await shape(connection, TABLE)
 
 
-def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str]) -> CodeOutcome:
-    """What became of a file."""
-    if (file.path, file.sha256) in same:
-        return CodeOutcome.UNCHANGED
-    return CodeOutcome.CHANGED if file.path in known else CodeOutcome.ADDED
+def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str], *, empty: bool) -> CodeOutcome:
+    """What became of a file; one that says nothing leaves nothing behind by which it could be known."""
+    if file.path in known:
+        return CodeOutcome.CHANGED
+    return CodeOutcome.UNCHANGED if empty or (file.path, file.sha256) in same else CodeOutcome.ADDED
 
 
 def facts(row: asyncpg.Record) -> dict[str, object] | None:

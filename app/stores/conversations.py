@@ -2,7 +2,8 @@
 
 The table may be another tool's: an id of another type, no unique index, columns of theirs. So a row is
 updated, and inserted where there was none to update (`roll.py`), by one writer of a tenant at a time. Texts
-of a list are cut at BRIEF characters. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`.
+of a list are cut at BRIEF characters. What Ibid wrote has a hash; other tools' rows, adopted or not, are read
+alone. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `KeptElsewhere`, `InvalidField`.
 """
 
 import asyncio
@@ -14,12 +15,12 @@ import asyncpg
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.conversation import Conversation, Entry, Known, Outcome, Written, derived
-from app.domain.errors import RemovedMeanwhile
+from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import Embedding, Scope
-from app.index.table import CONVERSATION
+from app.index.table import CONVERSATION, IN_PROJECT
 from app.index.words import conversations_packed, forget, keep
 from app.stores.cursor import closed, opened
-from app.stores.named import UUID, literal, made
+from app.stores.named import UUID, links, literal
 from app.stores.roll import (
     FIND,
     LISTS,
@@ -44,13 +45,17 @@ LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 AT = "least(greatest(coalesce(kept.indexed_at::timestamptz, '0001-01-02'), '0001-01-02'), '9999-12-30')"
 LIST = f"""
     SELECT {READ.format(most=BRIEF)}, {AT} AS place FROM {TABLE} AS kept
-    WHERE kept.tenant = $1 AND kept.owner = ANY($2::text[]) AND kept.project = $3
+    WHERE kept.tenant = $1 AND kept.owner = ANY($2::text[]) AND {IN_PROJECT.format("$3")}
     AND ($4::timestamptz IS NULL OR ({AT}, kept.session_id::text) < ($4, $5))
     ORDER BY {AT} DESC, kept.session_id::text DESC LIMIT $6
 """  # noqa: S608 - constants of ours
 REMOVE = f"""
-    DELETE FROM {TABLE} WHERE tenant = $1 AND owner = $2 AND project = $3
-    AND ($4::text IS NULL OR session_id::text = $4) RETURNING session_id::text AS id
+    DELETE FROM {TABLE} WHERE tenant = $1 AND owner = $2 AND {IN_PROJECT.format("$3")}
+    AND ($4::text IS NULL OR session_id::text = $4) AND sha256 IS NOT NULL RETURNING session_id::text AS id
+"""  # noqa: S608 - constants of ours
+THEIRS = f"""
+    SELECT EXISTS (SELECT FROM {TABLE} WHERE tenant = $1 AND owner = $2 AND project = $3
+    AND session_id::text = $4)
 """  # noqa: S608 - constants of ours
 SECONDS = 120.0
 """A project of a hundred thousand rows takes seconds to remove."""
@@ -114,11 +119,11 @@ class ConversationStore:
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 kind = (await shape(connection, TABLE))["session_id"].type
-                ids = [made(kind, derived(each, name)) for each in (scope, shared)]
+                ids = [key for each in (scope, shared) for key in links(kind, derived(each, name))]
                 ids += [key for key in [literal(kind, name)] if key is not None]
                 found = await connection.fetch(FIND.format(type=kind), ids)
         seen = [row for row in found if reached(scope, row)]
-        best = min(seen, key=lambda row: (row["owner"] != scope.owner, row["id"] != name), default=None)
+        best = min(seen, key=lambda row: nearness(scope, row, name), default=None)
         return (conversation(best), best["owner"] == scope.owner) if best else None
 
     async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
@@ -129,7 +134,14 @@ class ConversationStore:
             gone = [row["id"] for row in await connection.fetch(REMOVE, *place, timeout=SECONDS)]
             await forget(connection, CONVERSATION, gone)
             await connection.execute(STALE, gone)
+            if id and not gone and await connection.fetchval(THEIRS, *place):
+                raise KeptElsewhere("another tool wrote this row: it is removed there")
         return len(gone)
+
+
+def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
+    """Which of several rows a name means, least first: the asker's own, what Ibid wrote, the id itself."""
+    return row["owner"] != scope.owner, row["sha256"] is None, row["id"] != name
 
 
 def analysed(entries: Sequence[Entry]) -> dict[str, bytes]:

@@ -1,17 +1,37 @@
 """Ids of rows in a table whose id another tool may have typed: as UUIDs, as text, as numbers.
 
-A number is the first 63 bits of the UUID that the row would have. Raises `Rejected` for any other type, and
-for numbers that are too short to tell rows apart.
+A number is the first 63 bits of the UUID that the row would have. An id of ours that somebody else's row has
+gives way to the next in a chain: names can be guessed, and nobody is told of the other's row.
+Raises `Rejected` for any other type, and for numbers that are too short to tell rows apart.
 """
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.domain.errors import Rejected
 
 UUID, NUMBERS = "uuid", frozenset({"bigint", "numeric"})
 TEXTS = frozenset({"text", "character varying", "citext"})
 BITS = 63
+LINKS = 4
+"""Of a chain that are looked at first."""
+
+Found: TypeAlias = tuple[Collection[str], Collection[str]]
+"""Of ids those of rows that the writer may replace, and all that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a row is called."""
+
+    given: str | None
+    """By its writer."""
+    ours: str
+    """The UUID that is made of it."""
+    keeps: bool = True
+    """Whether a UUID that was given stays as it is, where it is free."""
 
 
 def literal(type_: str, name: str) -> str | None:
@@ -46,14 +66,39 @@ def whole(name: str) -> str | None:
         return None
 
 
-def chosen(
-    type_: str, given: str | None, ours: str, own: Collection[str], taken: Mapping[str, object]
-) -> str:
-    """Which id a row has: that of the one that is there (`own`: ids of the writer's rows), else the one that
-    was given, if it is a UUID that is not taken, else ours."""
-    plain = literal(type_, given) if given is not None else None
-    there = [key for key in (plain, made(type_, ours)) if key in own]
-    if there:
-        return str(there[0])
-    free = plain is not None and given is not None and whole(given) is not None and plain not in taken
-    return str(plain) if free else made(type_, ours)
+def links(type_: str, name: str, count: int = LINKS) -> list[str]:
+    """The ids that a row of ours may have, first the one that it has if nobody else does."""
+    found = []
+    for _ in range(count):
+        found.append(made(type_, name))
+        name = str(uuid.uuid5(uuid.UUID(name), "next"))
+    return found
+
+
+def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str | None:
+    """Which id a row has: that of the one that is there, else the one that was given, if it is a UUID that is
+    not taken and may stay, else the first of ours that is not taken. None: all of these are."""
+    own, taken = found
+    plain = literal(type_, called.given) if called.given is not None else None
+    there = next((key for key in (plain, *ours) if key in own), None)
+    if there is not None:
+        return there
+    if called.keeps and plain is not None and whole(called.given or "") is not None and plain not in taken:
+        return plain
+    return next((key for key in ours if key not in taken), None)
+
+
+async def located(
+    type_: str, names: Sequence[Called], find: Callable[[Sequence[str]], Awaitable[Found]]
+) -> list[str]:
+    """The id of each. Who took n of a chain costs as much as n rows do."""
+    count = LINKS
+    while True:
+        chains = [links(type_, name.ours, count) for name in names]
+        asked = {key for chain in chains for key in chain}
+        asked |= {key for name in names if name.given and (key := literal(type_, name.given)) is not None}
+        found = await find(sorted(asked))
+        keys = [chosen(type_, name, chain, found) for name, chain in zip(names, chains, strict=True)]
+        if None not in keys:
+            return [key for key in keys if key is not None]
+        count *= LINKS

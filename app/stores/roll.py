@@ -5,14 +5,14 @@ file and from the catalog (`shape.py`); values are parameters always. Raises `Re
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import asyncpg
 
 from app.domain.conversation import Conversation, Entry, Outcome, Written, names
 from app.domain.passage import Embedding, Scope
-from app.stores.named import chosen, literal, made
+from app.stores.named import Called, Found, links, located
 from app.stores.shape import Shape, filling, vectors
 from app.stores.text import storable
 from app.stores.transaction import Connection
@@ -76,19 +76,24 @@ async def places(
 ) -> list[Place]:
     """Where each entry belongs."""
     kind = columns["session_id"].type
-    named = [names(scope, entry) for entry in entries]
-    ids = {made(kind, ours) for _, ours in named}
-    ids |= {key for given, _ in named if given is not None and (key := literal(kind, given)) is not None}
-    taken = {row["id"]: row for row in await connection.fetch(FIND.format(type=kind), sorted(ids))}
-    own = {key: row for key, row in taken.items() if owned(scope, row)}
-    keys = [chosen(kind, given, ours, own, taken) for given, ours in named]
-    return [Place(key, own.get(key)) for key in keys]
+    named = [Called(*names(scope, entry)) for entry in entries]
+    # Another tool may have written over a row of ours: nobody else gives it such an id.
+    ours = {key for each in named for key in links(kind, each.ours)}
+    own: dict[str, asyncpg.Record] = {}
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(FIND.format(type=kind), ids)
+        own.update({row["id"]: row for row in rows if owned(scope, row, ours)})
+        return own, {row["id"] for row in rows}
+
+    return [Place(key, own.get(key)) for key in await located(kind, named, find)]
 
 
-def owned(scope: Scope, row: asyncpg.Record) -> bool:
-    """Whether it is the writer's, in the scope's project."""
+def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
+    """Whether it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
     told = (row["tenant"], row["owner"], row["project"])
-    return bool(told == (scope.tenant, scope.owner, scope.project))
+    written = row["sha256"] is not None or row["id"] in ours
+    return bool(told == (scope.tenant, scope.owner, scope.project)) and written
 
 
 def same(entry: Entry, place: Place, space: str) -> Conversation | None:

@@ -2,7 +2,8 @@
 
 What the catalog says of a column's type is put into statements as it stands there, quoted by Postgres; values
 are parameters always. What a column of theirs must have and nobody gives is filled with the neutral value of
-its type. Raises `Rejected` where a table cannot take what we write, `Unavailable`.
+its type. Raises `InvalidField` for what a table of theirs refuses in a row (its constraints and triggers, the
+length of a column), `Rejected` where it cannot take what we write at all, `Unavailable`.
 """
 
 import re
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from app.clients.faults import record_faults
-from app.domain.errors import Rejected
+from app.domain.errors import InvalidField, Rejected
 from app.stores.transaction import Connection
 
 COLUMNS = """
@@ -33,6 +34,12 @@ NEUTRAL: Mapping[str, str] = {
     "uuid": "gen_random_uuid()",
 }
 """By type without its length."""
+REFUSES = (
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.NumericValueOutOfRangeError,
+    asyncpg.RaiseError,
+)
+"""Raised by what its owners made of a table, about one row: another may be taken."""
 LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_text({}::jsonb) AS said)"
 
 
@@ -108,10 +115,19 @@ def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def taking(table: str) -> Iterator[None]:
-    """Around a write: what the table does not take is `Rejected`, with what of the table refuses it."""
+    """Around a write: what the table does not take is told, with what of the table refuses it; never what
+    was written."""
     with record_faults():
         try:
             yield
-        except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError) as error:
-            what = error.constraint_name or error.column_name or type(error).__name__
-            raise Rejected(f"{table} does not take a row: {what}") from error
+        except asyncpg.StringDataRightTruncationError as error:  # of names: texts are cut to their columns
+            raise InvalidField(f"{table} does not take a row: {error}") from error
+        except REFUSES as error:
+            raise InvalidField(f"{table} does not take a row: {named(error)}") from error
+        except asyncpg.DataError as error:
+            raise Rejected(f"{table} does not take a row: {named(error)}") from error
+
+
+def named(error: asyncpg.PostgresError) -> str:
+    """What of the table it is about."""
+    return str(error.constraint_name or error.column_name or type(error).__name__)

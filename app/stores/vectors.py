@@ -85,8 +85,8 @@ MOVE_TEXT = """
     UPDATE {table} AS kept SET embedding = next.embedding, space = next.space FROM ibid.text_next AS next
     WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}
 """
-# What is ours stands in `embedding`, where the column takes it; only we write a hash. The words of a row are
-# known by its version, and stay known.
+# What is ours stands in `embedding`, where the column takes it; only we write a hash (emptied where another
+# tool has written over the row: alembic 0012). The words of a row are known by its version, and stay known.
 MOVE_ROW = """
     WITH allowed AS (
         SELECT atttypmod IN (-1, $2) AS any_of_ours FROM pg_attribute
@@ -94,7 +94,7 @@ MOVE_ROW = """
     ),
     before AS MATERIALIZED (
         SELECT kept.{id} AS id, kept.xmin::text AS seen, next.embedding AS made,
-            kept.sha256 IS NOT NULL AND kept.embedding_ibid IS NULL AND allowed.any_of_ours AS inside
+            kept.sha256 NOT IN ('', 'row ') AND kept.embedding_ibid IS NULL AND allowed.any_of_ours AS inside
         FROM {table} AS kept CROSS JOIN allowed
         JOIN ibid.text_next AS next ON next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text
         WHERE kept.space <> $1

@@ -11,6 +11,9 @@ from app.clients import revision as module
 from app.clients.migrations import migrate
 from app.clients.pool import Pool
 from app.domain.errors import StartError
+from app.domain.passage import Scope
+from app.index.finder import NEWEST
+from app.index.table import CONVERSATION, rows_of
 
 TABLES = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns "
@@ -94,6 +97,47 @@ async def test_older_chat_log_with_its_own_keys(empty: str) -> None:
     assert await fetch(empty, "SELECT pg_typeof(id)::text, tenant FROM public.chat_log") == [
         ("uuid", "default")
     ]
+
+
+LONG = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 200) AS n)"
+"""6,400 characters that cannot be made shorter: no page of a tree holds them."""
+
+
+async def test_long_names_of_theirs_are_taken(empty: str) -> None:
+    """Rows that are there, and rows that come: a project or a path may be longer than an index holds."""
+    tables = {
+        "conversation_index": "session_id uuid, project text, title text",
+        "code_index": "id uuid, project text, file_path text, chunk_text text, sha256 text",
+    }
+    await fetch(empty, "DROP TABLE public.conversation_index, public.code_index")
+    for table, columns in tables.items():
+        await fetch(empty, f"CREATE TABLE public.{table} ({columns})")
+        await fetch(empty, f"INSERT INTO public.{table} (project) VALUES ({LONG})")  # noqa: S608 - ours
+    await migrate(empty)
+    for table in tables:
+        await fetch(empty, f"INSERT INTO public.{table} (project) VALUES ({LONG}), ('THN')")  # noqa: S608
+    await fetch(empty, f"UPDATE code_index SET sha256 = {LONG}, file_path = {LONG}")  # noqa: S608 - ours
+    parts = "SELECT kind, length(project) FROM ibid.project_part ORDER BY 1, 2"
+    kinds = ("code", "conversations")
+    assert await fetch(empty, parts) == [(kind, length) for kind in kinds for length in (3, 200)]
+
+
+async def test_the_newest_are_read_off_the_index(dsn: str) -> None:
+    """Not sorted each time, those without a time last."""
+    await fetch(
+        dsn,
+        "INSERT INTO conversation_index (project, title, indexed_at) "
+        "SELECT 'THN', n, now() - n * interval '1 min' FROM generate_series(1, 5000) AS n",
+    )
+    await fetch(dsn, "ANALYZE conversation_index")
+    asked = rows_of(Scope(project="THN"), None)
+    said = asked.sql.replace("$1", "'default'").replace("$2", "'{\"\"}'").replace("$3", "'THN'")
+    newest = NEWEST.format(
+        id="session_id", table=CONVERSATION.name, where=f"{said} AND ({CONVERSATION.shown})", limit=5
+    )
+    plan = "\n".join(str(row[0]) for row in await fetch(dsn, f"EXPLAIN {newest}"))
+    assert "conversation_index_newest" in plan
+    assert "Seq Scan" not in plan
 
 
 async def test_failed_migration_leaves_nothing(empty: str) -> None:

@@ -100,6 +100,38 @@ async def test_version_0_costs_nothing() -> None:
     assert case.parts == []
 
 
+async def test_within_a_time_what_is_there_is_given() -> None:
+    """Of the others the older version, if there is one; their loads go on."""
+    case = Case()
+    await case.at("old", 1)
+    case.turn.clear()
+    case.version = 2
+    shelves, late = await case.within(0.05, [("old", 2), ("new", 2), ("none", 0)])
+    assert ([shelf.version for shelf in shelves], late) == ([0, 1], ["old", "new"])
+    case.turn.set()
+    shelves, late = await case.within(5, [("old", 2), ("new", 2)])
+    assert ([shelf.version for shelf in shelves], late) == ([2, 2], [])
+    assert case.loads == ["old", "old", "new"]
+    assert await case.within(5, []) == ([], [])
+
+
+async def test_within_a_time_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, not after the time; nobody is left waiting."""
+    case = Case()
+    case.turn.clear()
+
+    async def at(part: str, version: int) -> Held:
+        if part == "bad":
+            raise ValueError(part)
+        return await Case.at(case, part, version)
+
+    monkeypatch.setattr(case, "at", at)
+    async with asyncio.timeout(5):
+        with pytest.raises(ValueError, match="bad"):
+            await case.within(60, [("a", 1), ("bad", 1)])
+    await case.aclose()
+
+
 async def test_closing_ends_loads() -> None:
     """Those who wait are told."""
     case = Case()

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Awaitable
+from typing import Any
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
+from app.index import lots
 from app.index.context import ContextSource
 from app.index.words import packed
 from app.sources.code import CodeSource
@@ -114,8 +117,12 @@ async def test_rows_that_say_nothing_are_left_out(pool: Pool, source: CodeSource
 async def test_a_standing_names_all_that_a_result_depends_on(pool: Pool, source: CodeSource) -> None:
     """Store, analysis, asker, project, lots with their versions."""
     await chunked(pool, Scope(), "THN", ["sea"])
-    standing = json.loads((await source.reach(Scope(owner="ann", project="THN"))).standing)
-    assert standing == ["code", "one", 1, ["default", "ann", "THN"], [["", "THN", 1]]]
+    reached = await source.reach(Scope(owner="ann", project="THN"))
+    [(_, version)] = reached.versions
+    assert json.loads(reached.standing) == [
+        *("code", "one", 1, ["default", "ann", "THN"]),
+        [["", "THN", version]],
+    ]
     others = [Scope(), Scope(project="THN"), Scope(project="X"), ANN]
     assert len({(await source.reach(scope)).standing for scope in others}) == 4
 
@@ -152,6 +159,33 @@ async def test_words_are_searched_while_the_embedding_is_made(pool: Pool, source
             await asyncio.sleep(0.01)
     made.set_result(bag("sea"))
     assert texts(await asking) == {"sea"}
+
+
+async def test_without_words_in_time_meaning_answers(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partial, so that nobody keeps it; the words are made meanwhile, and there for the next search."""
+    go_on = threading.Event()
+    analysed = lots.analysed
+
+    def held(*given: Any) -> dict[str, bytes]:
+        go_on.wait(10)
+        return analysed(*given)
+
+    monkeypatch.setattr(lots, "analysed", held)
+    [row] = await chunked(pool, Scope(), "THN", ["sea"])
+    async with CodeSource(pool, SPACE, seconds=0.3) as source:
+        try:
+            legs = await search(source, "sea")
+            assert (legs.words, [hit.key for hit in legs.meaning]) == ((), [row])
+            assert (legs.partial, legs.stored) == ("timeout", 1)
+            blind = await (await source.reach(Scope())).search(Query("sea", Scope()), given(None))
+            assert (blind.passages, blind.partial) == ({}, "timeout")
+        finally:
+            go_on.set()
+        async with asyncio.timeout(5):
+            while not source._lots.parts:  # noqa: ASYNC110 - nobody would set an event
+                await asyncio.sleep(0.01)
+        legs = await search(source, "sea")
+        assert ([hit.key for hit in legs.words], legs.partial) == ([row], "")
 
 
 async def test_nothing_of_ours_is_needed_beside_the_rows(pool: Pool, source: CodeSource) -> None:

@@ -1,5 +1,7 @@
 """Rows found by SQL alone."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
@@ -95,15 +97,45 @@ async def test_named_rows_must_be_in_reach(pool: Pool, finder: Finder) -> None:
 
 
 async def test_rows_with_nothing_to_say_take_no_place(pool: Pool, finder: Finder) -> None:
-    """A search passes over what has a vector alone; the nearest as such have it."""
-    await insert(
+    """However near and new: nulls, JSON null, empty lists, blanks."""
+    void = {"tags": "null", "key_entities": "[]", "title": " \n", "summary_short": ""}
+    [kept] = await insert(
         pool,
         CONVERSATION.name,
-        *({"project": "THN", "embedding": ASKED} for _ in range(3)),
-        conversation(Scope(), "THN", "sea"),
+        conversation(Scope(), "THN", "sea", indexed_at=datetime(2020, 1, 1, tzinfo=UTC)),
     )
-    assert [row.columns["summary_detailed"] for row in await finder.both(mine(), ASKED, [], 1)] == ["sea"]
-    assert len(await finder.nearest(mine(), ASKED, 9)) == 4
+    for empty in ({}, void, {**void, "tags": "{}"}):
+        await insert(pool, CONVERSATION.name, {"project": "THN", "embedding": ASKED, **empty})
+    found = [
+        await finder.both(mine(), ASKED, [], 1),
+        await finder.nearest(mine(), ASKED, 1),
+        await finder.newest(mine(), 1),
+    ]
+    assert [[row.id for row in rows] for rows in found] == [[kept]] * 3
+
+
+async def test_what_says_something_keeps_its_place(pool: Pool, finder: Finder) -> None:
+    """One tag, or one letter, is enough."""
+    said = ({"tags": '["a"]'}, {"key_entities": '[{"name": "a"}]'}, {"memory_snippet": "a"})
+    rows = ({"project": "THN", "embedding": ASKED, **each} for each in said)
+    ids = await insert(pool, CONVERSATION.name, *rows)
+    assert {row.id for row in await finder.newest(mine(), 9)} == {*ids}
+    assert {row.id for row in await finder.nearest(mine(), ASKED, 9)} == {*ids}
+
+
+async def test_a_chunk_without_text_shows_its_path(pool: Pool) -> None:
+    """It is found by nothing, but by its vector and by time; one of nulls is not."""
+    ids = await insert(
+        pool,
+        CHUNK.name,
+        chunk(Scope(), "THN", "", file_path="a.py", embedding=ASKED),
+        chunk(Scope(), "THN", "", embedding=ASKED),
+    )
+    found = Finder(pool, CHUNK, SPACE)
+    where = rows_of(THN, None)
+    assert [row.id for row in await found.newest(where, 9)] == ids[:1]
+    assert [row.id for row in await found.nearest(where, ASKED, 9)] == ids[:1]
+    assert await found.both(where, ASKED, [], 9) == []
 
 
 async def test_chunks_of_one_name_are_numbered(pool: Pool) -> None:

@@ -1,5 +1,6 @@
 """Words of rows in memory."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 
 import pytest
@@ -98,6 +99,25 @@ async def test_a_row_that_moves_takes_its_words_along(pool: Pool, lots: Lots) ->
     while lots._tasks:
         await next(iter(lots._tasks))
     assert [row["id"] for row in await pool.fetch(WORDS)] == ids
+
+
+async def test_a_small_lot_is_ready_before_large_ones(
+    pool: Pool, lots: Lots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though five of those are being analysed, of whatever tenant: it waits for one turn of theirs."""
+    monkeypatch.setattr("app.index.lots.ANEW", 1)
+    for name in "abcde":
+        await chunked(pool, Scope(), name, [f"sea {n}" for n in range(10)])
+    versions = dict(await lots.versions("default", rows_of(Scope(), None)))
+    large = [asyncio.create_task(lots.at(*each)) for each in versions.items()]
+    while not await pool.fetch(WORDS):  # noqa: ASYNC110 - nobody would set an event
+        await asyncio.sleep(0.001)
+    before = len(await pool.fetch(WORDS))
+    await chunked(pool, Scope(tenant="u"), "small", ["sea"])
+    async with asyncio.timeout(5):
+        assert (await now(lots, Scope(tenant="u")))["small"].size == 1
+    assert len(await pool.fetch(WORDS)) - before < 20
+    assert {shelf.size for shelf in await asyncio.gather(*large)} == {10}
 
 
 async def test_truncate_empties_every_lot(pool: Pool, lots: Lots) -> None:

@@ -1,10 +1,13 @@
-"""Who may see which rows."""
+"""Who may see which rows, and what is read of their columns."""
+
+import json
+from typing import Any
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.passage import Scope
-from app.index.table import CONVERSATION, owners, rows_of
+from app.index.table import CHUNK, CONVERSATION, Table, owners, rows_of
 from tests.fakes.rows import conversation, insert
 
 ROWS = [("", "THN"), ("", "DAAS"), ("", None), ("ann", "THN"), ("ben", "THN")]
@@ -41,3 +44,84 @@ def test_owners_are_each_named_once() -> None:
     """A tenant key's own rows are the shared ones."""
     assert owners(Scope()) == [""]
     assert owners(Scope(owner="ann")) == ["", "ann"]
+
+
+async def read(pool: Pool, table: Table) -> dict[str, Any]:
+    """The only row's columns."""
+    row = await pool.fetchrow(f"SELECT {table.columns} FROM {table.name}")  # noqa: S608 - ours
+    assert row is not None
+    return dict(row)
+
+
+@pytest.mark.parametrize(
+    "value", [["a", "b"], [], ["x" * 3_900], {"a": 1}, "plain", [{"name": "n"}, 7, None]], ids=repr
+)
+async def test_lists_are_read_as_they_are_stored(pool: Pool, value: object) -> None:
+    """To the byte."""
+    await insert(pool, CONVERSATION.name, {"tags": json.dumps(value)})
+    row = await read(pool, CONVERSATION)
+    assert row["tags"] == await pool.fetchval("SELECT tags::text FROM public.conversation_index")
+    assert row["key_entities"] is None
+
+
+async def test_of_a_long_list_the_first_items_are_read(pool: Pool) -> None:
+    """As many as there is room for; one that is itself too long takes nobody's place."""
+    tags = ["y" * 5_000, *(f"tag {n}" for n in range(500))]
+    await insert(pool, CONVERSATION.name, {"tags": json.dumps(tags), "key_entities": json.dumps(tags)})
+    row = await read(pool, CONVERSATION)
+    for found in (json.loads(row["tags"]), json.loads(row["key_entities"])):
+        assert found == tags[1 : 1 + len(found)]
+        assert 300 < len(found) < 400
+
+
+@pytest.mark.parametrize("type_", ["text[]", "json", "text"])
+async def test_lists_of_other_types_are_read(pool: Pool, type_: str) -> None:
+    """Older tools' tables have arrays, and JSON as text; what JSON alone can hold breaks nothing."""
+    await pool.execute("ALTER TABLE public.conversation_index DROP COLUMN tags")
+    await pool.execute(f"ALTER TABLE public.conversation_index ADD COLUMN tags {type_}")
+    tags = [f"tag {n}" for n in range(500)]
+    given = "(SELECT array_agg('tag ' || n) FROM generate_series(0, 499) n)"
+    cast = given if type_ == "text[]" else f"to_json({given})::text::{type_}"
+    await pool.execute(f"INSERT INTO public.conversation_index (tags) VALUES ({cast})")  # noqa: S608 - ours
+    found = json.loads((await read(pool, CONVERSATION))["tags"])
+    assert found == tags[: len(found)]
+    assert len(found) > 300
+
+
+async def test_of_large_metadata_the_names_are_read(pool: Pool) -> None:
+    """What a chunk is called by, and its lines."""
+    facts = {"function_name": "build", "start_line": 7, "end_line": 9, "signature": "s" * 2_000}
+    await insert(pool, CHUNK.name, {"chunk_metadata": json.dumps(facts | {"other": "x" * 12_000})})
+    row = await read(pool, CHUNK)
+    assert json.loads(row["chunk_metadata"]) == {"function_name": "build", "start_line": 7, "end_line": 9}
+    assert (row["start_line"], row["end_line"]) == (7, 9)
+
+
+async def test_metadata_that_postgres_cannot_read_breaks_nothing(pool: Pool) -> None:
+    """A column of `json` may hold the character that `jsonb` refuses."""
+    await pool.execute("ALTER TABLE public.code_index ALTER COLUMN chunk_metadata TYPE json")
+    await insert(pool, CHUNK.name, {"chunk_metadata": '{"function_name": "a\\u0000", "start_line": 1}'})
+    row = await read(pool, CHUNK)
+    assert "function_name" in row["chunk_metadata"]
+    assert row["start_line"] is None
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "SELECT repeat('tag', 3000000)",
+        "SELECT md5(n::text) FROM generate_series(1, 100000) n",
+        "SELECT 'tag' FROM generate_series(1, 100000)",
+    ],
+    ids=["one", "many", "compressed"],
+)
+async def test_megabytes_of_json_show_nothing(pool: Pool, items: str) -> None:
+    """However well they are compressed: to write them as text takes seconds, so it is not begun."""
+    insert_all = """
+        WITH many AS (SELECT jsonb_agg(item) AS list FROM ({items}) AS every (item)), list AS (
+            INSERT INTO public.conversation_index (tags, key_entities) SELECT list, list FROM many)
+        INSERT INTO public.code_index (chunk_metadata) SELECT jsonb_build_object('name', list) FROM many
+    """
+    await pool.execute(insert_all.format(items=items))
+    talk, code = await read(pool, CONVERSATION), await read(pool, CHUNK)
+    assert (talk["tags"], talk["key_entities"], code["chunk_metadata"]) == (None, None, None)

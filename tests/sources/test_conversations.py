@@ -31,9 +31,10 @@ async def test_a_passage_has_the_rows_columns(pool: Pool, rows: Rows) -> None:
 
 
 async def test_a_row_of_nulls_is_a_passage_of_nothing(pool: Pool, rows: Rows) -> None:
-    """Newest has it, searches pass it over."""
-    await insert(pool, CONVERSATION, {"project": "THN", "indexed_at": None})
-    [found] = await rows.conversations.newest(THN, 5)
+    """By its id it is read; all else passes it over."""
+    ids = await insert(pool, CONVERSATION, {"project": "THN", "indexed_at": None})
+    assert await rows.conversations.newest(THN, 5) == []
+    [found] = await rows.conversations.named(THN, ids)
     assert (found.text, found.tokens, found.created_at) == ("", 0, None)
     assert {found.fields[name] for name in (*COLUMNS, "indexed_at")} == {None}
     legs = await (await rows.conversations.reach(THN)).search(Query("sea", THN), given(bag("sea")))

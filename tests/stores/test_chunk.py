@@ -1,9 +1,13 @@
 """Statements on chunks: what is dropped takes with it what was made of it."""
 
+import pytest
+
 from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeRow
+from app.domain.errors import InvalidField
 from app.domain.passage import Scope
-from app.stores.chunk import TABLE, arrays, drop, place, places, prepared, write
+from app.stores.chunk import TABLE, arrays, drop, free, place, places, prepared, write
+from app.stores.named import links
 from app.stores.shape import shape
 from app.stores.transaction import transaction
 
@@ -17,12 +21,12 @@ def entry(at: int, *, given: str | None = None) -> CodeEntry:
     return CodeEntry(IDS[at], CodeRow(f"{at}.py", None, f"text {at}", {"a": "\0"}, given), b"\0\0\x80?")
 
 
-async def written(pool: Pool, *entries: CodeEntry) -> None:
+async def written(pool: Pool, *entries: CodeEntry, sha256: str | None = None) -> None:
     """In the table."""
-    pairs = await prepared(entries)
+    rows = {each.id: (each, words) for each, words in await prepared(entries)}
     async with transaction(pool) as connection:
         columns = await shape(connection, TABLE)
-        await write(connection, columns, HERE, {each.id: (each, words) for each, words in pairs}, "s@1", None)
+        await write(connection, columns, HERE, rows, "s@1", sha256=sha256)
 
 
 async def test_what_is_dropped_leaves_nothing_behind(pool: Pool) -> None:
@@ -48,8 +52,40 @@ async def test_a_row_has_the_id_it_was_given_if_it_is_its_writer_s(pool: Pool) -
         own = await places(connection, columns, HERE, asked)
         other = await places(connection, columns, Scope("other"), asked[2:])
 
-    assert own == [(IDS[0], True), (IDS[2], False), (IDS[0], True)]
+        plain = await places(connection, columns, Scope(project="hello"), asked[1:])
+
+    assert own == [(IDS[0], True), (IDS[1], False), (IDS[0], True)]
     assert other == [(IDS[1], False)]
+    assert plain == [(IDS[2], False), (IDS[1], False)]
+
+
+async def test_what_is_another_s_is_in_nobody_s_way(pool: Pool) -> None:
+    """A row of another tenant, of another tool, one by itself where a file's chunk would be: the next id."""
+    await written(pool, entry(0))
+    await pool.execute(
+        "INSERT INTO public.code_index (id, tenant, project) VALUES ($1, 'acme', 'hello')", IDS[1]
+    )
+    async with transaction(pool) as connection:
+        columns = await shape(connection, TABLE)
+        other = await places(connection, columns, Scope("other"), [entry(0)])
+        tool = await places(connection, columns, HERE, [entry(1), entry(2, given=IDS[1])])
+        file = await free(connection, columns, [entry(0), entry(2)])
+
+    assert other == [(links("uuid", IDS[0])[1], False)]
+    assert tool == [(links("uuid", IDS[1])[1], False), (IDS[2], False)]
+    assert file == [links("uuid", IDS[0])[1], IDS[2]]
+
+
+async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
+    """It would leave its file; another owner is told nothing of it."""
+    await written(pool, entry(0), sha256="0" * 64)
+    async with transaction(pool) as connection:
+        columns = await shape(connection, TABLE)
+        with pytest.raises(InvalidField, match="whole file"):
+            await places(connection, columns, HERE, [entry(1, given=IDS[0])])
+        assert await places(connection, columns, Scope("other"), [entry(1, given=IDS[0])]) == [
+            (IDS[1], False)
+        ]
 
 
 async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
@@ -61,7 +97,7 @@ async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
 
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     """In texts, and in JSON."""
-    values = arrays(["a"], [CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")])
+    values = arrays(["a"], [CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")], "s")
 
-    assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], [b""])
+    assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], ["s"], [b""])
     assert place(HERE) == ("acme", "", "hello")

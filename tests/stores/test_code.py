@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, row_id
-from app.domain.errors import RemovedMeanwhile, Unavailable
+from app.domain.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, Cut, chunk_ids, row_id
+from app.domain.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
 from app.domain.passage import Embedding, Scope
 from app.stores.code import CodeStore
 from app.stores.erasures import ErasureStore
 
 SPACE, OTHER = "fake@8", "other@8"
 HERE = Scope("acme", project="hello")
+PLAIN = Scope(project="hello")
 ADA = replace(HERE, owner="ada", user_id="ada")
 UUID = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
 TEXTS = "SELECT array_agg(chunk_text ORDER BY chunk_text) FROM public.code_index"
@@ -99,14 +100,98 @@ async def test_an_id_again_replaces(pool: Pool) -> None:
 
 
 async def test_a_uuid_that_is_free_is_the_id(pool: Pool) -> None:
-    """One that is another's is not: that row stays as it is."""
-    assert await put(pool, entry("mine", id=UUID)) == [(UUID, True)]
+    """Of the default tenant; one that is another's is not: that row stays as it is."""
+    assert await put(pool, entry("mine", PLAIN, id=UUID), scope=PLAIN) == [(UUID, True)]
     ((theirs, fresh),) = await put(pool, entry("theirs", ADA, id=UUID), scope=ADA)
 
     assert fresh
     assert theirs != UUID
-    assert await put(pool, entry("again", id=UUID)) == [(UUID, False)]
-    assert await pool.fetchval(TEXTS) == ["again", "theirs"]
+    assert await put(pool, entry("again", PLAIN, id=UUID), scope=PLAIN) == [(UUID, False)]
+    assert await put(pool, entry("and again", ADA, id=theirs), scope=ADA) == [(theirs, False)]
+    assert await pool.fetchval(TEXTS) == ["again", "and again"]
+
+
+@pytest.mark.parametrize(
+    "thief", [Scope("evil", project="x"), replace(HERE, owner="eve"), Scope(project="x")]
+)
+async def test_nobody_claims_an_id_that_another_will_need(pool: Pool, thief: Scope) -> None:
+    """Ids of chunks are made of public facts: what stands there already is in nobody's way, and stays."""
+    cut = Cut("MIT License", 1, 1)
+    (name,) = chunk_ids(HERE, "LICENSE", [cut])
+    await put(pool, entry("claimed", thief, id=name), scope=thief)
+    chunk = CodeEntry(name, CodeRow("LICENSE", "text", cut.text), vector(1))
+    store, file = CodeStore(pool), CodeFile("LICENSE", cut.text)
+
+    for text in (cut.text, "another", cut.text):
+        await store.replace(HERE, [(replace(file, text=text), [chunk])], SPACE, await store.clock())
+
+    assert await told(pool) == [("LICENSE", 1)]
+    assert await pool.fetchval(TEXTS) == ["MIT License", "claimed"]
+
+
+async def test_a_chunk_of_a_file_does_not_leave_it(pool: Pool) -> None:
+    """By its id it is not written over, and the file can be put again and again."""
+    await kept(pool, "a.py", "one")
+    name = await pool.fetchval("SELECT id::text FROM public.code_index")
+
+    with pytest.raises(InvalidField, match="whole file"):
+        await put(pool, entry("mine", id=name))
+    assert await kept(pool, "a.py", "two") == CodeOutcome.CHANGED
+    assert await pool.fetchval(TEXTS) == ["two"]
+
+
+@pytest.mark.parametrize("adopted", [False, True], ids=["as it was", "adopted"])
+async def test_what_another_tool_wrote_is_only_read(pool: Pool, *, adopted: bool) -> None:
+    """Neither written over under its id, nor removed, by name or with all; what is ours is."""
+    await pool.execute("ALTER TABLE public.code_index ALTER id DROP DEFAULT, ALTER id TYPE text")
+    await pool.execute("ALTER TABLE public.code_index ADD stars int")
+    await pool.execute(
+        "INSERT INTO public.code_index (id, project, chunk_text, stars, space)"
+        " VALUES ('21', 'hello', 'theirs', 5, $1)",
+        SPACE if adopted else None,
+    )
+    store = CodeStore(pool)
+
+    ((name, fresh),) = await put(pool, entry("mine", PLAIN, id="21"), scope=PLAIN)
+    await pool.execute("UPDATE public.code_index SET stars = 7 WHERE chunk_text = 'mine'")
+    again = await put(pool, entry("mine too", PLAIN, id="21"), scope=PLAIN)
+    stars = await pool.fetch("SELECT stars FROM public.code_index ORDER BY chunk_text")
+
+    assert fresh
+    assert again == [(name, False)]
+    assert [row["stars"] for row in stars] == [7, 5]
+    with pytest.raises(KeptElsewhere):
+        await store.remove(PLAIN, "21")
+    assert await store.clear(PLAIN) == 1
+    assert await pool.fetchval(TEXTS) == ["theirs"]
+
+
+async def test_a_row_that_another_tool_wrote_over_is_still_by_itself(pool: Pool) -> None:
+    """Written again it is whole, and its vector of now."""
+    await put(pool, entry("mine", id="a"))
+    await pool.execute("UPDATE public.code_index SET chunk_text = 'changed'")
+
+    assert await told(pool) == []
+    ((_, fresh),) = await put(pool, entry("mine", id="a"))
+    assert not fresh
+    assert await pool.fetchval("SELECT space FROM public.code_index") == SPACE
+
+
+async def test_a_vector_that_is_not_quite_the_same_keeps_the_row_s_space(pool: Pool) -> None:
+    """A model may not say twice the same; it is our own writing."""
+    one = entry("mine", id="a")
+    await put(pool, one)
+    await put(pool, replace(one, embedding=vector(99)))
+
+    assert await pool.fetchval("SELECT space FROM public.code_index") == SPACE
+
+
+async def test_a_file_that_says_nothing_changes_nothing(pool: Pool) -> None:
+    """Nothing is kept by which it could be known; what it had goes."""
+    assert await kept(pool, "a.py") == CodeOutcome.UNCHANGED
+    await kept(pool, "a.py", "one")
+    assert await kept(pool, "a.py") == CodeOutcome.CHANGED
+    assert await pool.fetchval(COUNT) == 0
 
 
 async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> None:
@@ -120,6 +205,20 @@ async def test_a_file_s_chunks_take_the_place_of_those_it_had(pool: Pool) -> Non
     assert await pool.fetchval(WORDS) == 2
     assert await pool.fetchval(VERSION) == version
     assert await told(pool) == [("a.py", 2)]
+
+
+@pytest.mark.parametrize("texts", [["one"], ["one", "two"]], ids=["its only chunk", "one of two"])
+async def test_a_file_that_another_tool_has_written_over_is_written_again(
+    pool: Pool, texts: list[str]
+) -> None:
+    """Though it has not changed itself."""
+    await kept(pool, "a.py", *texts)
+    await pool.execute("UPDATE public.code_index SET chunk_text = 'sourdough' WHERE chunk_text = 'one'")
+
+    assert await kept(pool, "a.py", *texts) == CodeOutcome.CHANGED
+
+    assert await pool.fetchval(TEXTS) == texts
+    assert await told(pool) == [("a.py", len(texts))]
 
 
 async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
@@ -220,6 +319,10 @@ THEIRS: dict[str, Sequence[str]] = {
     "metadata as json": ["ALTER TABLE public.code_index ALTER chunk_metadata TYPE json"],
     "no key": ["ALTER TABLE public.code_index DROP CONSTRAINT code_index_pkey"],
     "ids as text": ["ALTER TABLE public.code_index ALTER id DROP DEFAULT, ALTER id TYPE text"],
+    "ids as numbers": [
+        "ALTER TABLE public.code_index DROP id",
+        "ALTER TABLE public.code_index ADD id bigserial PRIMARY KEY",
+    ],
     "columns that must have something": [
         "ALTER TABLE public.code_index ADD repo text NOT NULL, ADD stars int NOT NULL"
     ],

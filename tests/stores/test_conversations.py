@@ -12,7 +12,7 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.conversation import Conversation, Conversations, Draft, Outcome, Written, derived, entry
-from app.domain.errors import InvalidField, Rejected, RemovedMeanwhile, Unavailable
+from app.domain.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
 from app.domain.passage import Embedding, Scope
 from app.stores.conversations import BRIEF, ConversationStore
 from app.stores.erasures import ErasureStore
@@ -94,6 +94,25 @@ async def test_the_same_again_is_nothing(store: ConversationStore, pool: Pool) -
     assert await pool.fetchval(COUNT) == 2
 
 
+@pytest.mark.parametrize(
+    "change", ["summary_detailed = 'sourdough'", "tags = '[]'", f"embedding = '{[9] * 8}'"]
+)
+async def test_what_another_tool_has_written_over_is_written_again(
+    store: ConversationStore, pool: Pool, change: str
+) -> None:
+    """It says something else by now, or its vector does: the same is not the same any more."""
+    await keep(store, DRAFT)
+    await pool.execute(f"UPDATE conversation_index SET {change}")  # noqa: S608 - the test's own
+    row = await pool.fetchrow("SELECT sha256, space FROM conversation_index")
+    assert row is not None
+    assert tuple(row) == (None, None)
+
+    [(kept, outcome)] = await keep(store, DRAFT)
+
+    assert (outcome, kept.summary_detailed, kept.tags[:1]) == (Outcome.REPLACED, "Detailed.", ("vlan",))
+    assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
+
+
 async def test_known_tells_what_need_not_be_made(store: ConversationStore) -> None:
     """Before anything is embedded."""
     [(kept, _)] = await keep(store, DRAFT)
@@ -154,7 +173,7 @@ async def test_all_of_a_request_or_none(store: ConversationStore, pool: Pool) ->
         "ALTER TABLE public.conversation_index ADD CONSTRAINT short CHECK (length(title) < 20)"
     )
 
-    with pytest.raises(Rejected, match="short"):
+    with pytest.raises(InvalidField, match="short"):
         await keep(store, DRAFT, Draft(title="a title that is too long for them"))
     assert await pool.fetchval(COUNT) == 0
 
@@ -258,6 +277,41 @@ async def test_a_project_is_emptied_by_its_owner(store: ConversationStore) -> No
     assert len((await store.list(THN, cursor=None, limit=9))[0]) == 2
 
 
+@pytest.mark.parametrize("adopted", [False, True], ids=["as it was", "adopted"])
+async def test_what_another_tool_wrote_is_only_read(
+    store: ConversationStore, pool: Pool, *, adopted: bool
+) -> None:
+    """Neither written over under its id, nor removed, by name or with all: told, for its owner alone."""
+    await pool.execute(THEIRS, UUID)
+    if adopted:
+        await pool.execute(
+            "UPDATE public.conversation_index SET space = $1, embedding_ibid = $2", SPACE, vector(1)
+        )
+    theirs = (await store.get(PLAIN, UUID), True)[0]
+
+    [(mine, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
+    assert outcome is Outcome.CREATED
+    assert outcomes(await keep(store, replace(DRAFT, id=UUID, title="New"), scope=PLAIN)) == ["replaced"]
+    assert await store.remove(PLAIN, None) == 1
+    assert await store.remove(PLAIN, mine.id) == 0
+    with pytest.raises(KeptElsewhere):
+        await store.remove(PLAIN, UUID)
+    assert await store.remove(THN, UUID) == 0
+    assert await store.get(PLAIN, UUID) == theirs
+
+
+async def test_nobody_claims_an_id_that_another_will_need(store: ConversationStore, pool: Pool) -> None:
+    """Names can be guessed: the row that stands there is in nobody's way, and stays."""
+    [(claimed, _)] = await keep(store, replace(DRAFT, id=derived(THN, "chat-1")), scope=PLAIN)
+
+    [(kept, _)] = await keep(store, DRAFT)
+    assert outcomes(await keep(store, DRAFT)) == ["unchanged"]
+    assert kept.id != claimed.id == derived(THN, "chat-1")
+    assert await store.get(THN, "chat-1") == (kept, True)
+    assert await store.get(PLAIN, claimed.id) == (claimed, True)
+    assert await pool.fetchval(COUNT) == 2
+
+
 async def test_nothing_comes_back_of_an_erased_user(store: ConversationStore, pool: Pool) -> None:
     """What was begun before."""
     known = await store.known(ADA, [entry(DRAFT)], SPACE)
@@ -325,9 +379,12 @@ async def older(pool: Pool, id: str = "uuid PRIMARY KEY", more: str = "") -> Non
 async def test_our_vector_goes_beside_a_column_of_another_length(
     store: ConversationStore, pool: Pool
 ) -> None:
-    """theirs is of what the row said before: null."""
+    """The one that stood there is of what the row said before: null."""
     await older(pool)
-    await pool.execute(THEIRS, UUID)
+    await keep(store, replace(DRAFT, id=UUID, title="Before"), scope=PLAIN)
+    await pool.execute(
+        "UPDATE public.conversation_index SET embedding = array_fill(0.5, ARRAY[1536])::vector"
+    )
     [(kept, outcome)] = await keep(store, replace(DRAFT, id=UUID), scope=PLAIN)
     row = await pool.fetchrow("SELECT * FROM public.conversation_index")
 
@@ -359,16 +416,18 @@ async def test_our_vector_stands_in_a_column_of_our_length(store: ConversationSt
 async def test_ids_of_other_types_are_found_again(
     store: ConversationStore, pool: Pool, kind: str, given: str
 ) -> None:
-    """Without a unique index, too: theirs is replaced under its own id, what is new gets one that fits."""
+    """Without a unique index, too: what is new gets one that fits, theirs stays as it is."""
     await older(pool, kind)
     insert = THEIRS.replace("$1", f"$1::text::{kind.partition(' PRIMARY')[0]}")
     await pool.execute(insert, given)
 
-    [(theirs, first), (new, second)] = await keep(
+    [(beside, first), (new, second)] = await keep(
         store, replace(DRAFT, id=given), replace(DRAFT, id="new"), scope=PLAIN
     )
 
-    assert (theirs.id, first, second) == (given, Outcome.REPLACED, Outcome.CREATED)
+    assert (first, second) == (Outcome.CREATED, Outcome.CREATED)
+    assert await store.get(PLAIN, given) == (beside, True)
+    assert await store.remove(PLAIN, beside.id) == 1
     assert outcomes(await keep(store, replace(DRAFT, id="new"), scope=PLAIN)) == ["unchanged"]
     assert await store.get(PLAIN, "new") == (new, True)
     assert await store.remove(PLAIN, new.id) == 1
@@ -404,7 +463,7 @@ async def test_a_column_that_nobody_can_fill_is_named(store: ConversationStore, 
     """By its name; nothing of the row is told."""
     await older(pool, more=", place point NOT NULL")
 
-    with pytest.raises(Rejected, match="place"):
+    with pytest.raises(InvalidField, match="place"):
         await keep(store, DRAFT)
 
 
@@ -462,6 +521,6 @@ async def test_another_s_unique_index_is_told(store: ConversationStore, pool: Po
     await pool.execute("CREATE UNIQUE INDEX one_title ON public.conversation_index (title)")
     await keep(store, DRAFT)
 
-    with pytest.raises(Rejected, match="one_title") as caught:
+    with pytest.raises(InvalidField, match="one_title") as caught:
         await keep(store, replace(DRAFT, id="chat-2"))
     assert isinstance(caught.value.__cause__, asyncpg.UniqueViolationError)

@@ -1,15 +1,17 @@
 """Ids in tables whose id another tool may have typed."""
 
 import uuid
+from collections.abc import Sequence
 
 import pytest
 
 from app.domain.errors import Rejected
-from app.stores.named import chosen, literal, made
+from app.stores.named import LINKS, Called, Found, chosen, links, literal, located, made
 
 GIVEN = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
 OURS = str(uuid.uuid5(uuid.NAMESPACE_DNS, "x"))
 NUMBER = str(uuid.UUID(OURS).int >> 65)
+NEXT = str(uuid.uuid5(uuid.UUID(OURS), "next"))
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,9 @@ def test_other_types_are_refused(kind: str) -> None:
         pytest.param("uuid", GIVEN, (), (), GIVEN, id="a free UUID stands"),
         pytest.param("uuid", GIVEN, (GIVEN,), (GIVEN,), GIVEN, id="his own is replaced"),
         pytest.param("uuid", GIVEN, (), (GIVEN,), OURS, id="another's is not"),
+        pytest.param("uuid", GIVEN, (), (GIVEN, OURS), NEXT, id="nor is ours, where another has it"),
+        pytest.param("uuid", None, (NEXT,), (OURS, NEXT), NEXT, id="which is found again"),
+        pytest.param("uuid", None, (NEXT,), (NEXT,), NEXT, id="also when the other is gone"),
         pytest.param("uuid", GIVEN, (OURS,), (OURS,), OURS, id="what is there wins over what is free"),
         pytest.param("uuid", "chat-1", (), (), OURS, id="a name"),
         pytest.param("text", "chat-1", (), (), OURS, id="a name in a table of texts"),
@@ -68,4 +73,23 @@ def test_the_row_that_is_there_decides(
     kind: str, given: str | None, own: tuple[str, ...], taken: tuple[str, ...], key: str
 ) -> None:
     """Then what was given, then ours."""
-    assert chosen(kind, given, OURS, own, dict.fromkeys(taken)) == key
+    assert chosen(kind, Called(given, OURS), links(kind, OURS), (own, taken)) == key
+
+
+def test_who_may_not_keep_an_id_replaces_by_it_alone() -> None:
+    """His own row has it; a free one he does not take, where others may need it."""
+    called = Called(GIVEN, OURS, keeps=False)
+
+    assert chosen("uuid", called, [OURS], ((), ())) == OURS
+    assert chosen("uuid", called, [OURS], ((GIVEN,), (GIVEN,))) == GIVEN
+
+
+@pytest.mark.parametrize("kind", ["uuid", "text", "bigint"])
+async def test_a_chain_ends_where_nobody_is(kind: str) -> None:
+    """However many of it were taken."""
+    *others, last = links(kind, OURS, LINKS * 3)
+
+    async def find(ids: Sequence[str]) -> Found:
+        return (), set(ids) & set(others)
+
+    assert await located(kind, [Called(None, OURS), Called(None, GIVEN)], find) == [last, made(kind, GIVEN)]

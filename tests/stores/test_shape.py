@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.errors import Rejected, Unavailable
+from app.domain.errors import IbidError, InvalidField, Rejected, Unavailable
 from app.stores.shape import Column, filling, shape, taking, vectors
 from app.stores.transaction import transaction
 
@@ -13,6 +13,13 @@ TABLE = """
         "Odd ""name" varchar(7) NOT NULL, embedding vector(1536), n serial NOT NULL, gone text,
         at timestamp(3) with time zone NOT NULL, made bigint GENERATED ALWAYS AS IDENTITY)
 """
+REFUSING = (
+    """ALTER TABLE public.theirs ADD CONSTRAINT no_secret CHECK ("Odd ""name" <> 'secret')""",
+    """CREATE FUNCTION public.refused() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'raised: %', NEW."Odd ""name"; END $$""",
+    """CREATE TRIGGER refusing BEFORE INSERT ON public.theirs FOR EACH ROW
+        WHEN (NEW."Odd ""name" = 'raised') EXECUTE FUNCTION public.refused()""",
+)
 
 
 def column(kind: str, *, required: bool = False, filled: bool = False, name: str = "embedding") -> Column:
@@ -76,19 +83,26 @@ def test_only_what_must_be_is_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "name"),
+    ("values", "kind", "name"),
     [
-        ("INSERT INTO public.theirs (at) VALUES (now())", 'Odd "name'),
-        ('INSERT INTO public.theirs ("Odd ""name", at) VALUES (\'too long a name\', now())', "StringData"),
+        pytest.param("NULL, now()", InvalidField, 'Odd "name', id="nothing"),
+        pytest.param("'too much for it', now()", InvalidField, "too long .* varying", id="a long text"),
+        pytest.param("'secret', now()", InvalidField, "no_secret", id="a constraint"),
+        pytest.param("'raised', now()", InvalidField, "RaiseError", id="a trigger"),
+        pytest.param("'a', 'secret'::text::timestamptz", Rejected, "InvalidDatetime", id="our own mistake"),
     ],
 )
-async def test_what_a_table_refuses_is_named(pool: Pool, statement: str, name: str) -> None:
-    """The column, or the kind of fault; never what was written."""
-    await pool.execute(TABLE)
-
-    with pytest.raises(Rejected, match=name) as caught, taking("public.theirs"):
+async def test_what_a_table_refuses_is_named(
+    pool: Pool, values: str, kind: type[IbidError], name: str
+) -> None:
+    """The column, the constraint, or the kind of fault; never what was written."""
+    for statement in (TABLE, *REFUSING):
         await pool.execute(statement)
-    assert "too long a" not in caught.value.detail
+
+    with pytest.raises(kind, match=name) as caught, taking("public.theirs"):
+        await pool.execute(f'INSERT INTO public.theirs ("Odd ""name", at) VALUES ({values})')  # noqa: S608
+    for told in ("too much", "secret'", "raised"):
+        assert told not in caught.value.detail
 
 
 async def test_a_server_that_is_down_is_no_refusal() -> None:

@@ -174,7 +174,7 @@ async def test_rows_of_projects_move_too(pool: Pool) -> None:
         " ": (None, OLD, None),
         "nobody's": (None, WIDE, None),
     }
-    assert await pool.fetchval(version) > before
+    assert await pool.fetchval(version) != before
     assert await pool.fetchval(KNOWN) == 1
     assert await SpaceStore(pool).vectors_in(NEXT.name) == 5
 
@@ -195,8 +195,8 @@ async def test_a_column_of_another_width_is_not_written(pool: Pool) -> None:
 async def test_a_row_is_embedded_as_far_as_anybody_reads(pool: Pool) -> None:
     """Megabytes would hold up the move, and what is no text at all must not stop it."""
     await pool.execute(ROW, uuid_of("a"), "word " * 1_000_000, None, "old@8", OLD, None)
-    await pool.execute(ROW, uuid_of("b"), None, None, "old@8", OLD, None)
-    await pool.execute("UPDATE conversation_index SET tags = '[true]' WHERE title IS NULL")
+    await pool.execute(ROW, uuid_of("b"), None, None, None, OLD, None)
+    await pool.execute("UPDATE conversation_index SET tags = '[true]', space = 'old@8' WHERE title IS NULL")
     texts = await VectorStore(pool).missing(NEXT.name, 9)
     assert [each.text[:4] for each in texts] == ["word", "…"]
     assert len(texts[0].text) <= 40_000
