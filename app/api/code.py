@@ -6,7 +6,7 @@ the tenant. What other tools wrote into the table is read, and never changed. Ra
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi import Body as Sent
 from starlette.responses import Response
 
@@ -23,7 +23,7 @@ from app.api.coded import (
     FilePath,
 )
 from app.api.context import Project
-from app.api.deps import Asker, Opened, scope_of
+from app.api.deps import Asker, Opened, exactly, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
@@ -32,6 +32,7 @@ from app.problems import responses
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)
 
+NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
 WRITING = (*ASKING, *SENDING, *KEEPING, errors.Rejected, errors.RemovedMeanwhile)
 RowId = Annotated[
     str,
@@ -58,7 +59,7 @@ async def keep(
     body: Annotated[CodeRows, Sent(openapi_examples=dict(coded.POSTED))],
 ) -> Response:
     """One chunk, or a list of them (an object with `items` comes back): all are kept, or none; an id again
-    replaces. Without an id it is known by its path and words."""
+    replaces, but for a whole file's chunks. Without an id it is known by its path and words."""
     bodies = body if isinstance(body, list) else [body]
     outcomes = await opened.code.put(scope_of(who), project, [each.row() for each in bodies])
     items = [coded.written(name, fresh=fresh) for name, fresh in outcomes]
@@ -80,7 +81,8 @@ async def put(
     body: Annotated[CodeFilesBody, Sent(openapi_examples=dict(coded.PUT))],
 ) -> Response:
     """Cut into functions, classes and sections. Each file's chunks take the place of those it had, all at
-    once; one whose text is kept already costs nothing. All files, or none."""
+    once; one whose text is kept already costs nothing, one that says nothing is not kept. All files, or
+    none."""
     done = await opened.code.sync(scope_of(who), project, body.given())
     return Json({"items": [coded.filed(each) for each in done]})
 
@@ -114,6 +116,7 @@ async def files(
     operation_id="deleteCodeFiles",
     summary="Remove files",
     response_class=Json,
+    dependencies=[Depends(exactly("path"))],
     responses={
         200: shown(ClearedReply, "Gone from the next answer on", coded.CLEARED),
         **responses(*ASKING, *KEEPING, errors.InvalidField, errors.Rejected),
@@ -136,10 +139,11 @@ async def drop(
     operation_id="deleteCode",
     summary="Remove a project's code",
     status_code=204,
+    dependencies=[Depends(exactly())],
     responses={**responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected)},
 )
 async def clear(who: Asker, opened: Opened, project: Project) -> Response:
-    """All chunks and files that you keep of it; what another tool wrote, and nobody adopted, stays."""
+    """All chunks and files that you keep of it; what another tool wrote stays, adopted or not."""
     if not await opened.code.clear(scope_of(who), project):
         raise errors.Missing("there is no code of yours in this project")
     return Response(status_code=204)
@@ -165,9 +169,11 @@ async def read(who: Asker, opened: Opened, project: Project, row_id: RowId) -> R
     operation_id="deleteCodeChunk",
     summary="Remove a chunk",
     status_code=204,
-    responses={**responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected)},
+    dependencies=[Depends(exactly())],
+    responses={**responses(*ASKING, *KEEPING, *NOT_HERE, errors.Missing, errors.Rejected)},
 )
 async def remove(who: Asker, opened: Opened, project: Project, row_id: RowId) -> Response:
-    """Gone from the next answer on. One of a whole file comes back when the file is put with another text."""
+    """Gone from the next answer on. One of a whole file comes back when the file is put with another text;
+    one that another tool wrote is not removed here."""
     await opened.code.remove(scope_of(who), project, row_id)
     return Response(status_code=204)

@@ -3,11 +3,12 @@
 The story of the examples: a small program that greets. A test holds them against the schemas.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, WrapValidator
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAdapter, WrapValidator
 
 from app.api.bodies import NO_NUL, SAYS, Body, Name
 from app.api.drafts import Fact, TextId
@@ -23,6 +24,20 @@ FilePath: TypeAlias = Annotated[
     str, StringConstraints(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f\x7f/][^\x00-\x1f\x7f]*$")
 ]
 """From the project's root, so without a slash in front; on one line."""
+TURNING = re.compile(r"[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Signs that end a line, or turn the text around them: in a label they would show another path."""
+
+
+def straight(path: str) -> str:
+    """A path as it is written down: it leads to one place alone, and looks like that."""
+    if {"", ".", ".."} & set(re.split(r"[/\\]", path)):
+        raise ValueError("a path has neither empty parts nor `.` or `..`")
+    if TURNING.search(path):
+        raise ValueError("a path stands on one line, and has no signs that turn its text")
+    return path
+
+
+NewPath: TypeAlias = Annotated[FilePath, AfterValidator(straight)]
 Language: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9+#._\-]{0,39}$")]
 
 CODE_ID = "4e7c1b0a-6a52-5c1f-8f0e-2b9f6f1c7d3e"
@@ -86,13 +101,13 @@ CLEARED: Mapping[str, Any] = {"removed": 1}
 class CodeBody(Body):
     """A chunk of code, fields named as the columns of `code_index`."""
 
-    file_path: FilePath | None = None
+    file_path: NewPath | None = None
     language: Language | None = None
     chunk_text: Annotated[str, StringConstraints(min_length=1, max_length=32_000, pattern=SAYS)]
     chunk_metadata: dict[Name, Fact] = Field(
         default={}, max_length=50, description="function_name, class_name, signature, start_line, end_line, …"
     )
-    id: TextId | None = Field(None, description="Again replaces; a UUID that is free is kept as it is.")
+    id: TextId | None = Field(None, description="Again replaces. A UUID may stay as it is.")
 
     def row(self) -> CodeRow:
         """As the service takes it."""
@@ -102,7 +117,7 @@ class CodeBody(Body):
 class CodeFileBody(Body):
     """A file, whole."""
 
-    path: FilePath
+    path: NewPath
     text: Annotated[str, StringConstraints(max_length=LONGEST, pattern=NO_NUL)]
     language: Language | None = Field(None, description="Default: as its name says.")
 
@@ -134,7 +149,7 @@ class CodeWrittenReply(BaseModel):
 
     outcome: Literal["created", "replaced"]
     id: str = Field(
-        description="The one given, if it is a UUID that is free; else one made of it, or the words."
+        description="The one given, where it is a UUID that may stay; else one made of it, or the words."
     )
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.api import talks
 from app.api.context import Project
-from app.api.deps import Asker, Opened, scope_of
+from app.api.deps import Asker, Opened, exactly, scope_of
 from app.api.drafts import TextId
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
@@ -50,6 +50,7 @@ SHOWS: dict[str, Any] = {
 }
 REMOVES: dict[str, Any] = {
     "status_code": 204,
+    "dependencies": [Depends(exactly())],
     "responses": {**responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing)},
 }
 
@@ -65,8 +66,13 @@ Kind = Annotated[str, Depends(path)]
 async def kept(who: Asker, opened: Opened, project: Project, kind: Kind, body: Rows) -> Response:
     """One row, or several."""
     bodies = body if isinstance(body, list) else [body]
+    scope = scope_of(who, project=project)
+    for at, each in enumerate(bodies):
+        if field := each.astray(scope):
+            place = f"body.{at}.{field}" if isinstance(body, list) else f"body.{field}"
+            raise errors.InvalidField("a row is kept where the path and the key say", field=place)
     drafts = [each.draft() for each in bodies]
-    outcomes = await opened.conversations.keep(scope_of(who, project=project), kind, drafts)
+    outcomes = await opened.conversations.keep(scope, kind, drafts)
     items = [talks.written(each) for each in outcomes]
     new = any(outcome is Outcome.CREATED for _, outcome in outcomes)
     return Json({"items": items} if isinstance(body, list) else items[0], 201 if new else 200)
@@ -85,7 +91,8 @@ async def conversations(
     body: Annotated[Rows, Body(openapi_examples=dict(talks.POSTED))],
 ) -> Response:
     """One row, or a list of up to 1,000 (an object with `items` comes back): all are kept, or none. What is
-    missing is made of `turns` or `text`: by the chat model if there is one, else of their own sentences."""
+    missing is made of `turns` or `text`: by the chat model if there is one, else of their own sentences. A
+    row as it is read here, or as the table has it, is taken too."""
     return await kept(who, opened, project, CONVERSATIONS, body)
 
 
@@ -137,7 +144,8 @@ async def row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row)
     **REMOVES,
 )
 async def remove(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> Response:  # noqa: A002 - its name
-    """Gone from the next answer on. What the tenant shares needs a tenant key."""
+    """Gone from the next answer on. What the tenant shares needs a tenant key; what another tool wrote is not
+    removed here."""
     await opened.conversations.remove(scope_of(who, project=project), kind, id)
     return Response(status_code=204)
 
@@ -150,6 +158,7 @@ async def remove(who: Asker, opened: Opened, project: Project, kind: Kind, id: R
     **REMOVES,
 )
 async def clear(who: Asker, opened: Opened, project: Project, kind: Kind) -> Response:
-    """All of a user key's own in the project; with a tenant key all that the tenant shares there."""
+    """All of a user key's own in the project; with a tenant key all that the tenant shares there. What
+    another tool wrote stays, adopted or not."""
     await opened.conversations.remove_all(scope_of(who, project=project), kind)
     return Response(status_code=204)

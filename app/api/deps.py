@@ -1,17 +1,19 @@
 """What routes ask for: the services, who calls (CONTRACT §6), and the scope that follows from it.
 
 Raises `Unauthorized` for a key that is not known (even while the service is open: who sends a key means to
-be somebody), `Forbidden` for what the key may not do, and what `guard.py` raises for calls without a key.
+be somebody), `Forbidden` for what the key may not do, `InvalidField` for parameters that nobody knows, and
+what `guard.py` raises for calls without a key.
 """
 
 import hmac
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from app.api.guard import local_only
-from app.domain.errors import Forbidden, Unauthorized, Unavailable
+from app.domain.errors import Forbidden, InvalidField, Unauthorized, Unavailable
 from app.domain.passage import DEFAULT_TENANT, Scope
 from app.domain.ports import Caller
 from app.services.services import Services
@@ -81,6 +83,16 @@ def scope_of(
         thread_id=thread_id,
         project=project,
     )
+
+
+def exactly(*names: str) -> Callable[[Request], None]:
+    """For what removes: a parameter that was meant to narrow it down, and does not, is refused."""
+
+    def check(request: Request) -> None:
+        if unknown := sorted(set(request.query_params) - set(names)):
+            raise InvalidField("there is no such parameter here", field=f"query.{unknown[0][:100]}")
+
+    return check
 
 
 async def shows_debug(opened: Services) -> bool:

@@ -15,6 +15,7 @@ from app.api.drafts import Moment, TextId, read
 from app.api.wire import moment
 from app.domain import conversation
 from app.domain.conversation import Conversation, Draft, Written
+from app.domain.passage import Scope
 
 MOST, WORDS = 1_000, 100
 """Rows of one request, in a body of 2 MiB; tags, or entities, of one row."""
@@ -91,6 +92,13 @@ class RowBody(Body):
     text: Annotated[str, StringConstraints(max_length=1_000_000, pattern=NO_NUL)] = Field(
         "", description="The same, of what has no turns: a dream as it was written down."
     )
+    project: str | None = Field(None, description="The path's, as rows are read.")
+    tenant: str | None = Field(None, description="The key's, as the table has it.")
+    owner: str | None = Field(None, description="The key's user; empty for what the tenant shares.")
+    embedding: Any = Field(None, description="Passed over, as are the three below: they are made here.")
+    embedding_ibid: Any = None
+    space: Any = None
+    sha256: Any = None
 
     @model_validator(mode="after")
     def says(self) -> Self:
@@ -100,6 +108,11 @@ class RowBody(Body):
         if not any(text and text.strip() for text in (*own, *said)):
             raise ValueError("send a title, a summary, a memory_snippet, turns or a text")
         return self
+
+    def astray(self, scope: Scope) -> str | None:
+        """The first field that says another place than the scope's."""
+        told = {"project": scope.project, "tenant": scope.tenant, "owner": scope.owner}
+        return next((name for name, here in told.items() if getattr(self, name) not in {None, here}), None)
 
     def draft(self) -> Draft:
         """As the service takes it."""

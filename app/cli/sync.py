@@ -40,6 +40,8 @@ class Report:
     changed: int = 0
     unchanged: int = 0
     deleted: int = 0
+    kept: int = 0
+    """Not found any more, and not deleted either: it looks like another folder (`coding.followed`)."""
     refused: int = 0
     chunks: int = 0
     """Of the files that were put."""
@@ -53,16 +55,20 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether something that should be in is not."""
-        return bool(self.refused or self.unread)
+        """Whether what is kept is not what is there."""
+        return bool(self.refused or self.unread or self.kept or not (self.files or self.deleted))
+
+    @property
+    def files(self) -> int:
+        """Those that were found."""
+        return self.added + self.changed + self.unchanged + self.refused
 
     def summary(self, seconds: float) -> str:
         """`2,000 files: 12 added, 1,988 unchanged; 345 chunks, 310 embedded in 4.6 s (67/s); left out: …`."""
         names = ("added", "changed", "unchanged", "deleted", "refused")
         counts = [f"{getattr(self, name):,} {name}" for name in names if getattr(self, name)]
-        files = self.added + self.changed + self.unchanged + self.refused
         rate = f" ({self.embedded / seconds:.0f}/s)" if self.embedded and seconds else ""
-        parts = [f"{counted(files, 'file')}: {', '.join(counts) or 'nothing'}"]
+        parts = [f"{counted(self.files, 'file')}: {', '.join(counts) or 'nothing'}"]
         parts += [f"{counted(self.chunks, 'chunk')}, {self.embedded:,} embedded in {seconds:.1f} s{rate}"]
         left = [f"{count:,} {reason}" for reason, count in self.skipped.most_common()]
         return "; ".join([*parts, f"left out: {', '.join(left)}"] if left else parts)
@@ -82,14 +88,15 @@ class Report:
 
     def tell(self, path: str, reason: str) -> None:
         """A line of its own."""
-        self.told.append({"path": path.encode("utf-8", "replace").decode(), "reason": reason})
+        self.told.append({"path": path.encode("utf-8", "backslashreplace").decode(), "reason": reason})
 
     def put(self, items: Iterable[dict[str, Any]]) -> None:
-        """What the service says of a batch."""
+        """What the service says of a batch. What another run put meanwhile is that one's work."""
         for item in items:
             setattr(self, item["outcome"], getattr(self, item["outcome"]) + 1)
-            self.chunks += item["chunks"]
-            self.embedded += item["embedded"]
+            if item["outcome"] != "unchanged":
+                self.chunks += item["chunks"]
+                self.embedded += item["embedded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +175,11 @@ def batched(items: Iterable[Any], size: Callable[[Any], int], most: int, room: i
         total += size(item)
     if batch:
         yield batch
+
+
+def visible(text: str) -> str:
+    """On one line of a terminal, which takes it for text: names may hold line ends and its commands."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def hashed(text: Text) -> str:

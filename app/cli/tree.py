@@ -79,6 +79,8 @@ class Root:
     folder: Path
     part: str
     """From the folder: "" all of it, `app` a folder, `app/main.py` a file."""
+    alone: bool = False
+    """No repository's: other folders may have paths of the same names."""
 
     def holds(self, path: str) -> bool:
         """Whether a path lies in the part."""
@@ -89,12 +91,12 @@ def rooted(path: Path) -> Root:
     """A path's root: the repository's that it is in, unless git ignores it there; else the folder itself."""
     path = path.resolve()
     folder = path if path.is_dir() else path.parent
-    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-    part = path.relative_to(top).as_posix()
-    if part == ".":
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    if top == path:
         return Root(top, "")
-    if reached(top, part, folder=path.is_dir()) is None:
-        return Root(folder, "" if path.is_dir() else path.name)
+    part = path.relative_to(top).as_posix() if top else ""
+    if top is None or reached(top, part, folder=path.is_dir()) is None:
+        return Root(folder, "" if path.is_dir() else path.name, alone=True)
     return Root(top, part)
 
 
@@ -116,7 +118,8 @@ def walk(root: Root) -> Iterator[str | Skipped]:
     """The paths of all files that may be taken, and what is left out on the way; folders by name."""
     start = root.folder / root.part
     if not start.is_dir():
-        yield Skipped(root.part, Reason.SECRET) if is_secret(root.part) else root.part
+        reason = unwanted(root.part)
+        yield Skipped(root.part, reason) if reason else root.part
         return
     rules = (reached(root.folder, root.part, folder=True) if root.part else None) or Rules().inside(
         root.folder, ""

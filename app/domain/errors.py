@@ -155,9 +155,9 @@ class TooMany(IbidError):
 
 
 class KeptElsewhere(IbidError):
-    """A project keeps conversations or dreams, and this is the path of the other."""
+    """A project keeps conversations or dreams, and this is the other's path; or a row is another tool's."""
 
-    slug, title, status = "kept-elsewhere", "This project keeps it under another path", 409
+    slug, title, status = "kept-elsewhere", "It is kept under another path, or by another tool", 409
 
 
 class RemovedMeanwhile(IbidError):

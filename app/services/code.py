@@ -3,7 +3,8 @@
 A file's chunks take the place of those it had, all at once, or stay where its text is the same. Only chunks
 that say something new are embedded: those of the same path with the same words keep their vectors, and those
 of a file with the same text under another path (it was renamed) bring theirs along. Rows are written as
-(tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own.
+(tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own. What looks
+like a secret (`domain/secret.py`) is written over before anything is kept.
 Raises `Missing`, `RemovedMeanwhile`, `Unavailable`, `NoRoom`, `Rejected`.
 """
 
@@ -33,6 +34,7 @@ from app.domain.embedded import code_text
 from app.domain.errors import Missing
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder
+from app.domain.secret import keepable
 from app.services.barred import asked
 from app.services.memories import embedded
 
@@ -41,6 +43,11 @@ SECONDS = 80.0
 SLOWEST = 4.0
 """Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
 What takes longer would be begun again and again, and never be done."""
+
+
+def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
+    """The rows without what looks like a secret in them."""
+    return [replace(row, chunk_text=keepable(row.file_path or "", row.chunk_text)) for row in rows]
 
 
 class CodeService:
@@ -57,6 +64,7 @@ class CodeService:
         """(id, whether it is new), in order; all or none, searchable when it returns."""
         until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
         scope = replace(scope, project=project)
+        rows = await asyncio.to_thread(covered, rows)
         texts = [code_text(file_path=row.file_path, chunk_text=row.chunk_text) for row in rows]
         vectors = await embedded(self._embedder, texts, until)
         entries = [
@@ -78,7 +86,7 @@ class CodeService:
         files = list({file.path: file for file in files}.values())
         known = await self._record.hashes(scope, [file.path for file in files], space)
         new = [file for file in files if known.get(file.path, ("", 0))[0] != file.sha256]
-        cuts = {file.path: await self._cutter.cut(file.path, file.text, file.language) for file in new}
+        cuts = {file.path: await self._cut(file) for file in new}
         vectors, made = await self._embed(scope, new, cuts, until)
         entries = [(file, entered(scope, file, *cuts[file.path], vectors)) for file in new]
         outcomes = await self._record.replace(scope, entries, space, since) if new else []
@@ -88,6 +96,11 @@ class CodeService:
         }
         same = CodeOutcome.UNCHANGED
         return [done.get(file.path) or CodeFiled(file.path, same, known[file.path][1]) for file in files]
+
+    async def _cut(self, file: CodeFile) -> tuple[str, Sequence[Cut]]:
+        """A file's language and chunks, without its secrets; its hash stays that of what was given."""
+        told = await asyncio.to_thread(keepable, file.path, file.text)
+        return await self._cutter.cut(file.path, told, file.language)
 
     async def _embed(
         self,

@@ -52,6 +52,14 @@ async def test_a_list_is_answered_by_a_list(client: httpx.AsyncClient, fakes: Fa
         (ROW | {"chunk_text": " "}, "body.chunk_text"),
         (ROW | {"file_path": "/etc/passwd"}, "body.file_path"),
         (ROW | {"file_path": "a\nb"}, "body.file_path"),
+        (ROW | {"file_path": "../../etc/passwd"}, "body.file_path"),
+        (ROW | {"file_path": "./a"}, "body.file_path"),
+        (ROW | {"file_path": "a//b"}, "body.file_path"),
+        (ROW | {"file_path": "a\\..\\b"}, "body.file_path"),
+        (ROW | {"file_path": "a/"}, "body.file_path"),
+        (ROW | {"file_path": "a\u2028b"}, "body.file_path"),
+        (ROW | {"file_path": "a\u202egpj.exe"}, "body.file_path"),
+        (ROW | {"file_path": "a\x85b"}, "body.file_path"),
         (ROW | {"embedding": [1.0]}, "body.embedding"),
         ([ROW, ROW | {"language": "no such thing"}], "body.1.language"),
         ([], "body"),
@@ -75,6 +83,43 @@ async def test_files_are_put(client: httpx.AsyncClient, fakes: Fakes) -> None:
         "added",
     ]
     assert fakes.code.asked[0][2] == [CodeFile("a.py", "pass\n"), CodeFile("b", "", "bash")]
+
+
+@pytest.mark.parametrize("path", ["..", "a/../b", "a/.", "a\u2066b"])
+async def test_a_path_that_leads_elsewhere_is_refused(client: httpx.AsyncClient, path: str) -> None:
+    """With its field. What was kept before under such a one is removed all the same."""
+    problem = told(await client.put(FILES, json={"files": [{"path": path, "text": "x"}]}), 422, "validation")
+
+    assert problem["errors"][0]["field"] == "body.files.0.path"
+    assert (await client.delete(FILES, params={"path": path})).status_code == 200
+
+
+async def test_a_path_of_any_letters_is_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Dots inside of names, spaces, other scripts, an older tool's backslashes."""
+    paths = ["..a/.b", "a b.py", "src\\app\\main.py", "مرحبا.py", "日本/👩‍💻.md", "…"]
+    response = await client.put(FILES, json={"files": [{"path": path, "text": "x"} for path in paths]})
+
+    assert response.status_code == 200
+    assert [file.path for file in fakes.code.asked[0][2]] == paths  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("path", "params"),
+    [
+        ("/projects/hello/code", {"path": "a.py"}),
+        ("/projects/hello/code", {"user_id": "eve"}),
+        (f"/projects/hello/code/{CODE_ID}", {"x": ""}),
+        (FILES, {"path": "a.py", "user_id": "eve"}),
+    ],
+)
+async def test_a_parameter_that_narrows_nothing_is_refused(
+    client: httpx.AsyncClient, fakes: Fakes, path: str, params: dict[str, str]
+) -> None:
+    """Before anything is removed."""
+    problem = told(await client.delete(path, params=params), 422, "validation")
+
+    assert problem["errors"][0]["field"].startswith("query.")
+    assert fakes.code.asked == []
 
 
 async def test_files_are_listed(client: httpx.AsyncClient, fakes: Fakes) -> None:

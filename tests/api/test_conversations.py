@@ -66,7 +66,10 @@ async def test_several_rows_are_kept(client: httpx.AsyncClient, fakes: Fakes) ->
         pytest.param({"title": "a", "indexed_at": "2026-11-21T12:00:00"}, "body.indexed_at", id="no zone"),
         pytest.param({"title": "a", "session_id": "a/b"}, "body.session_id", id="an id that is a path"),
         pytest.param({"title": "a", "turns": [{"role": "user"}]}, "body.turns.0.content", id="half a turn"),
-        pytest.param({"title": "a", "embedding": [0.1]}, "body.embedding", id="an unknown field"),
+        pytest.param({"title": "a", "vector": [0.1]}, "body.vector", id="an unknown field"),
+        pytest.param({"title": "a", "project": "Lab"}, "body.project", id="another project"),
+        pytest.param([ROW, ROW | {"tenant": "acme"}], "body.1.tenant", id="another tenant"),
+        pytest.param({"title": "a", "owner": "ada"}, "body.owner", id="another owner"),
         pytest.param([ROW, {"title": 7}], "body.1.title", id="the second"),
         pytest.param([ROW] * 1_001, "body", id="too many"),
         pytest.param("text", "body", id="a text"),
@@ -109,6 +112,29 @@ async def test_a_project_keeps_one_of_both(client: httpx.AsyncClient, method: st
     problem = told(await client.request(method, path, json=ROW), 409, "kept-elsewhere")
 
     assert ("dreams" if "DAAS" in path else "conversations") in problem["detail"]
+
+
+async def test_a_row_of_the_table_is_taken(client: httpx.AsyncClient) -> None:
+    """As it is read here, and as a dump has it: what is made here is made anew."""
+    row = (await client.post(THN, json=ROW)).json()["row"]
+    made = {"embedding": [0.1], "embedding_ibid": None, "space": "theirs@3", "sha256": "0" * 64}
+
+    response = await client.post(THN, json=[row, row | {"tenant": "default", "owner": ""} | made])
+
+    assert response.status_code in {200, 201}
+    assert [item["row"]["title"] for item in response.json()["items"]] == [row["title"]] * 2
+
+
+@pytest.mark.parametrize("path", [THN, f"{THN}/chat-1", DAAS])
+async def test_a_parameter_that_narrows_nothing_is_refused(
+    client: httpx.AsyncClient, fakes: Fakes, path: str
+) -> None:
+    """Before anything is removed."""
+    await client.post(path.removesuffix("/chat-1"), json=ROW)
+
+    problem = told(await client.delete(path, params={"user_id": "eve"}), 422, "validation")
+    assert problem["errors"][0]["field"] == "query.user_id"
+    assert len(fakes.talks.rows) == 1
 
 
 async def test_rows_are_listed(client: httpx.AsyncClient) -> None:

@@ -12,11 +12,13 @@ from app.cli import checks
 from app.cli.checks import Ailment, unmet
 from app.clients.pool import open_pool
 from app.clients.revision import recorded
-from app.config import Cache, Chat, Embed, Ibid, Memory, Postgres, Settings
+from app.config import Cache, Chat, Embed, Ibid, Memory, Postgres, Rerank, Settings
 from app.domain.errors import IbidError
 from tests.fakes.model import Fault, model_server
 from tests.fakes.outside import Ill, outside_server
 from tests.fakes.redis import RedisServer, free_port
+from tests.fakes.rerank import Ill as Sick
+from tests.fakes.rerank import rerank_server
 
 
 async def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +177,15 @@ async def test_an_outside_memory_service_is_asked_whether_it_is_there() -> None:
         with pytest.raises(Ailment, match="does not answer") as raised:
             await checks.memory(config)
     assert raised.value.advice == "check MEMORY_SERVICE_URL"
+
+
+async def test_a_reranker_is_asked_for_two_scores() -> None:
+    """Whoever gives none is told by its settings; without one there is nothing to look at."""
+    assert await checks.rerank(Settings()) == "none: candidates stay in the first stage's order"
+    async with rerank_server() as server:
+        config = Settings(rerank=Rerank(url=server.url, model="reader"))
+        assert await checks.rerank(config) == f"{server.url}/rerank reader answers"
+        server.ill = Sick(401)
+        with pytest.raises(Ailment, match="gives no scores") as raised:
+            await checks.rerank(config)
+    assert raised.value.advice == "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY"

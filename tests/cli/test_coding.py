@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli.coding import gone, prefix
+from app.cli.coding import followed, gone, named, prefix
 from app.cli.sync import Report
-from app.cli.tree import Reason, Skipped
+from app.cli.tree import Reason, Root, Skipped
 from app.clients.folder import read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 
@@ -123,6 +123,72 @@ def test_an_empty_folder_deletes_nothing(
     assert "stays as it is" in done.err
 
 
+def test_the_last_files_go_when_it_is_said(
+    held: Ibid, service: Running, repo: Path, client: httpx.Client
+) -> None:
+    """All deleted: they stay, exit 1, until the flag says that it is meant."""
+    index(held, repo, "last")
+    for path in ("app/one.py", "app/two.py", "app/three.py", "README.md"):
+        (repo / path).unlink()
+
+    done = held("index", "code", repo, "--project", "last")
+    kept = len(paths(client, "last"))
+    pruned = index(held, repo, "last", "--prune")
+
+    assert (done.code, kept) == (1, 4)
+    assert "--prune" in done.err
+    assert (pruned["deleted"], paths(client, "last")) == (4, [])
+
+
+def test_folders_in_no_repository_stay_apart(
+    held: Ibid, service: Running, tmp_path: Path, client: httpx.Client
+) -> None:
+    """Each under its own name, without a word; each is followed alone."""
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(FUNCTION.format(name))
+        (tmp_path / name / "b.py").write_text(FUNCTION.format("b"))
+        index(held, tmp_path / name, "apart")
+    (tmp_path / "left" / "b.py").unlink()
+
+    assert index(held, tmp_path / "left", "apart")["deleted"] == 1
+    assert index(held, tmp_path / "right" / "b.py", "apart")["unchanged"] == 1
+    assert paths(client, "apart") == ["left/a.py", "right/a.py", "right/b.py"]
+
+
+def test_another_repository_deletes_nothing(
+    held: Ibid, service: Running, repo: Path, client: httpx.Client
+) -> None:
+    """Nor what was put by HTTP: most of what is there is not found, so it may be another's."""
+    index(held, repo, "other")
+    (repo.parent / "other" / ".git").mkdir(parents=True)
+    (repo.parent / "other" / "README.md").write_text("# Another\n")
+
+    done = held("index", "code", repo.parent / "other", "--project", "other", "--json")
+
+    assert (done.code, json.loads(done.out)["kept"], json.loads(done.out)["deleted"]) == (1, 3, 0)
+    assert len(paths(client, "other")) == 4
+
+
+@pytest.mark.parametrize(
+    ("seen", "lost", "followed_"),
+    [
+        ({"a": "1", "b": "2"}, ["c", "d"], True),
+        ({"a": "1"}, ["b", "c", "d"], False),
+        ({"x/a": "1", "x/b": "2", "x/c": "3", "x/d": "4"}, ["a", "b", "c", "d"], True),
+        ({"a": "9", "b": "9", "c": "9"}, ["d"], True),
+        ({}, ["a", "b", "c", "d"], False),
+        ({"a": "1", "b": "2", "c": "3", "d": "4"}, [], True),
+    ],
+    ids=["half", "most", "renamed", "changed", "all", "nothing"],
+)
+def test_a_folder_is_known_by_what_is_still_in_it(
+    seen: dict[str, str], lost: list[str], followed_: bool
+) -> None:
+    """By path, or by text."""
+    assert followed({"a": "1", "b": "2", "c": "3", "d": "4"}, seen, lost) == followed_
+
+
 @pytest.mark.parametrize("arguments", [["."], ["no-such-folder", "--project", "x"], [".", "--project", ""]])
 def test_wrong_usage_is_2(held: Ibid, service: Running, arguments: list[str]) -> None:
     """No project, no such path, no name."""
@@ -149,6 +215,8 @@ def test_an_interrupted_run_goes_on_where_it_was(
 
     assert running.returncode == 130
     assert b"Traceback" not in said
+    assert b"goes on from there" in said
+    assert b" added" in said
     assert 0 < len(kept) < 400
     assert rest["unchanged"] >= len(kept)
     assert rest["added"] + rest["unchanged"] == 400
@@ -157,6 +225,14 @@ def test_an_interrupted_run_goes_on_where_it_was(
 def test_what_stands_in_front_of_paths_is_plain() -> None:
     """However it is written."""
     assert [prefix(each) for each in ("", "a", "/a//b/", "./a", "a\\b")] == ["", "a/", "a/b/", "a/", "a/b/"]
+
+
+def test_a_folder_in_no_repository_gives_its_name() -> None:
+    """In signs that a path may have."""
+    folders = [Path("/x/notes"), Path("/x/a\\b\n"), Path("/")]
+
+    assert [named(Root(folder, "", alone=True)) for folder in folders] == ["notes", "a_b_n", ""]
+    assert named(Root(Path("/x/notes"), "")) == ""
 
 
 @pytest.mark.parametrize(

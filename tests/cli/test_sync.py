@@ -12,7 +12,7 @@ import pytest
 
 from app.cli import sync
 from app.cli.session import Answered
-from app.cli.sync import Report, Shelf, batched, hashed
+from app.cli.sync import Report, Shelf, batched, hashed, visible
 from app.cli.tree import Reason, Root, Skipped, Text
 from app.domain.code import CodeFile
 
@@ -146,6 +146,50 @@ def test_a_report_tells_what_a_person_should_know() -> None:
     assert not report.failed
     assert report.as_json(2.0)["skipped"] == {"secret by its name": 1, "ignored by git": 2}
     assert json.loads(json.dumps(report.as_json(2.0)))["seconds"] == 2.0
+
+
+def test_what_another_run_put_is_not_counted_again() -> None:
+    """Two at once: the work is told once."""
+    report = Report()
+    report.put([
+        {"path": "a", "outcome": "unchanged", "chunks": 4, "embedded": 4},
+        {"path": "b", "outcome": "changed", "chunks": 2, "embedded": 1},
+    ])  # fmt: skip
+
+    assert report.summary(1.0) == "2 files: 1 changed, 1 unchanged; 2 chunks, 1 embedded in 1.0 s (1/s)"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a b/é.py", "a b/é.py"),
+        ("\x1b[2Ja.py", r"\x1b[2Ja.py"),
+        ("a\nb\x9b.py", r"a\nb\x9b.py"),
+        ("a\u202eyp.b", r"a\u202eyp.b"),
+        ("a\udcff.py", r"a\udcff.py"),
+    ],
+)
+def test_names_are_shown_and_not_obeyed(name: str, shown: str) -> None:
+    """A terminal gets signs alone, on one line."""
+    report = Report()
+    report.tell(name, "no")
+
+    assert visible(report.told[0]["path"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("report", "failed"),
+    [
+        (Report(), True),
+        (Report(deleted=1), False),
+        (Report(unchanged=1), False),
+        (Report(unchanged=1, kept=1), True),
+    ],
+    ids=["nothing", "pruned", "same", "kept"],
+)
+def test_a_run_that_found_nothing_or_left_something_fails(report: Report, failed: bool) -> None:
+    """A script must see it."""
+    assert report.failed == failed
 
 
 def test_what_cannot_be_read_fails_the_run() -> None:

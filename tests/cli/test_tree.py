@@ -64,7 +64,8 @@ def test_paths_begin_where_the_repository_does(repo: Path, path: str, root: str,
     (repo / ".gitignore").write_text("node_modules/\n")
     place = repo.parent
 
-    assert rooted(place / path) == Root(place / root, part)
+    alone = root != "repo"
+    assert rooted(place / path) == Root(place / root, part, alone=alone)
 
 
 def test_a_part_of_a_repository_is_walked_alone(repo: Path) -> None:
@@ -75,11 +76,23 @@ def test_a_part_of_a_repository_is_walked_alone(repo: Path) -> None:
     assert [each for each in walk(rooted(repo / "app")) if isinstance(each, str)] == ["app/main.py"]
     assert list(walk(rooted(repo / "app" / "main.py"))) == ["app/main.py"]
     assert list(walk(rooted(repo / ".env"))) == [Skipped(".env", Reason.SECRET)]
+    assert list(walk(rooted(repo / "photo.jpg"))) == [Skipped("photo.jpg", Reason.UNKNOWN)]
     assert [rooted(repo / "app").holds(path) for path in ("app/x.py", "apple.py", "app")] == [
         True,
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("name", [b"b\xff.py", b"b\x1b[2J.py", b"b\n.py"])
+def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path, name: bytes) -> None:
+    """Of a file that is named by itself as of one that is found."""
+    path = tmp_path / os.fsdecode(name)
+    path.write_text("x = 1\n")
+
+    skipped = Skipped(os.fsdecode(name), Reason.NAME)
+    assert list(walk(rooted(path))) == [skipped]
+    assert list(walk(rooted(tmp_path))) == [skipped]
 
 
 @pytest.mark.parametrize(

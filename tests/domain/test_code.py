@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.code import CodeFile, CodeRow, Cut, chunk_ids, row_id
+from app.domain.code import ALONE, CodeEntry, CodeFile, CodeRow, Cut, chunk_ids, keeps, row_id
 from app.domain.passage import Scope
 
 HERE = Scope("acme", project="hello")
@@ -48,6 +48,22 @@ def test_a_row_written_again_is_the_same_row() -> None:
 def test_elsewhere_it_is_another_row(scope: Scope) -> None:
     """Whoever names it the same."""
     assert row_id(scope, replace(ROW, id="a")) != row_id(HERE, replace(ROW, id="a"))
+
+
+def test_a_row_by_itself_has_a_hash_like_no_file_s() -> None:
+    """Of all that is written of it, its vector too: our own writing never looks like another tool's."""
+    one = CodeEntry("id", ROW, b"\0\0\x80?")
+    others = (replace(one, row=replace(ROW, chunk_metadata={"a": 1})), replace(one, embedding=b"\0\0\0?"))
+
+    assert one.sha256.startswith(ALONE)
+    assert len({each.sha256 for each in (one, *others, replace(one))}) == 3
+
+
+def test_only_rows_of_the_default_tenant_keep_a_given_id() -> None:
+    """Others could be in the way of a name that can be guessed."""
+    scopes = (Scope(project="hello"), HERE, Scope("default", "ada", "ada"))
+
+    assert [keeps(scope) for scope in scopes] == [True, False, False]
 
 
 def test_an_id_is_no_text() -> None:

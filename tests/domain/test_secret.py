@@ -1,10 +1,12 @@
 """Secrets by name, and inside of texts. The examples are made here: no key of anybody."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.secret import COVER, is_secret, masked
+from app.domain.secret import COVER, is_secret, keepable, masked
 
 BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC+/abcdefghijklmnopqrstuvwxyz0123"
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\n-----END RSA PRIVATE KEY-----"
@@ -30,6 +32,13 @@ FILLED = "Ab1" * 12
         "secrets.yaml",
         "service-account-prod.json",
         "infra/terraform.tfstate",
+        "terraform.tfstate.1700000000.backup",
+        "terraform.tfvars",
+        "prod.auto.tfvars.json",
+        "home/.docker/config.json",
+        "kubeconfig.yaml",
+        "prod.kubeconfig",
+        "application_default_credentials.json",
     ],
 )
 def test_files_that_are_secrets(path: str) -> None:
@@ -50,6 +59,11 @@ def test_files_that_are_secrets(path: str) -> None:
         "keyboard.c",
         "secrets_test.go",
         "Makefile",
+        "config.json",
+        ".docker/Dockerfile",
+        "kubeconfig.go",
+        "terraform.tfvars.example",
+        "main.tf",
     ],
 )
 def test_files_that_only_sound_like_it(path: str) -> None:
@@ -90,8 +104,58 @@ def test_a_secret_in_a_text_is_written_over(kind: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "before", "secret", "after"),
+    [
+        ("AWS key", 'AWS_SECRET_ACCESS_KEY = "', f"{FILLED}/+x9", '"'),
+        ("AWS key", "aws_secret_access_key=", f"{FILLED}/+x9", ""),
+        ("AWS key", "secretAccessKey: '", f"{FILLED}/+x9", "',"),
+        ("password in an address", "postgres://user:", "s3cretpw", "@db:5432/x"),
+        ("password in an address", "redis://:", "hunter22", "@cache"),
+        ("registry login", '{"auths": {"r.io": {"auth": "', "dXNlcjpoaWRkZW4wMQ==", '"}}}'),
+        ("private key", "    client-key-data: ", FILLED * 3, ""),
+        ("assigned key", 'api_key = "', "Zx81kkQ9aaBBccDD0011", '"'),
+        ("assigned token", 'deploy_token: "', "Zx81kkQ9aaBBccDD0011", '"'),
+        ("assigned secret", "config['client_secret'] = '", "Zx81kkQ9aaBBccDD0011", "'"),
+        ("assigned password", '"db_password": "', "Zx81kk!9aaBB#cDD0011", '"'),
+    ],
+)
+def test_of_what_is_assigned_the_value_is_written_over(
+    kind: str, before: str, secret: str, after: str
+) -> None:
+    """And what it is called stays, to be found."""
+    assert masked(f"{before}{secret}{after}\n") == (f"{before}{COVER}{after}\n", (kind,))
+
+
+def test_of_a_secret_file_that_is_given_names_are_left() -> None:
+    """Line by line; of any other file, what is no secret."""
+    text = f"# of prod\nPASSWORD=hunter2\n\nexport KEY = two words\n{BODY}\n"
+
+    assert keepable("deploy/.env", text) == f"{COVER}\nPASSWORD={COVER}\n\nexport KEY ={COVER}\n{COVER}\n"
+    assert keepable("app/a.py", f"x = 1\n{PEM}\n") == f"x = 1\n{COVER}\n{COVER}\n{COVER}\n{COVER}\n"
+
+
+def test_a_long_text_takes_no_time() -> None:
+    """Signs without end, of which none comes to a shape."""
+    text = "secret://a:" * 9_000 + "token = '" * 9_000 + "AKIA" * 9_000 + "-----BEGIN PRIVATE KEY-----" * 99
+    began = time.process_time()
+
+    masked(text)
+
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        'password = os.environ["DB_PASSWORD_42_Prod"]\n',
+        "token = settings.Token123456789012345678\n",
+        'secret_name = "projects/1234/secrets/MyLongSecretName"\n',
+        'ACCESS_TOKEN_URL = "https://Api2.example.com/oauth2/token"\n',
+        'f"postgres://{user}:{password}@{host}"\n',
+        "postgres://postgres:postgres@localhost/db and https://user:password@example.com\n",
+        "https://$USER:$PASSWORD@example.com https://%s:%s@host ${A}://x:${B}@y\n",
+        "docker://alpine:3.8@sha256:0123 ssh://git@example.com:22/a http://host:8080/@scope/a\n",
+        'aws_secret_access_key = "0123456789abcdef0123456789abcdef01234567"\n',
         'if "-----BEGIN PRIVATE KEY-----" in text:\n    raise ValueError("-----END PRIVATE KEY-----")\n',
         ".sk-estimator-doc-link-with-a-very-long-name-indeed { color: red }\n",
         "task-0123456789ABCDEF0123456789ABCDEF0123\n",

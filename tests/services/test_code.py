@@ -231,3 +231,18 @@ async def test_nobody_waits_for_a_postgres_that_is_known_to_be_down(pool: Pool, 
 
     with pytest.raises(Unavailable):
         await getattr(BarredCode(CodeStore(pool), breaker), name)(*CALLS[name], **more)
+
+
+async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House) -> None:
+    """Of a file and of a row alike; a file that is a secret by its name keeps its names alone."""
+    token = "ghp_" + "a1B2" * 9
+    await house.synced(config=f'TOKEN = "{token}"\nNAME = "ibid"\n')
+    await house.service.sync(ACME, "hello", [CodeFile(".env", "PASSWORD=hunter2\n")])
+    await house.service.put(ACME, "hello", [CodeRow("row.py", "python", f'TOKEN = "{token}"')])
+
+    kept = " ".join(row["chunk_text"] for row in await house.pool.fetch(ROWS))
+    assert token not in kept
+    assert "hunter2" not in kept
+    assert 'NAME = "ibid"' in kept
+    again = await house.service.sync(ACME, "hello", [CodeFile(".env", "PASSWORD=hunter2\n")])
+    assert again[0].outcome is UNCHANGED

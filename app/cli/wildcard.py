@@ -1,0 +1,147 @@
+"""A line of `.gitignore` against a path, as git matches it (git's wildmatch.c and dir.c), byte by byte.
+
+All the ways in which a line may match go on side by side, a bit of a number each: the time is that of the
+path, whatever the line, where a search that tries one way after another takes for ever. What git cannot read
+matches nothing. Without core.ignoreCase. Pure; raises nothing.
+"""
+
+import string
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+SLASH, STAR, ANY, OPEN, ESCAPE = b"/*?[\\"
+CLOSE, COLON = b"]:"
+ALL = frozenset(range(256)) - {SLASH}
+NAMED = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join(map(chr, [*range(32), 127])),
+    "digit": string.digits,
+    "graph": "".join(map(chr, range(33, 127))),
+    "lower": string.ascii_lowercase,
+    "print": "".join(map(chr, range(32, 127))),
+    "punct": string.punctuation,
+    "space": " \t\n\v\f\r",
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
+}
+CLASSES = {name.encode(): frozenset(signs.encode()) for name, signs in NAMED.items()}
+
+
+@dataclass(slots=True)
+class Ways:
+    """A pattern: what each step takes, and where it may stay. Bit n: n steps are done."""
+
+    steps: int = 0
+    taken: dict[int, int] = field(default_factory=dict)
+    """By byte: the steps that take it."""
+    stay: int = 0
+    """Where `*` takes anything but a slash."""
+    roam: int = 0
+    """Where `**` takes anything."""
+    skip: int = 0
+    """Where `**/` may be nothing, if nothing of it was taken yet."""
+
+    def take(self, signs: frozenset[int] | set[int]) -> None:
+        """One step more, which takes these."""
+        for sign in signs:
+            self.taken[sign] = self.taken.get(sign, 0) | 1 << self.steps
+        self.steps += 1
+
+    def match(self, text: bytes) -> bool:
+        """All of a text."""
+        if self.steps - self.skip.bit_count() > len(text):
+            return False
+        at = self.entered(1)
+        for sign in text:
+            kept = at & (self.roam if sign == SLASH else self.stay | self.roam)
+            at = kept | self.entered((at & self.taken.get(sign, 0)) << 1)
+            if not at:
+                return False
+        return bool(at >> self.steps & 1)
+
+    def entered(self, at: int) -> int:
+        """With what may be passed over: two of them never follow each other."""
+        return at | (at & self.skip) << 1
+
+
+@lru_cache(4_096)
+def ways(pattern: bytes) -> Ways | None:
+    """A pattern as git reads it; None: it matches nothing."""
+    made, at = Ways(), 0
+    while at < len(pattern):
+        sign = pattern[at]
+        if sign == STAR:
+            at = starred(made, pattern, at)
+            continue
+        signs, at = one(pattern, at)
+        if signs is None:
+            return None
+        made.take(signs)
+    return made
+
+
+def starred(made: Ways, pattern: bytes, at: int) -> int:
+    """A run of stars; where the rest begins. `**` is more than `*` only between slashes, or ends."""
+    end = at
+    while end < len(pattern) and pattern[end] == STAR:
+        end += 1
+    rest, bit = pattern[end : end + 2], 1 << made.steps
+    alone = (at == 0 or pattern[at - 1] == SLASH) and (not rest or rest[0] == SLASH or rest == b"\\/")
+    if end - at == 1 or not alone:
+        made.stay |= bit
+        return end
+    if rest[:1] != b"/":
+        made.roam |= bit
+        return end
+    if not made.skip & bit >> 1:  # `**/**/` says no more than one of them
+        made.roam |= bit
+        made.skip |= bit
+        made.take({SLASH})
+    return end + 1
+
+
+def one(pattern: bytes, at: int) -> tuple[frozenset[int] | set[int] | None, int]:
+    """(the bytes that a step takes, where the next begins); None: it is none that git can read."""
+    sign = pattern[at]
+    if sign == ANY:
+        return ALL, at + 1
+    if sign == OPEN:
+        return bracket(pattern, at + 1)
+    if sign == ESCAPE:
+        return ({pattern[at + 1]}, at + 2) if at + 1 < len(pattern) else (None, at)
+    return {sign}, at + 1
+
+
+def bracket(pattern: bytes, at: int) -> tuple[frozenset[int] | set[int] | None, int]:
+    """What `[…]` takes; `at` is behind its first sign. A slash never."""
+    signs: set[int] = set()
+    negated = pattern[at : at + 1] in {b"!", b"^"}
+    at += negated
+    before, first = 0, True
+    while first or pattern[at] != CLOSE:
+        first = False
+        found, before, at = member(pattern, at, before)
+        if found is None or at >= len(pattern):
+            return None, at
+        signs |= found
+    return ALL - signs if negated else signs - {SLASH}, at + 1
+
+
+def member(pattern: bytes, at: int, before: int) -> tuple[frozenset[int] | set[int] | None, int, int]:
+    """(what a part of `[…]` takes, the sign a range may begin with or 0, where the next begins)."""
+    sign, after = pattern[at : at + 1], pattern[at + 1 : at + 2]
+    if sign == b"-" and before and after not in {b"", b"]"}:
+        escaped = after == b"\\"
+        last = pattern[at + 1 + escaped : at + 2 + escaped]
+        return (set(range(before, last[0] + 1)) if last else None), 0, at + 2 + escaped
+    if sign == b"[" and after == b":":
+        end = pattern.find(b"]", at + 2)
+        if end < 0:
+            return None, 0, at
+        if end > at + 2 and pattern[end - 1] == COLON:
+            return CLASSES.get(pattern[at + 2 : end - 1]), 0, end + 1
+    if sign == b"\\":
+        sign, at = after, at + 1
+    return ({sign[0]}, sign[0], at + 1) if sign else (None, 0, at)
