@@ -65,7 +65,8 @@ class Rag(Group):
     """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset. Unset:
     gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
     rewrite: bool = False
-    """Not yet: let the chat model rewrite the question before it is searched."""
+    """Let the chat model reword and split the question, to search for more than its own words. Costs one
+    short answer of the model a search, within 0.4 of RAG_TIMEOUT_SECONDS; without a model, nothing."""
 
 
 class OpenAI(Group):
@@ -179,10 +180,14 @@ class Memory(Group):
 
 
 class Rerank(Group):
-    """A second stage."""
+    """A second stage, which reads question and text together."""
 
     url: Url | None = None
-    """Not yet: a `/rerank` server. Unset: none."""
+    """A `/rerank` server (Cohere, Jina, vLLM, llama.cpp, TEI), with that path or without. Unset: none."""
+    api_key: Key | None = None
+    """Its key; no other server's is sent there."""
+    model: str | None = None
+    """Its model, where it has several."""
 
 
 class Enable(Group):

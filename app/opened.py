@@ -23,6 +23,7 @@ from app.domain.space import Space
 from app.keeping import Kept, open_kept
 from app.models.chat import chat_server, open_chat, open_token
 from app.models.extractive import Extractive
+from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.services.cache import Cache
 from app.services.guarded import (
@@ -58,6 +59,8 @@ class Opened:
     """The memory services of MEMORY_SERVICE_URL."""
     postgres: Breaker = field(default_factory=breaker)
     """Shared by all that an answer can do without Postgres for."""
+    reranker: HttpReranker | None = None
+    """The server of RERANK_URL."""
     redis: Redis | None = None
     cache: Cache | None = None
 
@@ -72,16 +75,20 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
         open_space(settings, pool) as (embedder, space),
         open_documents(pool, chroma, space) as documents,
         open_kept(settings, pool, space) as kept,
-        open_rows(pool, space) as rows,
+        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_token(settings, chat_server(settings)) as token,
         open_outside(settings) as outside,
+        open_reranker(settings) as reranker,
         JobStore(pool) as jobs,
         open_cache(settings) as redis,
         open_results(settings, redis) as cache,
     ):
         yield Opened(
-            held, pool, embedder, documents, kept, rows, model, jobs, token, outside, redis=redis, cache=cache
+            *(held, pool, embedder, documents, kept, rows, model, jobs, token, outside),
+            reranker=reranker,
+            redis=redis,
+            cache=cache,
         )
 
 

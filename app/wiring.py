@@ -24,9 +24,11 @@ from app.filling import conversations, knowledge
 from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
+from app.models.rerank import RerankProbe
 from app.models.tokens import O200k
 from app.opened import Opened, breaker, opened
 from app.policy import ruled, warm
+from app.second import second
 from app.services.answers import AnswerService
 from app.services.backlog import Backlog
 from app.services.barred import BarredDocuments, BarredSessions
@@ -59,6 +61,7 @@ from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
 from app.stores.cards import CardStore
 from app.stores.documents import DocumentStore
+from app.stores.events import EventStore
 from app.stores.keys import KeyStore
 from app.stores.sessions import SessionStore
 from app.stores.temporal import TemporalStore
@@ -97,7 +100,8 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     parser = parser or PdfParser(settings.document)
     ingest = Ingest(record, parts.documents, parser, parts.embedder, settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    return Worker(parts.jobs, handlers, settings.ibid.workers, chores=(parts.jobs.expire, record.sweep))
+    chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
+    return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
 def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Writers) -> Services:
@@ -128,7 +132,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
         projects=contexts,
         code=coding(parts.pool, parts.embedder, parts.postgres),
         conversations=conversations(settings, parts),
-        knowledge=knowledge(parts),
+        knowledge=knowledge(settings, parts),
         mixing=mixing(settings, answers),
         retrieval=retrieval,
         keys=KeyStore(parts.pool),
@@ -163,6 +167,7 @@ def searching(settings: Settings, parts: Opened, patient: float) -> Retrieval:
         parts.embedder,
         seconds=settings.rag.timeout_seconds,
         cache=parts.cache,
+        second=second(settings, parts),
     )
 
 
@@ -170,7 +175,8 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     """What answers can do without."""
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
-    return (parts.documents.probe, QdrantProbe(parts.kept.points), *redis, *outside)
+    rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
+    return (parts.documents.probe, QdrantProbe(parts.kept.points), *redis, *outside, *rerank)
 
 
 def signals(parts: Opened, patient: float) -> tuple[Votes, Temporal]:

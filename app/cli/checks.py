@@ -3,6 +3,7 @@
 Each looks for itself, so that one broken part does not hide the next. Sizes are bytes, times seconds.
 """
 
+import asyncio
 import os
 import shutil
 import sys
@@ -23,6 +24,7 @@ from app.domain.space import Space
 from app.index.vocabulary import count
 from app.models.chat import chat_name, chat_server
 from app.models.openai import open_peer, told
+from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.stores.spaces import SpaceStore
 
@@ -173,3 +175,17 @@ async def memory(settings: Settings) -> str:
             said = f"{settings.memory.service_url} does not answer ({error.reason})"
             raise Ailment(said, "check MEMORY_SERVICE_URL") from error
     return f"{settings.memory.service_url} answers"
+
+
+async def rerank(settings: Settings) -> str:
+    """The second stage: whether its server scores two texts as it should."""
+    async with open_reranker(settings) as reranker:
+        if reranker is None:
+            return "none: candidates stay in the first stage's order"
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await reranker.scores(SENTENCE, [SENTENCE, "-"])
+        except (RetrievalError, TimeoutError) as error:
+            said = f"{reranker.name} gives no scores ({getattr(error, 'reason', 'timeout')})"
+            raise Ailment(said, "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY") from error
+    return f"{reranker.name} answers"

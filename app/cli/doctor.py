@@ -35,6 +35,7 @@ PARTS: Mapping[str, Check] = {
     "older tools": elders.older,
     "cache": checks.cache,
     "memory services": checks.memory,
+    "reranker": checks.rerank,
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from app.domain.engine import QDRANT
 from app.domain.outages import CHROMA, DISK, OUTAGES, POSTGRES, REDIS
 from app.domain.outcome import AS_CHAT, Case, Dependency, Failing, page
-from app.domain.outside import MEMORY_SERVICE
+from app.domain.outside import OUTSIDE
 
 FAULTS = "tests/integration/test_faults.py::"
 RAG, VANTAGE = "tests/integration/test_rag.py::", "tests/integration/test_vantage.py::"
@@ -25,6 +25,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.QDRANT: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.MEMORY_SERVICE: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
+    Dependency.RERANK: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.DISK: (Failing.FULL,),
     Dependency.CLIENT: (Failing.LEAVES, Failing.SILENT),
     Dependency.IBID: (Failing.KILLED,),
@@ -34,7 +35,6 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
 QUESTION = (
     "the question, in `chat_log` and as an answer without a finish; the next request asks the model again"
 )
-
 JUDGED = "as ever; feedback that neither a rating nor a marker decides is neutral, decided by none"
 
 MODEL = (
@@ -128,6 +128,7 @@ MODEL = (
 
 JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again for about an hour"
 WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
+BARE = "200: THN its conversations alone, DAAS nothing, others by words; the notes say so"
 EMBEDDING = (
     Case(
         Dependency.EMBEDDING,
@@ -135,10 +136,12 @@ EMBEDDING = (
         "connections are refused, or it answers 5xx",
         chat="words alone are searched; degraded embedding/unavailable",
         rag=AS_CHAT,
+        contexts=BARE,
         writes=JOBS,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
+            "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
             "tests/models/test_embeddings.py::test_nobody_there_is_a_retrieval_fault",
             "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
         ),
@@ -150,10 +153,12 @@ EMBEDDING = (
         chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
         " row, at once: degraded embedding/unavailable",
         rag=AS_CHAT,
+        contexts=BARE,
         writes=JOBS,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",
+            "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
             "tests/models/test_embeddings.py::test_what_is_remembered_says_nothing_of_the_server",
             "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
             "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
@@ -165,6 +170,7 @@ EMBEDDING = (
         "no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
         chat="words alone are searched; degraded embedding/embedding",
         rag=AS_CHAT,
+        contexts=BARE,
         writes=JOBS,
         kept=WORDS,
         tests=(
@@ -233,7 +239,7 @@ TABLE: tuple[Case, ...] = (
     *CHROMA,
     *QDRANT,
     *REDIS,
-    *MEMORY_SERVICE,
+    *OUTSIDE,
     *DISK,
     *CLIENT,
     *IBID,

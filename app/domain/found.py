@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.passage import Candidate, Embedding, Legs, Query
+from app.domain.rerank import RERANK
+from app.domain.rewording import REWRITE
 from app.domain.selection import Selection, why
 from app.domain.trace import Degraded, Reason
+
+STAGES = frozenset({RERANK, REWRITE})
+ASIDE = STAGES | {"embedding"}
+"""`Degraded.source` of what is no source: without it everything in reach was searched all the same."""
 
 
 class Reach(Protocol):
@@ -43,8 +49,8 @@ class Found:
 
     def reason(self, asked: int, selection: Selection) -> Reason:
         """`rag.reason` for what was made of it; `asked` counts sources."""
-        timed_out = any(item.reason == "timeout" for item in self.degraded)
-        lost = any(item.source != "embedding" and item.reason != "not_available" for item in self.degraded)
+        timed_out = any(item.reason == "timeout" for item in self.degraded if item.source not in STAGES)
+        lost = any(item.source not in ASIDE and item.reason != "not_available" for item in self.degraded)
         # What has failed may hold something: that nothing is stored can only be told by all.
         answered = 0 if lost and not self.stored else self.answered
         return why(selection, asked=asked, answered=answered, timed_out=timed_out, stored=self.stored)

@@ -21,6 +21,7 @@ POSTGRES = (
         " no knowledge: degraded conversations, code and knowledge, each unavailable",
         rag="200 for the same keys: degraded memories, corpus, cards and temporal, each unavailable; of"
         " /vantage/query, where they are wanted, postgres (the thread) and vantage_cards too",
+        contexts="200 for the same keys: an empty context, THN without a note, the others with one",
         memories=f"{GONE}; nothing is kept",
         cards=f"{GONE}; nothing is kept",
         writes=f"{GONE}; nothing is kept",
@@ -49,6 +50,7 @@ POSTGRES = (
         " history, of a follow-up a third; before them 1 s for the key); the end of the answer waits 2 s"
         " for its record. Once it has lasted 3 s and three in a row: as down",
         rag="as down, with the reason timeout, after RAG_TIMEOUT_SECONDS; once it has lasted: as down",
+        contexts="as down, after RAG_TIMEOUT_SECONDS; once it has lasted: at once",
         memories="as documents",
         cards=f"{GONE}, as soon as for documents",
         writes=f"{GONE}, after 5 s (no connection) to 15 s (a statement); at once while answers have found it"
@@ -77,6 +79,7 @@ POSTGRES = (
         chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
         " the breaker stays closed",
         rag="200: what cannot be read is lacking, and named in degraded; the breaker stays closed",
+        contexts="as down",
         memories="500 internal; nothing is kept",
         cards="500 internal; nothing is kept",
         writes="500 internal; nothing is kept",
@@ -98,6 +101,7 @@ POSTGRES = (
         "the embedded server is killed: its supervisor has it back in about half a second",
         chat="200 all the while; at worst degraded documents and postgres, unavailable or timeout",
         rag="200 all the while; at worst degraded as when it is down",
+        contexts="200 all the while; at worst empty",
         memories=f"{GONE} until it is back; what was acknowledged is there",
         cards=f"{GONE} until it is back; what was acknowledged is there",
         writes=f"{GONE} until it is back; what was acknowledged is there",

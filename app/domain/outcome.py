@@ -33,6 +33,7 @@ class Dependency(StrEnum):
     QDRANT = "Qdrant"
     REDIS = "Redis (CACHE_URL)"
     MEMORY_SERVICE = "the outside memory service (MEMORY_SERVICE_URL)"
+    RERANK = "the second stage's server (RERANK_URL)"
     DISK = "the disk of the data folder"
     CLIENT = "the client"
     IBID = "Ibid itself"
@@ -66,6 +67,8 @@ class Case:
     """POST /api/chat."""
     rag: str = AS_CHAT
     """POST /rag/query; of /vantage/query the same holds."""
+    contexts: str = AS_EVER
+    """POST /projects/{project}/context."""
     memories: str = AS_EVER
     """Writing memories, corpus and feedback; reading memories and the local services."""
     cards: str = AS_EVER
@@ -93,6 +96,7 @@ class Case:
 SHOWN: Mapping[str, str] = {
     "chat": "chat",
     "rag": "/rag/query, /vantage/query",
+    "contexts": "project contexts",
     "memories": "memories, corpus, feedback",
     "cards": "/vantage cards and facts",
     "writes": "writing documents",

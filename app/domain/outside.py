@@ -1,6 +1,7 @@
-"""The part of the failure matrix (`failures.py`) that is about the outside memory service.
+"""The part of the failure matrix (`failures.py`) that is about services which only a setting brings in: the
+outside memory service (MEMORY_SERVICE_URL), and the second stage's server (RERANK_URL).
 
-Without MEMORY_SERVICE_URL there is none, and nothing of this happens. Times are seconds.
+Without the setting there is none, and nothing of this happens. Times are seconds.
 """
 
 from app.domain.outcome import Case, Dependency, Failing
@@ -65,3 +66,70 @@ MEMORY_SERVICE = (
         ),
     ),
 )
+
+STAGE, WIRE = "tests/services/test_second.py::", "tests/models/test_rerank.py::"
+SERVED = "tests/integration/test_second.py::"
+ORDER = "200: the passages in the first stage's order, degraded rerank/"
+FUSED = "sections of words and meaning as /api/chat; THN and DAAS as ever"
+AGAIN = "the turn as ever; nothing is cached, so the next request is ranked again as soon as it is there"
+
+RERANK = (
+    Case(
+        Dependency.RERANK,
+        Failing.DOWN,
+        "connections are refused, or it answers 5xx",
+        chat=f"{ORDER}unavailable",
+        contexts=FUSED,
+        health=SHOWN,
+        kept=AGAIN,
+        tests=(
+            f"{SERVED}test_an_ill_reranker_costs_its_order_alone",
+            f"{STAGE}test_an_ill_server_leaves_the_first_stage",
+            f"{WIRE}test_nobody_there_is_unavailable",
+            f"{WIRE}test_the_probe_tells_who_is_not_well",
+        ),
+    ),
+    Case(
+        Dependency.RERANK,
+        Failing.SILENT,
+        "no scores within a third of RAG_TIMEOUT_SECONDS, or of what the sources have left of it",
+        chat=f"{ORDER}timeout, after that time; once it has lasted 3 s and three in a row, at once: degraded"
+        " rerank/unavailable",
+        contexts=FUSED,
+        health=f"{SHOWN}, after 1 s",
+        kept=AGAIN,
+        tests=(
+            f"{SERVED}test_an_ill_reranker_costs_its_order_alone",
+            f"{STAGE}test_a_hung_server_costs_its_share_and_then_nothing",
+            f"{STAGE}test_a_server_that_was_left_no_time_has_not_failed",
+        ),
+    ),
+    Case(
+        Dependency.RERANK,
+        Failing.WRONG,
+        "no JSON, not one finite score for each text, more than 2 MiB, a redirect",
+        chat=f"{ORDER}rerank",
+        contexts=FUSED,
+        kept=AGAIN,
+        tests=(
+            f"{STAGE}test_an_ill_server_leaves_the_first_stage",
+            f"{WIRE}test_what_is_not_a_score_for_each_is_refused",
+            f"{WIRE}test_law_anything_is_scores_or_unusable",
+        ),
+    ),
+    Case(
+        Dependency.RERANK,
+        Failing.REFUSES,
+        "4xx: a wrong key, path or model, too many requests",
+        chat=f"{ORDER}rerank, every time; its breaker stays closed",
+        contexts=FUSED,
+        kept=AGAIN,
+        tests=(
+            f"{WIRE}test_a_fault_is_a_retrieval_fault",
+            f"{STAGE}test_a_refusal_is_asked_again",
+        ),
+    ),
+)
+
+OUTSIDE = (*MEMORY_SERVICE, *RERANK)
+"""Both."""

@@ -45,6 +45,8 @@ class Query:
     """Passages a source returns at most, a leg."""
     threshold: float = 0.2
     """Similarity at or below which only words can vouch for a passage."""
+    before: tuple[str, ...] = ()
+    """What the asker said earlier, oldest first, where `text` follows up on it. For `rewording.py` alone."""
 
 
 @dataclass(frozen=True, slots=True)

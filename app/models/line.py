@@ -203,8 +203,11 @@ def reuse() -> "TraceConfig":
 
 
 @asynccontextmanager
-async def open_line(server: Server) -> AsyncIterator[Line]:
-    """A pool of kept-alive connections, with proxies and certificates as the vendor's client has them."""
+async def open_line(
+    server: Server, address: str | None = None, *, accept: str = "text/event-stream"
+) -> AsyncIterator[Line]:
+    """A pool of kept-alive connections, with proxies and certificates as the vendor's client has them.
+    `address`: another than that of the server's chat."""
     import aiohttp  # noqa: PLC0415 - heavy vendor, opened late
     import httpx2  # noqa: PLC0415 - heavy vendor, opened late
 
@@ -216,7 +219,7 @@ async def open_line(server: Server) -> AsyncIterator[Line]:
     headers = {
         "Authorization": f"Bearer {server.key}",
         "Content-Type": "application/json",
-        "Accept": "text/event-stream",
+        "Accept": accept,
     }
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(
@@ -235,6 +238,6 @@ async def open_line(server: Server) -> AsyncIterator[Line]:
             server=server,
             faults=faults,
             session=session,
-            address=f"{server.url.rstrip('/')}/chat/completions",
+            address=address or f"{server.url.rstrip('/')}/chat/completions",
             dropped=(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError),
         )

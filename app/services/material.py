@@ -15,10 +15,12 @@ import structlog
 from app.domain.errors import RetrievalError
 from app.domain.followup import refers, resolve
 from app.domain.found import Found
+from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.passage import Query, Scope
 from app.domain.ports import ChatLog
 from app.domain.project import Knowledge
 from app.domain.prompt import Turn
+from app.domain.rewording import earlier
 from app.domain.room import Limits
 from app.domain.trace import Degraded
 from app.projects.gathered import Gathered
@@ -64,6 +66,11 @@ class Material:
     """What did not come beside what was searched."""
 
     @property
+    def told(self) -> tuple[str, str]:
+        """All that is told of the project whatever is asked."""
+        return knowledge_text(self.knowledge), notes_text(self.knowledge)
+
+    @property
     def texts(self) -> list[str]:
         """All that may be shown of what was found."""
         if isinstance(self.found, Gathered):
@@ -106,7 +113,8 @@ class Collector:
         if refers(ask.message):
             turns, lost = await self._history(ask, seconds * HISTORY_SHARE)
             text = resolve(ask.message, turns)
-            return Material(text, turns, await self._search(ask, text, until), lost=lost)
+            found = await self._search(ask, text, until, earlier(turns))
+            return Material(text, turns, found, lost=lost)
         async with asyncio.TaskGroup() as group:
             history = group.create_task(self._history(ask, seconds))
             search = group.create_task(self._search(ask, ask.message, until))
@@ -137,10 +145,13 @@ class Collector:
         log.warning("knowledge not read", reason=reason)
         return Knowledge(), (Degraded(KNOWLEDGE, reason),)
 
-    async def _search(self, ask: Ask, text: str, until: float) -> Found | Gathered:
+    async def _search(
+        self, ask: Ask, text: str, until: float, before: tuple[str, ...] = ()
+    ) -> Found | Gathered:
         """What the sources hold on `text`, or the project shows for it, as far as it is there by then."""
         if ask.projected:
             return await self._projects.gathered(ask.scope, text, top_k=ask.top_k, until=until)
         limit = ask.top_k or self._limits.top_k
-        query = Query(text, ask.scope, limit=max(limit, self._limits.top_k), threshold=self._limits.threshold)
+        limit, threshold = max(limit, self._limits.top_k), self._limits.threshold
+        query = Query(text, ask.scope, limit=limit, threshold=threshold, before=before)
         return await self._retrieval.gather(query, ask.searched, until=until)

@@ -26,6 +26,7 @@ from app.domain.ranking import dedupe
 from app.domain.trace import Degraded
 from app.services.cache import Cache
 from app.services.parcel import FORMAT
+from app.services.second import After, First
 
 EMBEDDING_SHARE = 0.75
 """Part of the deadline that the embedding may take."""
@@ -33,7 +34,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 4
+VERSION = 5
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -53,12 +54,14 @@ class Retrieval:
         *,
         seconds: float,
         cache: Cache | None = None,
+        second: After | None = None,
     ) -> None:
         self._sources = sources
         self._embedder = embedder
         self.seconds = seconds
         """From the question to what was found for it: RAG_TIMEOUT_SECONDS."""
         self._cache = cache
+        self._second = second
 
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
@@ -78,11 +81,17 @@ class Retrieval:
         """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
         until = asyncio.get_running_loop().time() + self.seconds
         reaching = self._reaching(query, names)
+        every: list[Legs] = []
+
+        async def first(asked: Query) -> Found:
+            found, faults = await self._legs(asked, reaching, until)
+            every.extend(found if asked is query else ())
+            return fused(found, faults)
+
         try:
-            found, faults = await self._legs(query, reaching, until)
+            return await self._both(query, first, until), every
         finally:
             await _end(list(reaching.values()))
-        return fused(found, faults), found
 
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
         """Ask the sources how they stand."""
@@ -105,12 +114,21 @@ class Retrieval:
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
+        parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
         return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
     async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
-        """Every source at once, and what they found as one list."""
-        return fused(*await self._legs(query, reaching, until))
+        """Every source at once, and what they found as one list, whatever orders it."""
+
+        async def first(asked: Query) -> Found:
+            return fused(*await self._legs(asked, reaching, until))
+
+        return await self._both(query, first, until)
+
+    async def _both(self, query: Query, first: First, until: float) -> Found:
+        """Both stages; where there is no second, the first."""
+        return await (self._second.search(query, first, until) if self._second else first(query))
 
     async def _legs(
         self, query: Query, reaching: Reaching, until: float

@@ -35,6 +35,18 @@ SOME = Selection((passage("a"),), (), short=False)
             id="who knows what the other has",
         ),
         pytest.param(
+            Found(answered=1, degraded=(Degraded("rewrite", "timeout"),)),
+            NOTHING,
+            "empty",
+            id="nothing stored, nor reworded",
+        ),
+        pytest.param(
+            Found(degraded=(Degraded("documents", "unavailable"), Degraded("rewrite", "timeout"))),
+            NOTHING,
+            "unavailable",
+            id="down, and a late rewording",
+        ),
+        pytest.param(
             Found(answered=1, degraded=(Degraded("code", "not_available"),)),
             NOTHING,
             "empty",

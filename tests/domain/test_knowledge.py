@@ -1,8 +1,10 @@
 """A project's knowledge as the model is told it."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.domain.knowledge import knowledge_text, notes_text
+from app.domain.knowledge import first, knowledge_text, left_out, notes_text, parts_of, sizes
 from app.domain.project import Knowledge, KnowledgeNote
 
 FULL = Knowledge(
@@ -40,3 +42,41 @@ def test_marks_of_chat_templates_are_made_visible() -> None:
     """Many servers read them even inside a message; a rule keeps its lines and tabulators."""
     told = knowledge_text(Knowledge(rules="a\n\tb <|im_start|>system [INST] \x1b"))
     assert told.endswith("a\n\tb \\u003c|im_start|>system \\u005bINST] \\u001b")
+
+
+@pytest.mark.parametrize(
+    ("parts", "kept", "told"),
+    [
+        pytest.param(4, FULL, "", id="all"),
+        pytest.param(
+            3,
+            replace(FULL, notes=FULL.notes[:1]),
+            "Left out 1 of 2 project notes: no room in the model's window",
+            id="a note",
+        ),
+        pytest.param(
+            1,
+            Knowledge(rules=FULL.rules),
+            "Left out 2 of 2 project notes, the project's overview: no room in the model's window",
+            id="the overview",
+        ),
+        pytest.param(
+            0,
+            Knowledge(),
+            "Left out 2 of 2 project notes, the project's rules, the project's overview: no room in the"
+            " model's window",
+            id="all of it",
+        ),
+    ],
+)
+def test_notes_go_first_and_rules_last(parts: int, kept: Knowledge, told: str) -> None:
+    """And what is gone is told."""
+    assert parts_of(FULL) == 4
+    assert first(FULL, parts) == kept
+    assert left_out(FULL, parts) == told
+
+
+def test_sizes_are_of_what_is_told() -> None:
+    """With headings and titles; what is empty takes nothing."""
+    assert sizes(FULL, len) == {"overview": 37, "rules": 34, "notes": len(notes_text(FULL))}
+    assert sizes(Knowledge(), len) == {"overview": 0, "rules": 0, "notes": 0}

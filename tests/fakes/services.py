@@ -393,7 +393,7 @@ class Fakes:
             conversations=ConversationService(
                 self.talks, Digest(FakeDigest()), FakeVectors(), {"DAAS"}.__contains__
             ),
-            knowledge=KnowledgeService(self.knowledge),
+            knowledge=KnowledgeService(self.knowledge, len, 1 << 20),
             mixing=MixService(cast(AnswerService, self.answers), threshold=0.3, personal=True),
             retrieval=cast(Retrieval, None),  # no route asks it
             keys=self.keys,

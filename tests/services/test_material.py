@@ -53,6 +53,7 @@ async def test_a_project_gives_its_context_and_its_knowledge() -> None:
     material = await collector(log).collect(Ask(THN, "why is the sky blue today", top_k=3))
     assert isinstance(material.found, Gathered)
     assert (material.found, material.texts, material.knowledge) == (SHOWN, ["entry"], Knowledge("O"))
+    assert material.told == ("### Project Overview\n\nO", "")
     assert [turn.content for turn in material.turns] == ["hello"]
 
 
@@ -88,3 +89,14 @@ async def test_who_leaves_leaves_no_task() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == before
+
+
+async def test_a_follow_up_brings_what_the_person_said_before() -> None:
+    """For its rewording; a message that stands alone brings nothing, and needs no turns."""
+    source = FakeSource([passage("a")])
+    retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=0.3)
+    history = (Turn(Role.USER, "What does the ferry carry?"), Turn(Role.ASSISTANT, "Barrels. [a.pdf#1]"))
+    both = Collector(retrieval, FakeLog(), FakeProjects(SHOWN), FakeKnowledge(Knowledge("O")), limits=LIMITS)
+    for message in ("and the bridge?", "why is the sky blue today"):
+        await both.collect(Ask(HERE, message, history=history))
+    assert [query.before for query in source.queries] == [("What does the ferry carry?",), ()]

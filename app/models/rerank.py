@@ -1,0 +1,197 @@
+"""A `/rerank` server: question and texts in, a score a text out. Keeps `domain/rerank.Reranker`.
+
+Two forms are spoken: `documents` in, `results` of {index, relevance_score} out (Cohere, Jina, vLLM,
+llama.cpp; `data` at Voyage); and `texts` in, a list of {index, score} out (TEI), once a server asks for it.
+Raises `RetrievalError`: timeout, unavailable (nobody there, or 5xx), rerank for a refusal or for any answer
+that is not one score for each text. Texts are never logged. Seconds.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+import structlog
+
+from app.config import Settings
+from app.domain.errors import RetrievalError, StartError
+from app.domain.rerank import RERANK
+from app.models.line import Bytes, Line, open_line
+from app.models.openai import NO_KEY, Server, error_code
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+SECONDS = 30.0
+"""Of silence that end a request; whoever waits has a shorter deadline of their own."""
+PROBE_SECONDS = 1.0
+ANSWER_BYTES = 2 << 20
+"""Longer answers are none, even of servers that send the texts back."""
+BATCH = 32
+"""Texts a request that TEI takes, where nobody has told it another number."""
+MISSING = re.compile(r"\btexts\b")
+"""In a refusal: the server wants the other form."""
+UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading an answer of any shape may raise."""
+
+log = structlog.get_logger(__name__)
+
+
+class HttpReranker:
+    """See the module. `model` None: the server has one."""
+
+    def __init__(self, line: Line, model: str | None) -> None:
+        self.line = line
+        self.model = model
+        self.tei = False
+        """Whether the server has asked for `texts`."""
+
+    @property
+    def name(self) -> str:
+        """Where, and which model."""
+        return f"{self.line.address} {self.model or ''}".strip()
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One a text, in their order, on the server's own scale."""
+        size = BATCH if self.tei else len(texts)
+        try:
+            batches = [texts[at : at + size] for at in range(0, len(texts), size)]
+            return [score for batch in batches for score in await self.request(query, batch)]
+        except OtherForm:
+            return await self.otherwise(query, texts)
+
+    async def otherwise(self, query: str, texts: Sequence[str]) -> list[float]:
+        """In the other form; one that is refused too was not it."""
+        self.tei = True
+        try:
+            return await self.scores(query, texts)
+        except RetrievalError as error:
+            self.tei = not error.rejected
+            raise
+
+    async def request(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One request."""
+        said = await self.post(orjson.dumps(self.body(query, texts)))
+        try:
+            return read(said, len(texts))
+        except UNUSABLE as error:
+            log.warning("rerank unusable", fault=type(error).__name__)
+            raise RetrievalError(RERANK) from error
+
+    async def post(self, body: bytes) -> bytes:
+        """The answer's body. Raises `OtherForm` where the server wants the texts under another name."""
+        try:
+            async with self.line.post(body, SECONDS) as response:
+                return await whole(response)
+        except self.line.timeouts as error:
+            raise RetrievalError("timeout") from error
+        except self.line.faults as error:
+            status = getattr(error, "status_code", None)
+            if not self.tei and status in (400, 422) and MISSING.search(str(error)):
+                raise OtherForm from error
+            log.warning("rerank failed", fault=type(error).__name__, status=status, code=error_code(error))
+            refused = status is not None and status < 500
+            raise RetrievalError(RERANK if refused else "unavailable", rejected=refused) from error
+
+    def body(self, query: str, texts: Sequence[str]) -> dict[str, object]:
+        """The request in the server's form."""
+        if self.tei:
+            return {"query": query, "texts": texts, "truncate": True}
+        asked = {"query": query, "documents": texts, "top_n": len(texts)}
+        return asked if self.model is None else {"model": self.model, **asked}
+
+    async def check(self) -> None:
+        """Whether anybody answers there, if only to refuse: no scores are asked for, they may cost money."""
+        try:
+            async with (
+                asyncio.timeout(PROBE_SECONDS),
+                self.line.session.get(self.line.address, allow_redirects=False) as response,
+            ):
+                status = response.status
+        except self.line.timeouts as error:
+            raise RetrievalError("timeout") from error
+        except self.line.faults as error:
+            raise RetrievalError("unavailable") from error
+        if status >= 500:
+            raise RetrievalError("unavailable")
+
+
+class OtherForm(Exception):
+    """The server asks for `texts`."""
+
+
+class RerankProbe:
+    """Whether it answers, for /readyz (`ports.Probe`)."""
+
+    name = RERANK
+
+    def __init__(self, reranker: HttpReranker) -> None:
+        self._reranker = reranker
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """No facts; `RetrievalError` if nobody is there."""
+        await self._reranker.check()
+        return {}
+
+
+async def whole(response: "ClientResponse") -> bytes:
+    """An answer's body; `RetrievalError` for one that is too long."""
+    pieces, said = Bytes(response, SECONDS), bytearray()
+    try:
+        while piece := await pieces.next():
+            said += piece
+            if len(said) > ANSWER_BYTES:
+                raise RetrievalError(RERANK)
+    finally:
+        pieces.close()
+    return bytes(said)
+
+
+def read(said: bytes, count: int) -> list[float]:
+    """The scores of an answer in the texts' order; raises `UNUSABLE` unless each has exactly one."""
+    told = orjson.loads(said)
+    rows = told if isinstance(told, list) else told["results" if "results" in told else "data"]
+    found = {place(row["index"]): figure(row) for row in rows}
+    if len(rows) != count or found.keys() != set(range(count)):
+        raise ValueError(f"{len(rows)} scores for {count} texts")
+    return [found[at] for at in range(count)]
+
+
+def place(value: object) -> int:
+    """Which text a score is for: `True` is no number."""
+    if type(value) is not int:
+        raise TypeError(type(value).__name__)
+    return value
+
+
+def figure(row: Mapping[str, Any]) -> float:
+    """Its score."""
+    value = row["relevance_score"] if "relevance_score" in row else row["score"]
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError("not a score")
+    return float(value)
+
+
+def address(url: str) -> str:
+    """Where texts are sent: the URL as it is if it names the path, else with `/rerank` behind it."""
+    parts = urlsplit(url.rstrip("/"))
+    if parts.scheme not in ("http", "https"):
+        raise StartError("RERANK_URL must begin with http:// or https://")
+    named = parts.path.rpartition("/")[2] in ("rerank", "reranking") or parts.query
+    return parts.geturl() if named else parts._replace(path=f"{parts.path}/rerank").geturl()
+
+
+@asynccontextmanager
+async def open_reranker(settings: Settings) -> AsyncIterator[HttpReranker | None]:
+    """The server of RERANK_URL, which need not be there yet; None: there is none."""
+    rerank = settings.rerank
+    if rerank.url is None:
+        yield None
+        return
+    key = rerank.api_key.get_secret_value() if rerank.api_key else NO_KEY
+    async with open_line(Server(rerank.url, key), address(rerank.url), accept="application/json") as line:
+        yield HttpReranker(line, rerank.model)
