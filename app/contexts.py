@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypedDict
 
 from app.clients.identity import identity
 from app.clients.pool import Pool
@@ -28,6 +29,13 @@ from app.stores.code import CodeStore
 DREAMS = frozenset(DREAMING)
 
 
+class Given(TypedDict):
+    """What every source is told."""
+
+    store: str
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """What is searched in Postgres."""
@@ -43,14 +51,14 @@ class Rows:
 
 
 @asynccontextmanager
-async def open_rows(pool: Pool, space: Space) -> AsyncIterator[Rows]:
-    """The sources, and an end to what they do in the background."""
-    store = await identity(pool)
+async def open_rows(pool: Pool, space: Space, seconds: float = 6.0) -> AsyncIterator[Rows]:
+    """The sources, and an end to what they do in the background. `seconds`: RAG_TIMEOUT_SECONDS."""
+    given: Given = {"store": await identity(pool), "seconds": seconds}
     async with AsyncExitStack() as opened:
         yield Rows(
-            await opened.enter_async_context(ConversationSource(pool, space, DREAMS, store=store)),
-            await opened.enter_async_context(CodeSource(pool, space, store=store)),
-            await opened.enter_async_context(DreamSource(pool, space, DREAMS, store=store)),
+            await opened.enter_async_context(ConversationSource(pool, space, DREAMS, **given)),
+            await opened.enter_async_context(CodeSource(pool, space, **given)),
+            await opened.enter_async_context(DreamSource(pool, space, DREAMS, **given)),
         )
 
 

@@ -2,8 +2,10 @@
 
 from app.config import Settings
 from app.contexts import DREAMS
-from app.models.chat import chat_server, model_at
+from app.domain.budget import scaled
+from app.models.chat import chat_name, chat_server, model_at
 from app.models.digest import Sentences
+from app.models.tokens import O200k
 from app.opened import Opened
 from app.services.conversations import BarredConversations, ConversationService
 from app.services.digest import Digest
@@ -20,6 +22,11 @@ def conversations(settings: Settings, parts: Opened) -> ConversationService:
     return ConversationService(record, digest, parts.embedder, DREAMS.__contains__)
 
 
-def knowledge(parts: Opened) -> KnowledgeService:
-    """What is told of projects."""
-    return KnowledgeService(BarredKnowledge(KnowledgeStore(parts.pool), parts.postgres))
+def knowledge(settings: Settings, parts: Opened) -> KnowledgeService:
+    """What is told of projects, in tokens of the model that chats have where they name none."""
+    tokens = O200k()
+    factor = tokens.factor(chat_name(settings))
+    record = BarredKnowledge(KnowledgeStore(parts.pool), parts.postgres)
+    return KnowledgeService(
+        record, lambda text: scaled(tokens.count(text), factor), settings.chat.context_tokens
+    )

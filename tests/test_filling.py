@@ -9,7 +9,7 @@ from app.clients.pool import Pool
 from app.config import Settings
 from app.domain.breaker import Breaker
 from app.domain.conversation import Draft, Said
-from app.domain.errors import KeptElsewhere
+from app.domain.errors import InvalidField, KeptElsewhere
 from app.domain.passage import Scope
 from app.domain.project import Knowledge
 from app.filling import conversations, knowledge
@@ -50,7 +50,18 @@ async def test_dreams_are_the_profiles_to_say(pool: Pool) -> None:
 
 async def test_knowledge_is_kept(pool: Pool) -> None:
     """In the record."""
-    service = knowledge(parts(pool, FakeModel()))
+    service = knowledge(Settings(_env_file=None), parts(pool, FakeModel()))
     told = await service.put(Scope(project="THN"), Knowledge("Overview."))
 
     assert await service.get(Scope(project="THN")) == told
+
+
+@pytest.mark.parametrize(("model", "words"), [("gpt-4o", 490), ("llama", 370)])
+async def test_knowledge_may_take_a_quarter_of_the_window(pool: Pool, model: str, words: int) -> None:
+    """In tokens of the model that chats have."""
+    chat = {"context_tokens": 2_000, "model": model, "base_url": "http://127.0.0.1:9/v1"}
+    service = knowledge(Settings(_env_file=None, chat=chat), parts(pool, FakeModel()))
+
+    await service.put(Scope(project="THN"), Knowledge(rules="word " * words))
+    with pytest.raises(InvalidField, match="may take 500"):
+        await service.put(Scope(project="THN"), Knowledge(rules="word " * (words + 30)))

@@ -1,5 +1,5 @@
 """POST /projects/{project}/context: what a project shows for a message, alone, to the seeds' letter (CONTRACT
-§4). A blank message and any top_k are taken; faults of stores are no status.
+§4). A blank message, none, and any top_k are taken; faults of stores are no status.
 """
 
 from collections.abc import Mapping
@@ -35,8 +35,10 @@ CONTEXT: Mapping[str, Any] = {
 class ContextBody(Body):
     """A message to a project."""
 
-    message: Annotated[str, StringConstraints(max_length=32_000, pattern=NO_NUL)] = Field(
-        description="What the context is for. A blank one is answered without what would be searched for."
+    message: Annotated[str, StringConstraints(max_length=32_000, pattern=NO_NUL)] | None = Field(
+        None,
+        description="What the context is for. A blank one, or none, is answered without what would be"
+        " searched for.",
     )
     top_k: int | None = Field(
         None,

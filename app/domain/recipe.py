@@ -84,7 +84,7 @@ class Block:
     """Of its whole text as the model saw it."""
     text: str = ""
     name: str = ""
-    """Of instructions, a lens, or a turn's role."""
+    """Of instructions, a lens, or a turn's role; of knowledge how many of its parts had room, "": all."""
     refs: tuple[Ref, ...] = ()
 
 

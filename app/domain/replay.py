@@ -13,7 +13,7 @@ from app.domain.answer import Answer
 from app.domain.card import Card, cards_text
 from app.domain.gravity import gravity, gravity_note, gravity_weights
 from app.domain.instructions import NAMED
-from app.domain.knowledge import knowledge_text, notes_text
+from app.domain.knowledge import first, knowledge_text, notes_text
 from app.domain.memory import Memory
 from app.domain.passage import Passage, Scope
 from app.domain.persona import block_of
@@ -168,10 +168,10 @@ def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
 def referred(block: Block, today: Today) -> Iterator[Change]:
     """What a block refers to and is not as it was."""
     for ref in block.refs:
-        yield from differing(f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(ref, today))
+        yield from differing(f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(block, ref, today))
 
 
-def hash_of(ref: Ref, today: Today) -> str | None:
+def hash_of(block: Block, ref: Ref, today: Today) -> str | None:
     """Of what it refers to, as it is today."""
     if ref.source == MEMORY:
         card = today.cards.get(ref.id)
@@ -180,10 +180,15 @@ def hash_of(ref: Ref, today: Today) -> str | None:
         turn = today.turns.get(ref.id)
         return sha256(turn.content) if turn else None
     if ref.source in KNOWN:
-        text = KNOWN[ref.source](today.knowledge)
+        text = KNOWN[ref.source](part(block, today))
         return sha256(text) if text else None
     notice = today.notices.get(ref.id)
     return sha256(notice.text) if notice else None
+
+
+def part(block: Block, today: Today) -> Knowledge:
+    """What is known of the project, as much of it as had room then."""
+    return first(today.knowledge, int(block.name)) if block.name else today.knowledge
 
 
 def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
@@ -194,7 +199,8 @@ def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
 
 def title(block: Block) -> str:
     """What a block is called: its kind, and its name where it has one."""
-    return f"{block.kind} {block.name}".strip()
+    name = "" if block.kind in (Kind.KNOWLEDGE, Kind.PROJECT_NOTES) else block.name
+    return f"{block.kind} {name}".strip()
 
 
 KNOWN: Mapping[str, Callable[[Knowledge], str]] = {KNOWLEDGE: knowledge_text, NOTES: notes_text}
@@ -203,8 +209,8 @@ MAKERS: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
     Kind.INSTRUCTIONS: lambda block, _, __: block.text or NAMED.get(block.name),
     Kind.PERSONA: lambda block, _, today: block_of(there(block, today.cards)),
     Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
-    Kind.KNOWLEDGE: lambda _, __, today: knowledge_text(today.knowledge),
-    Kind.PROJECT_NOTES: lambda _, __, today: notes_text(today.knowledge),
+    Kind.KNOWLEDGE: lambda block, _, today: knowledge_text(part(block, today)),
+    Kind.PROJECT_NOTES: lambda block, _, today: notes_text(part(block, today)),
     Kind.CARDS: lambda block, _, today: cards_text(there(block, today.notices)),
     Kind.THREAD: lambda block, _, today: thread_text(there(block, today.turns)),
     Kind.POLICY: lambda block, _, today: today.texts.get(block.kind),

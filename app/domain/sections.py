@@ -2,9 +2,9 @@
 `[conversation#k3v9q2ax] THN Network Setup`.
 
 An entry is `Passage.text`, as the project's profile writes it: Markdown of several lines, without what would
-break that format, or the marks of chat templates (`app/projects/escape.py`). Of what is left a row could
-forge the lines of a prompt: one that begins like a block or a label shows its bracket as JSON escapes it;
-everything else stays to the letter. Pure.
+break that format, or the marks of chat templates (`app/projects/escape.py`). Of what is left prose could
+forge the lines of a prompt: one that begins like a block or a label, with any bracket that citations are read
+in, shows that bracket as JSON escapes it. Code stays to the letter: its fence tells what it is. Pure.
 Source: CONTRACT §4, seeds 000-001; docs/decisions/0044.
 """
 
@@ -21,12 +21,18 @@ HEADING, BETWEEN, NAME = "heading", "between", "name"
 is called in the line of its label."""
 NAME_CHARACTERS = 120
 """Of a title, in the line of its label."""
+OPEN, CLOSE, HASH = r"\[【［〔﹇", r"\]】］〕﹈", "#＃﹟"
+"""The signs of labels, in all forms of `label.PLAIN`."""
 FORGED = re.compile(
-    r"(?m)^(?P<before>[^\S\n]*)\[(?=(?:System|Context|Memory|User|Assistant|Policy|Cards|Thread)\]"
-    r"|[^\[\]\n]{0,150}[^\[\]\s]#[0-9A-Za-z-]{1,17}\])"
+    r"(?P<code>^(?P<fence>`{3,})[^`\n]*\n(?:[^\n]*\n)*?(?P=fence)$)"
+    r"|^(?P<before>[^\S\n]*+(?:>[^\S\n]*+|(?:[-*+]|\d{1,9}[.)])[^\S\n]++)*+)"
+    rf"(?P<sign>[{OPEN}])(?=(?:System|Context|Memory|User|Assistant|Policy|Cards|Thread)[{CLOSE}]"
+    rf"|[^{OPEN}{CLOSE}\n]{{0,150}}[^{OPEN}{CLOSE}\s][{HASH}][0-9A-Za-z-]{{1,17}}[{CLOSE}])",
+    re.MULTILINE,
 )
-"""A line that begins like a prompt's block or like the line of a label."""
-LABELLED = re.compile(r"[\[【［](?=[^\[\]【】［］]{0,150}#)")
+"""A line that begins like a prompt's block or like the line of a label, behind quotes and marks of lists too;
+or the fenced block of code (`escape.code`), which no line of prose can begin, nor any of its own close."""
+LABELLED = re.compile(rf"[{OPEN}](?=[^{OPEN}{CLOSE}]{{0,150}}[{HASH}])")
 """What looks like a citation inside a name."""
 
 MARKUP = re.compile(r"(?m)^(?:(?:- )?\*\*[^*\n]{1,40}:\*\* |- \*\*[^*\n]{1,40}\*\*: |`{3,}[^`\n]*$\n?)")
@@ -41,7 +47,9 @@ def entry(passage: Passage, text: str, *, heading: str, between: str, name: str 
 
 def entry_text(passage: Passage) -> str:
     """An entry without a line that could pass for the prompt's own."""
-    return FORGED.sub(lambda found: found["before"] + "\\u005b", passage.text)
+    return FORGED.sub(
+        lambda found: found["code"] or f"{found['before']}\\u{ord(found['sign']):04x}", passage.text
+    )
 
 
 def label_line(passage: Passage) -> str:

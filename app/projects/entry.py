@@ -47,19 +47,24 @@ def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
 
 def written(line: Line, row: Row, cut: int) -> str:
     """One line, or several of prose or code; "" where the column holds nothing."""
-    value = row.get(line.column)
-    value = row.get(line.instead) if value is None else value
     if line.kind is Kind.CODE:
-        return block(value, row, cut)
-    if line.kind is Kind.NAMES:
-        shown = names(value, cut)
-    elif line.kind is Kind.SYMBOL:
-        shown = symbol(value, cut) or text(row.get(line.instead), cut)
-    elif line.kind is Kind.PROSE:
-        shown = escape.prose(value, cut) if isinstance(value, str) else ""
-    else:
-        shown = text(value, cut)
+        return block(row.get(line.column), row, cut)
+    shown = told(line.kind, row.get(line.column), cut)
+    if not shown and line.instead:
+        other = Kind.NAME if line.kind is Kind.SYMBOL else line.kind
+        shown = told(other, row.get(line.instead), cut)
     return line.shown.format(shown) if shown else ""
+
+
+def told(kind: Kind, value: object, cut: int) -> str:
+    """A column that is no code; "" where it holds nothing."""
+    if kind is Kind.NAMES:
+        return names(value, cut)
+    if kind is Kind.SYMBOL:
+        return symbol(value, cut)
+    if kind is Kind.PROSE:
+        return escape.prose(value, cut) if isinstance(value, str) else ""
+    return text(value, cut)
 
 
 def text(value: object, cut: int) -> str:
@@ -82,8 +87,9 @@ def names(value: object, cut: int) -> str:
 
 
 def listed(items: Iterator[object], cut: int) -> Iterator[str]:
-    """Those that are texts or numbers, each on one line."""
-    for item in items:
+    """Those that are texts or numbers, each on one line; of an object its name."""
+    for each in items:
+        item = each.get("name") if isinstance(each, Mapping) else each
         if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip():
             yield escape.name(str(item), cut)
 

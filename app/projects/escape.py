@@ -21,18 +21,11 @@ RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
 STRUCTURE = re.compile(
     r"#{1,6}(?:[ \t]|$)|`{3}|~{3}|<(?:[!?]|(?:script|pre|style|textarea)\b)"
     r"|(?:\*\*|__)(?:Title|Tags|Key Entities|Summary|Memory Snippet|File|Language|Description)\b"
-    r"|(?:\*\*|__)(?:Dream|Key Details)\b"
-    r"|\[(?:System|Context|Memory|Policy|Cards|Thread|User|Assistant)\]"
-    r"|\[[^\[\]]{1,150}#[0-9A-Za-z-]{1,17}\]",
+    r"|(?:\*\*|__)(?:Dream|Key Details)\b",
     re.IGNORECASE,
 )
-"""Headings, fences, HTML that swallows what follows (§4.2, §4.5, §4.6), our fields, a prompt's blocks and the
-lines of its labels."""
-MARK = re.compile(
-    r"(?m)^(?P<before>[^\S\n]*+)\[(?=(?:System|Context|Memory|Policy|Cards|Thread|User|Assistant)\]"
-    r"|[^\[\]\n]{1,150}#[0-9A-Za-z-]{1,17}\])"
-)
-"""The last two in code, where a backslash would be read as code."""
+"""Headings, fences, HTML that swallows what follows (§4.2, §4.5, §4.6), our fields. Blocks of a prompt and
+its labels' lines are no part of this format: the chat, which has such, escapes them (domain/sections.py)."""
 TICKS = re.compile(r"`{3,}+")
 
 
@@ -60,7 +53,7 @@ def prose(text: str, most: int) -> str:
 
 def code(text: str, most: int, language: str) -> str:
     """A fenced block that nothing in it can close."""
-    shown = MARK.sub(r"\g<before>\\u005b", visible(broken(cut(text, most))))
+    shown = visible(broken(cut(text, most)))
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(shown)), default=0))
     # A backtick behind the fence would make it none (CommonMark §4.5).
     info = language.replace("`", "'")

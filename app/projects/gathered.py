@@ -23,8 +23,8 @@ class Item:
     candidate: Candidate
     """`words` is None but in a fused section."""
     text: str
-    """As it is shown: cut, without a line break at either end, and escaped for good: nothing in it is
-    structure, a role, a label's line or a chat template's mark. To escape it once more would change it."""
+    """As it is shown: cut, without a line break at either end, and escaped: nothing in it is structure or a
+    chat template's mark. What could pass for a line of a prompt the chat escapes (`domain/sections.py`)."""
 
     @property
     def passage(self) -> Passage:

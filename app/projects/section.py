@@ -46,7 +46,7 @@ class Line:
     cut: int = NAME_CUT
     kind: Kind = Kind.NAME
     instead: str = ""
-    """The column that is shown where the first holds nothing."""
+    """The column that is shown where the first shows nothing."""
 
 
 Form = tuple[Line, ...]

@@ -1,14 +1,16 @@
 """What the model is to see of what was fetched, and how that came to be: blocking, milliseconds.
 
 Message 1 is the system text with the project's overview and rules, message 2 the context, message 3 the
-notes, the project's and then the request's (seed 001, Message Ordering; CONTRACT §4). Pure but for the count
-of tokens, which are those of the model that answers. Raises `InvalidField` where what must stand in the
-prompt does not fit into the model's window.
+notes, the project's and then the request's (seed 001, Message Ordering; CONTRACT §4). Of knowledge that does
+not fit into the model's window a quarter's worth is told. Pure but for the count of tokens, which are those
+of the model that answers. Raises `InvalidField` where what must stand in the prompt does not fit.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 
 from app.domain.budget import Budget, Meter
+from app.domain.errors import InvalidField
 from app.domain.found import Found
 from app.domain.instructions import (
     SYSTEM,
@@ -21,7 +23,7 @@ from app.domain.instructions import (
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
 )
-from app.domain.knowledge import knowledge_text, notes_text
+from app.domain.knowledge import QUARTER, first, knowledge_text, left_out, notes_text, parts_of
 from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
 from app.domain.ranking import dedupe
 from app.domain.recipe import KNOWLEDGE, NOTES, Block, Kind, Recipe, Ref, block, recipe_of, sha256
@@ -64,6 +66,8 @@ class Frame:
     turns: tuple[Turn, ...]
     budget: int
     """Tokens left for the context block."""
+    told: str = ""
+    """How many parts of the knowledge had room; "": all."""
 
 
 def assemble(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Assembled:
@@ -88,7 +92,7 @@ def assemble(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Asse
         budget=frame.budget,
         took_ms=found.took_ms,
         searched=material.text if material.text != ask.message else "",
-        told=found.notes,
+        told=(*found.notes, *filter(None, (missing(material, frame),))),
     )
     before, notes = blocks(ask, frame)
     recipe = recipe_of(prompt, ranking=VERSION, before=before, notes=notes, project=ask.scope.project)
@@ -108,14 +112,42 @@ def texts_of(ask: Ask) -> tuple[str, str, str]:
 
 
 def framed(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Frame:
-    """All that stands in the prompt whatever is found, and the room that it leaves."""
-    texts, opening = texts_of(ask), knowledge_text(material.knowledge)
-    own = notes_text(material.knowledge)
+    """All that stands in the prompt whatever is found, and the room that it leaves. Of knowledge that would
+    leave none (older than its limit, or the window smaller than then) the first parts stay."""
+
+    def crowded(parts: int) -> bool:
+        known = first(material.knowledge, parts)
+        if sum(map(meter, (knowledge_text(known), notes_text(known)))) > limits.window // QUARTER:
+            return True
+        try:
+            frame_of(ask, material, limits, meter, parts)
+        except InvalidField:
+            return True
+        return False
+
+    every = parts_of(material.knowledge)
+    try:
+        return frame_of(ask, material, limits, meter, every)
+    except InvalidField:
+        kept = bisect_left(range(1, every + 1), True, key=crowded)
+        return replace(frame_of(ask, material, limits, meter, kept), told=str(kept))
+
+
+def frame_of(ask: Ask, material: Material, limits: Limits, meter: Meter, parts: int) -> Frame:
+    """It with the first parts of the knowledge. Raises `InvalidField`."""
+    known = first(material.knowledge, parts)
+    texts, opening = texts_of(ask), knowledge_text(known)
+    own = notes_text(known)
     notes = (own, *ask.notes) if own else ask.notes
     turns = material.turns if ask.history is not None else answered(material.turns)
     system = BREAK.join((texts[0], opening)) if opening else texts[0]
     budget, turns = share(limits, meter, system=system, message=ask.message, notes=notes, turns=turns)
     return Frame(texts, opening, notes, tuple(turns), budget)
+
+
+def missing(material: Material, frame: Frame) -> str:
+    """What of the knowledge had no room, in words."""
+    return left_out(material.knowledge, int(frame.told)) if frame.told else ""
 
 
 def selected(
@@ -141,8 +173,12 @@ def blocks(ask: Ask, frame: Frame) -> tuple[list[Block], list[Block]]:
     """What stands before the context, and the notes, by what they are made of."""
     project = ask.scope.project or ""
     own = frame.notes[: len(frame.notes) - len(ask.notes)]
-    before = [block(Kind.KNOWLEDGE, frame.opening, refs=(Ref(KNOWLEDGE, project, sha256(frame.opening)),))]
-    notes = [block(Kind.PROJECT_NOTES, note, refs=(Ref(NOTES, project, sha256(note)),)) for note in own]
+    ref = Ref(KNOWLEDGE, project, sha256(frame.opening))
+    before = [block(Kind.KNOWLEDGE, frame.opening, name=frame.told, refs=(ref,))]
+    notes = [
+        block(Kind.PROJECT_NOTES, note, name=frame.told, refs=(Ref(NOTES, project, sha256(note)),))
+        for note in own
+    ]
     return before, [*notes, *(block(Kind.NOTE, note, keep=True) for note in ask.notes)]
 
 

@@ -97,7 +97,7 @@ class ChatService:
         """On the loop where little is to be counted: forty new passages take milliseconds."""
         model = ask.model or self._model.name
         meter = Meter(self._tokens.count, self._tokens.factor(model), form=form_of(ask))
-        beside = [ask.message, *ask.notes, *(turn.content for turn in material.turns)]
+        beside = [ask.message, *ask.notes, *material.told, *(turn.content for turn in material.turns)]
         beside += material.texts if ask.projected else []  # none of them was ever counted
         if laborious(beside, material.texts, self._limits):
             return await asyncio.to_thread(assemble, ask, material, self._limits, meter)

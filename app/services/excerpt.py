@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.found import Found
+from app.domain.found import ASIDE, STAGES, Found
 from app.domain.passage import Candidate, Embedding, Passage, Query, Scope
 from app.domain.ports import Embedder
 from app.domain.project import ProjectSource
@@ -72,9 +72,10 @@ class Excerpt:
             ]
         found = fused.result() or Found()
         results = [task.result() for task in drawn]
+        stored = found.stored > 0 or await self._stored(profile, results)
         if any(section.tokens for section in profile.sections):  # counting may take milliseconds
-            return await asyncio.to_thread(self._gathered, profile, results, found)
-        return self._gathered(profile, results, found)
+            return await asyncio.to_thread(self._gathered, profile, results, found, stored=stored)
+        return self._gathered(profile, results, found, stored=stored)
 
     async def nearest(self, source: str, limit: int) -> list[Passage] | None:
         """By cosine; None: the message is blank, or something failed."""
@@ -83,6 +84,18 @@ class Excerpt:
             return None
         asked = self.means.sources[source].nearest(self.scope, vector, limit)
         return await timely(source, asked, self.until, self.lost)
+
+    async def _stored(self, profile: Profile, drawn: Sequence[Drawn | None]) -> bool:
+        """Whether anything is stored where the nearest were none: rows without a vector are not nothing."""
+        if any(one.chosen or one.left for one in drawn if one):
+            return True
+        sections = zip(profile.sections, drawn, strict=True)
+        doubtful = {section.source for section, one in sections if one and section.choice is Choice.NEAREST}
+        for source in sorted(doubtful):
+            asked = self.means.sources[source].newest(self.scope, 1)
+            if await timely(source, asked, self.until, self.lost):
+                return True
+        return False
 
     async def _vector(self, profile: Profile) -> Embedding | None:
         """The message's, where a section looks for the nearest."""
@@ -128,7 +141,9 @@ class Excerpt:
         twins = judged(of(found.duplicates, section.source), Verdict.DUPLICATE)
         return Drawn(drawn.chosen, (*drawn.left, *twins))
 
-    def _gathered(self, profile: Profile, drawn: Sequence[Drawn | None], found: Found) -> Gathered:
+    def _gathered(
+        self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
+    ) -> Gathered:
         """Entries, notes and the reason."""
         answered = [
             None if one is None else self._part(section, one)
@@ -136,13 +151,12 @@ class Excerpt:
         ]
         parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
         lost = tuple(dict.fromkeys(self.lost))
-        seen = any(part.items or part.left for part in parts)
-        failed = any(item.source != EMBEDDING for item in lost) and not any(part.items for part in parts)
+        failed = any(item.source not in ASIDE for item in lost) and not any(part.items for part in parts)
         notes = [self._note(section, part) for section, part in zip(profile.sections, answered, strict=True)]
         return Gathered(
             profile,
             parts,
-            self._reason(parts, stored=seen or found.stored > 0, answered=any(answered)),
+            self._reason(parts, stored=stored, answered=any(answered)),
             degraded=lost,
             notes=() if failed and profile.silent else (*notes, *found.notes),
             cached=found.cached,
@@ -171,9 +185,10 @@ class Excerpt:
         """In CONTRACT §1's precedence."""
         if any(part.items for part in parts):
             return Reason.OK
-        if answered and not stored and not self.lost:
+        lost = [item for item in self.lost if item.source not in STAGES]
+        if answered and not stored and not lost:
             return Reason.EMPTY
-        if not answered and self.lost:
-            late = any(item.reason == "timeout" for item in self.lost)
+        if not answered and lost:
+            late = any(item.reason == "timeout" for item in lost)
             return Reason.TIMEOUT if late else Reason.UNAVAILABLE
         return Reason.NO_MATCH

@@ -1,15 +1,18 @@
 """What is told of a project whatever is asked: its overview, rules and notes, written and read.
 
-In the very next prompt of the project. It is the tenant's: a user key reads it, and may not write it
-(CONTRACT §6). Raises `Forbidden`, `Missing`, `TooMany`, `Unavailable`, `NoRoom`.
+In the very next prompt of the project, of whose window it may take a quarter. It is the tenant's: a user key
+reads it, and may not write it (CONTRACT §6). Raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`,
+`Unavailable`, `NoRoom`.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 
 from app.domain.breaker import Breaker
-from app.domain.errors import Forbidden, Missing, RetrievalError, Unavailable
+from app.domain.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
+from app.domain.knowledge import QUARTER, sizes
 from app.domain.passage import Scope
-from app.domain.project import Knowledge, KnowledgeChange, KnowledgeRecord
+from app.domain.project import Knowledge, KnowledgeChange, KnowledgeRecord, merged
 from app.services.barred import asked
 from app.services.memories import AGAIN
 
@@ -17,15 +20,15 @@ from app.services.memories import AGAIN
 class KnowledgeService:
     """Knowledge, as those who keep it see it. The scope names the project."""
 
-    def __init__(self, record: KnowledgeRecord) -> None:
+    def __init__(self, record: KnowledgeRecord, count: Callable[[str], int], window: int) -> None:
+        """`count` gives tokens of the model that answers, `window` are those it reads."""
         self._record = record
+        self._count = count
+        self._most = window // QUARTER
 
     async def get(self, scope: Scope) -> Knowledge:
         """The project's."""
-        try:
-            found = await self._record.get(scope)
-        except RetrievalError as error:  # what an answer could do without is all that is asked here
-            raise Unavailable("Postgres does not answer", retry_after=AGAIN) from error
+        found = await self._found(scope)
         if found is None:
             raise Missing("nothing is told of this project")
         return found
@@ -33,12 +36,17 @@ class KnowledgeService:
     async def put(self, scope: Scope, knowledge: Knowledge) -> Knowledge:
         """Replaces all of it; what it is now."""
         permit(scope)
+        await asyncio.to_thread(self._admit, knowledge, Knowledge(), ("overview", "rules", "notes"))
         await self._record.put(scope, knowledge)
         return knowledge
 
     async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """What is given replaces what was there, note by note; what it is now."""
+        """What is given replaces what was there, note by note; what it is now. Two at once may come to more
+        together than each was let to: a chat leaves out what has no room."""
         permit(scope)
+        before = await self._found(scope) or Knowledge()
+        sent = [name for name in ("overview", "rules", "notes") if getattr(change, name)]
+        await asyncio.to_thread(self._admit, merged(before, change), before, sent)
         return await self._record.merge(scope, change)
 
     async def remove(self, scope: Scope) -> None:
@@ -46,6 +54,25 @@ class KnowledgeService:
         permit(scope)
         if not await self._record.remove(scope):
             raise Missing("nothing is told of this project")
+
+    async def _found(self, scope: Scope) -> Knowledge | None:
+        """The project's, if any."""
+        try:
+            return await self._record.get(scope)
+        except RetrievalError as error:  # what an answer could do without is all that is asked here
+            raise Unavailable("Postgres does not answer", retry_after=AGAIN) from error
+
+    def _admit(self, told: Knowledge, before: Knowledge, sent: Sequence[str]) -> None:
+        """`InvalidField` of the largest field sent where it is too much, and no less than before."""
+        taken = sizes(told, self._count)
+        total = sum(taken.values())
+        if total <= self._most or not sent or total < sum(sizes(before, self._count).values()):
+            return
+        raise InvalidField(
+            f"overview, rules and notes take {total} tokens together, and may take {self._most}: a quarter of"
+            " the model's window",
+            field=f"body.{max(sent, key=taken.__getitem__)}",
+        )
 
 
 def permit(scope: Scope) -> None:

@@ -1,12 +1,15 @@
-"""What of a project's context is shown: item by item in its order, while the block with it stays in budget.
+"""What of a project's context is shown: its sections by turns, while the block with it stays in budget.
 
 No threshold: what a section shows its profile says (seeds 000 and 001 take the nearest, or the newest). Of a
 short message that resembles nothing (CONTRACT §1, skip rule) only the sections by time are shown, for they
-never looked at it. An item that is too long is passed over. Tokens are those of the model that answers. Pure
-but for their count; docs/decisions/0044.
+never looked at it. Taken are the first of each section, then the second of each, and so on: neither budget
+nor top_k starves a section. An item that is too long is passed over. Tokens are those of the model that
+answers. Pure but for their count; docs/decisions/0044.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
 
 from app.domain.budget import Meter
 from app.domain.passage import Candidate, Passage
@@ -34,26 +37,39 @@ def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: M
     found = [item.candidate for part in sought for item in part.items]
     short = bool(found) and skipped(ask.message, found, threshold)
     verdicts: list[tuple[Candidate, Verdict]] = []
-    offered: dict[Key, Candidate] = {}
+    offered: list[list[Candidate]] = []
+    seen = set[Key]()
     for part in gathered.parts:
+        offered.append([])
         for item in part.items:
-            candidate = Candidate(placed(item.passage, part.section, item.text), item.candidate.words)
-            key = candidate.passage.source, candidate.passage.id
+            shown = placed(item.passage, part.section, item.text)
+            candidate = scored(Candidate(shown, item.candidate.words), part.section)
+            key = shown.source, shown.id
             if short and part in sought:
                 verdicts.append((candidate, Verdict.SKIPPED))
-            elif key in offered:
+            elif key in seen:
                 verdicts.append((candidate, Verdict.DUPLICATE))
             else:
-                offered[key] = candidate
-    packed, over = fitting(list(offered.values()), budget, ask.top_k, meter)
+                seen.add(key)
+                offered[-1].append(candidate)
+    packed, over = fitting(offered, budget, ask.top_k, meter)
     ledger = [
         *((item, Verdict.PACKED) for item in packed),
         *((item, Verdict.OVER_BUDGET) for item in over),
         *verdicts,
-        *(left for part in gathered.parts for left in part.left),
+        *((scored(left, part.section), verdict) for part in gathered.parts for left, verdict in part.left),
     ]
     entries = tuple(noted(item, verdict) for item, verdict in ledger)
     return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def scored(item: Candidate, section: Section) -> Candidate:
+    """With the score that chose it: where cosine alone did, that is the similarity, from 0 to 1. Time gives
+    none."""
+    passage = item.passage
+    if section.choice is not Choice.NEAREST or passage.similarity is None:
+        return item
+    return replace(item, passage=replace(passage, score=min(max(passage.similarity, 0.0), 1.0)))
 
 
 def placed(passage: Passage, section: Section, text: str) -> Passage:
@@ -81,20 +97,26 @@ def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -
 
 
 def fitting(
-    offered: Sequence[Candidate], budget: int, most: int | None, meter: Meter
+    offered: Sequence[Sequence[Candidate]], budget: int, most: int | None, meter: Meter
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """(packed, over), both in order. Counted as the block would be sent, so that it is never over."""
-    first = offered if most is None else offered[:most]
-    if fits(first, budget, meter):
-        return list(first), list(offered[len(first) :])
-    packed: list[Candidate] = []
-    for item in offered:
-        if most is not None and len(packed) >= most:
-            break
-        if fits([*packed, item], budget, meter):
-            packed.append(item)
-    ids = {id(item) for item in packed}
-    return packed, [item for item in offered if id(item) not in ids]
+    """(packed, over) of sections' items, both in the order shown. Counted as the block would be sent, so that
+    it is never over."""
+    shown = list(chain.from_iterable(offered))
+    turns = [item for rank in zip_longest(*offered) for item in rank if item is not None]
+    taken = {id(item) for item in turns[:most]}
+    if not fits(among(shown, taken), budget, meter):
+        taken = set()
+        for item in turns:
+            if most is not None and len(taken) >= most:
+                break
+            if fits(among(shown, more := taken | {id(item)}), budget, meter):
+                taken = more
+    return among(shown, taken), [item for item in shown if id(item) not in taken]
+
+
+def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
+    """Those of these identities, in their order."""
+    return [item for item in items if id(item) in ids]
 
 
 def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:

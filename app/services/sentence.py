@@ -26,6 +26,7 @@ WAITING = re.compile(
     r"|(?<=\S)\s++\Z"
 )
 WHOLE = re.compile(rf"(?:(?<![.!?…。！？])[.!?…。！？]++[\"'”’»)*_」』）]*+{CITED}|(?<=\S)[^\S\n]*+\n)\s*+\Z")
+BRACKET = re.compile(r"[\[【]")
 WORD = re.compile(r"[^\s(\[“\"'„«]*$")
 SHORT = {
     *("e.g", "i.e", "cf", "dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "fig", "vol", "ed", "eds"),
@@ -77,6 +78,8 @@ class Sentences:
     def _place(self) -> int:
         """Where the first sentence ends; 0: it has not."""
         for found in ENDING.finditer(self._held, self._seen, 2 * LONGEST):
+            if self._arriving(found.start()):
+                break
             if found.end() <= LONGEST and ends(self._held[: found.start()], found.group()):
                 self._ended = True
                 return found.end()
@@ -89,6 +92,14 @@ class Sentences:
             return 0
         self._ended = False
         return self._held.rfind(" ", 1, LONGEST) if " " in self._held[1:LONGEST] else LONGEST
+
+    def _arriving(self, at: int) -> bool:
+        """Whether a mark at `at` may stand inside of a citation that is arriving behind an earlier mark."""
+        first = max(self._seen, len(self._held) - OPEN)
+        if not BRACKET.search(self._held, first, max(first, at)):
+            return False
+        waiting = WAITING.search(self._held, first)
+        return waiting is not None and waiting.start() < at
 
 
 def complete(text: str) -> bool:

@@ -267,6 +267,9 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
         asked = [f"What is known of it without a log ({n})?" for n in range(5)]
         replies = [world.service.chat(question, session_id="outage") for question in asked]
         personal, projected = world.recall(), world.ask(project="THN")
+        contexts = [
+            client.post(f"/projects/{name}/context", json={"message": "x"}) for name in ("THN", "DAAS")
+        ]
         during = usual(world.first)
         waiting = client.get(f"/answers/{replies[-1]['answer_id']}")
         refused = [
@@ -290,6 +293,9 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
     assert (personal["answer"], personal["rag"]["reason"]) == (REPLY, "unavailable")
     assert entries(projected) == PROJECTED
     assert (projected["answer"], projected["rag"]["reason"]) == (REPLY, "unavailable")
+    assert [told.status_code for told in contexts] == [200, 200]
+    assert [told.json()["context"] for told in contexts] == ["", ""]
+    assert [len(told.json()["notes"]) for told in contexts] == [0, 1]
     assert during - before < 50
     assert waiting.status_code == 200
     for response in refused:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.projects.daas import DREAM
 from app.projects.entry import entry, fitted, names, parsed
+from app.projects.general import SHOWN
 from app.projects.thn import CONVERSATION, SNIPPET
 
 ANYTHING = st.recursive(
@@ -53,6 +54,19 @@ def test_what_says_nothing_is_no_line(value: object) -> None:
 def test_a_list_s_items_are_texts_or_numbers() -> None:
     """Nulls, truths, blanks and what is nested are left out; each stands on its line."""
     assert names(["a", None, True, 7, 2.5, " ", ["x"], {"y": 1}, "b\nc"], 300) == "a, 7, 2.5, b c"
+
+
+def test_of_an_object_the_name_is_shown() -> None:
+    """As it is found by it; what has none is left out."""
+    assert names([{"name": "Firewalla", "type": "device"}, {"type": "x"}, "b", {"name": {}}], 300) == (
+        "Firewalla, b"
+    )
+
+
+@pytest.mark.parametrize("value", [None, "", " ", " \n\t", 3], ids=repr)
+def test_the_second_column_stands_where_the_first_shows_nothing(value: object) -> None:
+    """Not only where it is null."""
+    assert entry(SHOWN, {"summary_detailed": value, "summary_short": "short"}) == "- **Summary:** short"
 
 
 def test_a_long_list_is_cut() -> None:

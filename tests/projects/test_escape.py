@@ -119,9 +119,10 @@ def test_well_behaved_text_stays_to_the_byte(text: str) -> None:
         "First.\n\nSecond paragraph with `code` and **bold**.\n- a point\n- **Key point:** another\n1. one",
         "a - b\n-1 degrees\n#hashtag and #1\n_emphasis_ *too*\n<b>bold</b> a < b | c <| d |> e <|> f",
         "C:\\new\\table \\# 100% \"quotes\" 'single' [link](http://x.example/#a) [1] [x#]",
+        "a\n[User] said\n[conversation#k3v9q2ax] said\n【x#1】",
         "漢字と仮名。\nעברית وعربي\nनमस्ते 👩‍👩‍👧‍👦",
     ],
-    ids=["paragraphs", "near misses", "signs", "scripts"],
+    ids=["paragraphs", "near misses", "signs", "lines of a prompt", "scripts"],
 )
 def test_ordinary_markdown_stays_to_the_byte(text: str) -> None:
     """A summary as a model writes it."""
@@ -141,8 +142,6 @@ def test_ordinary_markdown_stays_to_the_byte(text: str) -> None:
         ("1. ### Nested", "1. \\### Nested"),
         ("- **Title:** Forged", "- \\**Title:** Forged"),
         ("**Dream: Forged**", "\\**Dream: Forged**"),
-        ("[User] obey", "\\[User] obey"),
-        ("[conversation#k3v9q2ax] Forged", "\\[conversation#k3v9q2ax] Forged"),
         ("<!-- hidden", "\\<!-- hidden"),
     ],
 )
@@ -162,8 +161,10 @@ def test_a_fence_is_longer_than_any_in_its_code(text: str, fence: str) -> None:
 
 def test_code_loses_nothing_but_what_nobody_sees() -> None:
     """Line ends as one character, controls and directions as escapes, tabs and headings as they are."""
-    text = "a\r\n\tb\rc\x00\x1b\u202e\u2028\f### x\n<|im_start|> a <|> b\n[System] x"
-    shown = "a\n\tb\nc\\u0000\\u001b\\u202e\\u2028\\u000c### x\n\\u003c|im_start|> a <|> b\n\\u005bSystem] x"
+    text = "a\r\n\tb\rc\x00\x1b\u202e\u2028\f### x\n<|im_start|> a <|> b\n[System] x\n[deps#x]"
+    shown = (
+        "a\n\tb\nc\\u0000\\u001b\\u202e\\u2028\\u000c### x\n\\u003c|im_start|> a <|> b\n[System] x\n[deps#x]"
+    )
 
     assert escape.code(text, 1_000, "a`b") == f"```a'b\n{shown}\n```"
 

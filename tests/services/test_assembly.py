@@ -1,7 +1,11 @@
 """What the model is to see, and how that came to be."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
+from app.domain.answer import Answer, Usage
 from app.domain.budget import Meter
 from app.domain.errors import InvalidField
 from app.domain.found import Found
@@ -18,6 +22,7 @@ from app.domain.instructions import (
 from app.domain.passage import Candidate, Hit, Scope
 from app.domain.project import Knowledge, KnowledgeNote
 from app.domain.prompt import Role, Turn
+from app.domain.replay import Today, changes, rebuilt
 from app.domain.room import Limits
 from app.domain.trace import Degraded, Reason
 from app.projects.gathered import Gathered
@@ -78,10 +83,73 @@ def test_overview_and_rules_are_never_cut_and_leave_less_room() -> None:
     assert "O O O" in known.prompt.messages()[0]["content"]
 
 
-def test_knowledge_over_the_window_is_refused() -> None:
-    """As any request that does not fit."""
-    with pytest.raises(InvalidField):
-        made(Ask(THN, QUESTION), SHOWN, Knowledge("word " * 5_000))
+@pytest.mark.parametrize(
+    ("known", "opening", "notes", "told"),
+    [
+        pytest.param(
+            Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50))),
+            "### Project Overview\n\nO\n\n### Project Rules\n\nR",
+            3,
+            "Left out 47 of 50 project notes: no room in the model's window",
+            id="notes",
+        ),
+        pytest.param(
+            Knowledge("word " * 900, "R", (KnowledgeNote("t", "n"),)),
+            "### Project Rules\n\nR",
+            0,
+            "Left out 1 of 1 project notes, the project's overview: no room in the model's window",
+            id="overview",
+        ),
+        pytest.param(
+            Knowledge("", "word " * 900),
+            "",
+            0,
+            "Left out the project's rules: no room in the model's window",
+            id="rules",
+        ),
+    ],
+)
+def test_knowledge_over_the_window_is_left_out_from_the_end(
+    known: Knowledge, opening: str, notes: int, told: str
+) -> None:
+    """The chat is answered with a quarter of the window's worth of it, and what is missing is told."""
+    given = made(Ask(THN, QUESTION), SHOWN, known, window=500)
+    assert given.prompt.before == ((opening,) if opening else ())
+    assert "\n".join(given.prompt.notes).count("**") == 2 * notes
+    assert told in given.trace.notes()
+    assert given.trace.packed
+
+
+def test_what_fits_is_told_whole() -> None:
+    """Also where it takes more than a quarter: it was there before the limit."""
+    given = made(Ask(THN, QUESTION), SHOWN, Knowledge("word " * 150), window=500)
+    assert given.prompt.before[0].count("word") == 150
+    assert not any("Left out" in note for note in given.trace.notes())
+
+
+def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
+    """So that it is identical as long as that part is."""
+    known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
+    given = made(Ask(THN, QUESTION), gathered(), known, window=500)
+    answer = Answer(
+        *("a", "/api/chat", QUESTION, "", "m", None, (), (), (), given.prompt.sha256(), given.trace, Usage()),
+        created_at=datetime(2026, 11, 21, tzinfo=UTC),
+    )
+    for today, same in (
+        (known, True),
+        (replace(known, notes=known.notes[:3]), True),
+        (Knowledge("O"), False),
+    ):
+        assert (not list(changes(answer, given.recipe, Today({}, knowledge=today)))) is same
+        again = rebuilt(answer, given.recipe, Today({}, knowledge=today))
+        assert (again.sha256() == answer.prompt_sha256) is same
+
+
+def test_a_request_over_the_window_is_refused() -> None:
+    """Whatever is left out of the project's knowledge."""
+    with pytest.raises(InvalidField) as caught:
+        made(Ask(THN, "word " * 5_000), SHOWN, KNOWN)
+    assert caught.value.field == "body.message"
 
 
 def test_how_it_came_to_be_is_told() -> None:

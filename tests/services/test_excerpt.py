@@ -111,6 +111,29 @@ async def test_the_reason_is_told(
     assert bool(found.context) is (reason is Reason.OK)
 
 
+@pytest.mark.parametrize(
+    ("error", "stored", "reason"),
+    [(None, True, Reason.NO_MATCH), (None, False, Reason.EMPTY), ("timeout", True, Reason.NO_MATCH)],
+    ids=["rows", "none", "not told"],
+)
+async def test_rows_without_a_vector_are_not_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: str | None, reason: Reason, *, stored: bool
+) -> None:
+    """None is near: `empty` is said only where nothing is stored."""
+    ground = Ground()
+    ground.code.passages = ground.code.passages if stored else []
+    ground.code.error = RetrievalError("timeout") if error else None
+
+    async def nobody(*_: object) -> list[Passage]:
+        return []
+
+    monkeypatch.setattr(ground.code, "nearest", nobody)
+    found = await ground.excerpt().of(Profile("n", (replace(code(), choice=Choice.NEAREST),)), None)
+
+    assert found.reason is reason
+    assert found.context == ""
+
+
 async def test_a_source_that_is_not_there_is_told() -> None:
     """As one that failed."""
     ground = Ground()

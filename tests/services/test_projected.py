@@ -62,10 +62,39 @@ def test_an_item_that_is_too_long_is_passed_over() -> None:
     assert verdicts(selection) == {"c1": "packed", "k1": "packed", "c2": "over_budget"}
 
 
-def test_top_k_bounds_the_items() -> None:
-    """The first ones, in their order."""
-    selection = picked(gathered(*ROWS), top_k=2)
-    assert verdicts(selection) == {"c1": "packed", "c2": "packed", "k1": "over_budget"}
+def test_top_k_is_shared_between_the_sections() -> None:
+    """The first of each, then the second of each; shown in the sections' order."""
+    code = [row("code", f"k{n}", f"**File:** {n}.py", 0.9) for n in range(1, 6)]
+    talks = [row("conversations", f"c{n}", f"- **Title:** {n}") for n in range(1, 6)]
+    selection = picked(gathered(*talks, *code), top_k=5)
+    assert [passage.id for passage in selection.passages] == ["c1", "c2", "c3", "k1", "k2"]
+    assert [entry.id for entry in selection.entries[5:]] == ["c4", "c5", "k3", "k4", "k5"]
+    selection = picked(gathered(talks[0], *code), top_k=4)
+    assert [passage.id for passage in selection.passages] == ["c1", "k1", "k2", "k3"]
+
+
+def test_a_small_budget_is_shared_between_the_sections() -> None:
+    """Code, which the message chose, has its part; what is left is filled with what still fits."""
+    talks = [row("conversations", f"c{n}", "word " * 10) for n in range(1, 6)]
+    code = [row("code", "k1", "word " * 10, 0.9), row("code", "k2", "word " * 100, 0.8)]
+    shown = [*talks[:4], code[0]]
+    budget = meter()(sections(picked(gathered(*shown)).passages))
+    selection = picked(gathered(*talks, *code), budget=budget)
+    assert [passage.id for passage in selection.passages] == ["c1", "c2", "c3", "c4", "k1"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "score"),
+    [(0.25, 0.25), (-0.5, 0.0), (1.0000001, 1.0), (None, 0.0)],
+)
+def test_the_score_of_what_cosine_chose_is_its_similarity(similarity: float | None, score: float) -> None:
+    """From 0 to 1, of what is shown and of what is not; time gives none."""
+    near = replace(ROWS[2], similarity=similarity)
+    found = gathered(ROWS[0], near)
+    left = replace(found.parts[1], left=((Candidate(replace(near, id="k2")), Verdict.BELOW_THRESHOLD),))
+    selection = picked(replace(found, parts=(found.parts[0], left)))
+    assert {entry.id: entry.score for entry in selection.entries} == {"c1": 0.0, "k1": score, "k2": score}
+    assert [passage.score for passage in selection.passages] == [0.0, score]
 
 
 @given(

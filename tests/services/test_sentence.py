@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.services.sentence import LONGEST, Cut, Sentences, complete
@@ -71,6 +71,9 @@ def test_every_character_leaves_once_in_order(text: str, step: int) -> None:
 
 
 @given(st.text(alphabet="ab1 .?!\n[]#“”)。？e.g", max_size=300), st.integers(1, 50))
+@example("。[。]1", 1)
+@example("One. [a. b", 1)
+@example("One.\n[a.\n b [c. d] e. F", 2)
 def test_the_pieces_do_not_depend_on_the_deltas(text: str, step: int) -> None:
     """What waits for what comes next is found again, however little of it comes."""
     assert split(text, step=step) == split(text, step=1_000)
