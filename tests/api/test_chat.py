@@ -78,7 +78,7 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
 
 
 async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """The session is the thread, the service says where is searched, the thread's own turns are the history."""
+    """The session is the thread, the service says where to search, the thread's turns are the history."""
     await client.post("/api/chat", json=ASK)
 
     (ask,) = fakes.chat.asks
