@@ -25,10 +25,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
     if not others:
         return own
     every = (own, *others)
-    best = strongest(item for found in every for item in (*found.candidates, *found.duplicates))
-    kept = [key(item) for item in own.candidates if is_match(item, threshold)][:KEPT]
-    rest = sorted((at for at in best if at not in kept), key=lambda at: -best[at].passage.score)
-    candidates, duplicates = dedupe(falling([best[at] for at in (*kept, *rest)]), across=False)
+    candidates, duplicates = dedupe(falling(ordered(own, every, threshold)), across=False)
     return replace(
         own,
         candidates=tuple(candidates),
@@ -38,6 +35,14 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
         answered=max(found.answered for found in every),
         notes=tuple(dict.fromkeys(note for found in every for note in found.notes)),
     )
+
+
+def ordered(own: Found, every: Sequence[Found], threshold: float) -> list[Candidate]:
+    """Every passage once: the first matches of the question's own search, then the most relevant."""
+    best = strongest(item for found in every for item in (*found.candidates, *found.duplicates))
+    kept = [key(item) for item in own.candidates if is_match(item, threshold)][:KEPT]
+    rest = sorted((at for at in best if at not in kept), key=lambda at: -best[at].passage.score)
+    return [best[at] for at in (*kept, *rest)]
 
 
 def strongest(items: Iterable[Candidate]) -> dict[Key, Candidate]:

@@ -19,13 +19,14 @@ from app.domain.sections import PROJECT, entry
 from app.domain.selection import Selection, noted
 from app.domain.trace import Reason, Verdict
 from app.projects.entry import fitted, symbol
-from app.projects.gathered import Gathered, row_of
+from app.projects.gathered import Gathered, Item, Part, row_of
 from app.projects.profile import profile_of
 from app.projects.section import NAME_CUT, Choice, Section
 from app.services.ask import Ask
 
 Key = tuple[str, str]
 """Source and id."""
+Judged = tuple[Candidate, Verdict]
 
 TOKEN_BYTES = 128
 """A token of o200k is no longer: what is certainly over the budget is not even counted."""
@@ -33,25 +34,8 @@ TOKEN_BYTES = 128
 
 def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
     """The items in prompt order, and the ledger of all that was seen."""
-    sought = [part for part in gathered.parts if part.section.choice is not Choice.NEWEST]
-    found = [item.candidate for part in sought for item in part.items]
-    short = bool(found) and skipped(ask.message, found, threshold)
-    verdicts: list[tuple[Candidate, Verdict]] = []
-    offered: list[list[Candidate]] = []
-    seen = set[Key]()
-    for part in gathered.parts:
-        offered.append([])
-        for item in part.items:
-            shown = placed(item.passage, part.section, item.text)
-            candidate = scored(Candidate(shown, item.candidate.words), part.section)
-            key = shown.source, shown.id
-            if short and part in sought:
-                verdicts.append((candidate, Verdict.SKIPPED))
-            elif key in seen:
-                verdicts.append((candidate, Verdict.DUPLICATE))
-            else:
-                seen.add(key)
-                offered[-1].append(candidate)
+    short = curt(ask.message, gathered.parts, threshold)
+    offered, verdicts = offers(gathered.parts, short=short)
     packed, over = fitting(offered, budget, ask.top_k, meter)
     ledger = [
         *((item, Verdict.PACKED) for item in packed),
@@ -61,6 +45,45 @@ def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: M
     ]
     entries = tuple(noted(item, verdict) for item, verdict in ledger)
     return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def sought(part: Part) -> bool:
+    """Whether its items were looked for; else they are the newest, whatever was said."""
+    return part.section.choice is not Choice.NEWEST
+
+
+def curt(message: str, parts: Sequence[Part], threshold: float) -> bool:
+    """Whether the message is too short for what was found by it."""
+    found = [item.candidate for part in parts if sought(part) for item in part.items]
+    return bool(found) and skipped(message, found, threshold)
+
+
+def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]], list[Judged]]:
+    """(what each section has to show, what became of the rest): a passage is shown by one section."""
+    offered: list[list[Candidate]] = []
+    verdicts: list[Judged] = []
+    seen = set[Key]()
+    for part in parts:
+        items = [dressed(part.section, item) for item in part.items]
+        if short and sought(part):
+            verdicts += [(item, Verdict.SKIPPED) for item in items]
+            items = []
+        first = {key(item): item for item in reversed(items) if key(item) not in seen}
+        verdicts += [(item, Verdict.DUPLICATE) for item in items if first.get(key(item)) is not item]
+        offered.append([item for item in items if first.get(key(item)) is item])
+        seen |= first.keys()
+    return offered, verdicts
+
+
+def key(item: Candidate) -> Key:
+    """Which passage it is."""
+    return item.passage.source, item.passage.id
+
+
+def dressed(section: Section, item: Item) -> Candidate:
+    """An item as its section shows it, with its score."""
+    shown = placed(item.passage, section, item.text)
+    return scored(Candidate(shown, item.candidate.words), section)
 
 
 def scored(item: Candidate, section: Section) -> Candidate:

@@ -71,15 +71,6 @@ def test_lists_and_their_texts_have_an_end(largest: dict[str, object], larger: d
     assert not fits(**larger)
 
 
-@pytest.mark.parametrize("field", ["project"])
-def test_a_field_without_effect_says_so(field: str) -> None:
-    """Who reads the reference need not find it out from `degraded`."""
-    said = ChatBody.model_fields[field].description or ""
-
-    assert "No effect in this version" in said
-    assert "`degraded`" in said
-
-
 @pytest.mark.parametrize("field", ["message", "session_id", "user_id", "thread_id", "project", "model"])
 @pytest.mark.parametrize("sign", ["\x00", "\ud800"], ids=["nul", "surrogate"])
 def test_no_text_field_takes_what_postgres_cannot_keep(field: str, sign: str) -> None:

@@ -27,7 +27,7 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     shown = re.findall(r"^. (\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert shown == [
         *("serve", "ingest", "ask", "profiles", "erase"),
-        *("doctor", "migrate", "reembed", "eval", "keys"),
+        *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
     ]
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app.cli import rows
+from app.clients.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 GOOD = {"session_id": "a", "title": "Ferries", "summary_short": "They need a deeper harbour."}
@@ -30,9 +31,13 @@ def written(place: Path, *rows: object, name: str = "rows.jsonl") -> Path:
     return place / name
 
 
-def listed(service: Running, project: str, kind: str = "conversations") -> list[str]:
-    """Titles of what is there."""
-    reply = httpx.get(f"{service.url}/projects/{project}/{kind}", params={"limit": 200}, trust_env=False)
+def listed(held: Ibid, project: str, kind: str = "conversations") -> list[str]:
+    """Titles of what is there, asked with the folder's token: other tests make keys."""
+    lock = read_lock(held.data)
+    assert lock
+    head = {"Authorization": f"Bearer {lock.token}"}
+    url = f"{lock.url}/projects/{project}/{kind}"
+    reply = httpx.get(url, params={"limit": 200}, headers=head, trust_env=False)
     return sorted(row["title"] for row in reply.json()["items"])
 
 
@@ -46,7 +51,7 @@ def test_a_file_is_kept(held: Ibid, service: Running, tmp_path: Path) -> None:
     assert (first.code, first.out) == (0, "2 rows: 2 created\n")
     told = {"project": "Lines", "kind": "conversations", "replaced": 0, "refused": 0}
     assert (again.code, lines(again.out)) == (0, [told | {"created": 0, "unchanged": 2}])
-    assert listed(service, "Lines") == ["Ferries", "Which VLAN is the printer on?"]
+    assert listed(held, "Lines") == ["Ferries", "Which VLAN is the printer on?"]
 
 
 def test_bad_lines_are_told_with_their_number(held: Ibid, service: Running, tmp_path: Path) -> None:
@@ -95,7 +100,7 @@ def test_dreams_go_where_dreams_are_kept(held: Ibid, service: Running, tmp_path:
     wrong = held("index", "dreams", file, "--project", "THN")
 
     assert (kept.code, kept.out) == (0, "1 row: 1 created\n")
-    assert listed(service, "DAAS", "dreams") == ["Flying"]
+    assert listed(held, "DAAS", "dreams") == ["Flying"]
     assert (wrong.code, wrong.out) == (1, "")
     assert "use its path /conversations" in wrong.err
 
@@ -153,8 +158,8 @@ def test_an_interrupted_run_goes_on(
     with monkeypatch.context() as patched:
         patched.setattr(rows, "posted", cut)
         stopped = held("index", "conversations", file, "--project", "Cut")
-    assert (stopped.code, len(listed(service, "Cut"))) == (130, 6)
+    assert (stopped.code, len(listed(held, "Cut"))) == (130, 6)
     done = held("index", "conversations", file, "--project", "Cut")
 
     assert done.out == "9 rows: 3 created, 6 unchanged\n"
-    assert listed(service, "Cut") == [f"Row {n:03}" for n in range(9)]
+    assert listed(held, "Cut") == [f"Row {n:03}" for n in range(9)]

@@ -18,8 +18,8 @@ def test_a_case_is_told_with_its_tests() -> None:
     assert told == (
         "Redis (CACHE_URL): down\n\nNobody listens.\n\n| | |\n|---|---|\n"
         "| chat | 200 and whole |\n| /rag/query, /vantage/query | as /api/chat |\n| readiness | 200 |\n"
-        "| memories, corpus, feedback, /vantage cards and facts, writing documents, reading documents,"
-        " sessions, answers, the record | as ever |\n"
+        "| project contexts, memories, corpus, feedback, /vantage cards and facts, writing documents,"
+        " reading documents, sessions, answers, the record | as ever |\n"
         "\nHeld by `tests/a.py::test_b`, `tests/c.py::test_d`.\n"
     )
 
