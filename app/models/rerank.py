@@ -57,10 +57,11 @@ class HttpReranker:
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One a text, in their order, on the server's own scale."""
-        size = BATCH if self.tei else len(texts)
+        tei = self.tei  # others may learn it meanwhile: an answer is to the form that it was asked in
+        size = BATCH if tei else len(texts)
         try:
             batches = [texts[at : at + size] for at in range(0, len(texts), size)]
-            return [score for batch in batches for score in await self.request(query, batch)]
+            return [score for batch in batches for score in await self.request(query, batch, tei=tei)]
         except OtherForm:
             return await self.otherwise(query, texts)
 
@@ -73,16 +74,16 @@ class HttpReranker:
             self.tei = not error.rejected
             raise
 
-    async def request(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def request(self, query: str, texts: Sequence[str], *, tei: bool) -> list[float]:
         """One request."""
-        said = await self.post(orjson.dumps(self.body(query, texts)))
+        said = await self.post(orjson.dumps(self.body(query, texts, tei=tei)), tei=tei)
         try:
             return read(said, len(texts))
         except UNUSABLE as error:
             log.warning("rerank unusable", fault=type(error).__name__)
             raise RetrievalError(RERANK) from error
 
-    async def post(self, body: bytes) -> bytes:
+    async def post(self, body: bytes, *, tei: bool) -> bytes:
         """The answer's body. Raises `OtherForm` where the server wants the texts under another name."""
         try:
             async with self.line.post(body, SECONDS) as response:
@@ -91,15 +92,15 @@ class HttpReranker:
             raise RetrievalError("timeout") from error
         except self.line.faults as error:
             status = getattr(error, "status_code", None)
-            if not self.tei and status in (400, 422) and MISSING.search(str(error)):
+            if not tei and status in (400, 422) and MISSING.search(str(error)):
                 raise OtherForm from error
             log.warning("rerank failed", fault=type(error).__name__, status=status, code=error_code(error))
             refused = status is not None and status < 500
             raise RetrievalError(RERANK if refused else "unavailable", rejected=refused) from error
 
-    def body(self, query: str, texts: Sequence[str]) -> dict[str, object]:
+    def body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:
         """The request in the server's form."""
-        if self.tei:
+        if tei:
             return {"query": query, "texts": texts, "truncate": True}
         asked = {"query": query, "documents": texts, "top_n": len(texts)}
         return asked if self.model is None else {"model": self.model, **asked}

@@ -46,6 +46,11 @@ class After(Protocol):
         """What both stages find; ends by `until`."""
 
 
+def nothing_there(found: Found) -> bool:
+    """Whether no wording could find more: nothing is stored in reach, and everybody has said so."""
+    return not found.stored and not found.degraded
+
+
 class Second:
     """Both, or one of them. `seconds`: RAG_TIMEOUT_SECONDS; `breaker`: the reranker's."""
 
@@ -75,7 +80,11 @@ class Second:
         """What the question and its rewordings find."""
         async with asyncio.TaskGroup() as group:
             own = group.create_task(first(query))
-            texts, faults = await rewriter.texts(query, until)
+            rewording = group.create_task(rewriter.texts(query, until))
+            await asyncio.wait({own, rewording}, return_when=asyncio.FIRST_COMPLETED)
+            vain = own.done() and nothing_there(own.result())
+            texts, faults = ((), ()) if vain else await rewording
+            rewording.cancel()  # where it was in vain; else it is done
             more = [group.create_task(first(replace(query, text=text, before=()))) for text in texts]
         found = merged(own.result(), [task.result() for task in more], query.threshold)
         told = [f'Searched also with "{text}"' for text in texts]

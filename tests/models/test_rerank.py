@@ -62,6 +62,13 @@ async def test_the_other_form_is_learned_once_and_kept_to_its_size() -> None:
     assert sizes == [0, 32, 8, 32, 8]
 
 
+async def test_several_may_learn_the_other_form_at_once() -> None:
+    """Each by the refusal of its own request."""
+    async with rerank_server("texts") as server, reranker(server) as found:
+        scores = await asyncio.gather(*(found.scores(QUESTION, TEXTS) for _ in range(4)))
+    assert [len(each) for each in scores] == [len(TEXTS)] * 4
+
+
 @pytest.mark.parametrize(
     ("ill", "reason"),
     [

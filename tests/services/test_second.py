@@ -239,6 +239,18 @@ async def test_the_question_itself_does_not_wait_for_the_model() -> None:
     assert found.took_ms < SECONDS * 700
 
 
+async def test_nobody_waits_for_a_rewording_where_nothing_is_stored() -> None:
+    """No wording finds more in an empty reach: the model is let go, and nothing is missing."""
+
+    async def empty(_query: Query) -> Found:
+        return Found(answered=1)
+
+    began = time.perf_counter()
+    found = await second(model=FakeModel(head=30)).search(ASKED, empty, until())
+    assert (found.stored, found.degraded, found.notes) == (0, (), ())
+    assert time.perf_counter() - began < SECONDS * 0.3
+
+
 async def test_what_was_found_for_all_texts_is_scored_once() -> None:
     """By the question as it was asked."""
     reader = Reader(given=[0.1, 0.2, 0.9])
