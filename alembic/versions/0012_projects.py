@@ -41,7 +41,8 @@ COMMENT ON COLUMN public.conversation_index.embedding_ibid IS
 ALTER TABLE public.conversation_index
     ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN embedding_ibid SET STORAGE MAIN;
 CREATE INDEX IF NOT EXISTS conversation_index_newest
-    ON public.conversation_index (tenant, left(project, 200), indexed_at DESC NULLS LAST);
+    ON public.conversation_index
+    (coalesce(tenant::text, 'default'), left(project, 200), indexed_at DESC NULLS LAST);
 """
 
 CODE = """
@@ -127,7 +128,11 @@ BEGIN
     RETURN NULL;
 END $$
 """
-PARTS = "SELECT DISTINCT tenant, owner, left(coalesce(project, ''), 200), TG_ARGV[0] FROM"
+# A column of theirs may be nullable, and of another text type: null is the tenant `default`'s, and shared.
+PARTS = """
+    SELECT DISTINCT coalesce(tenant::text, 'default'), coalesce(owner::text, ''),
+        left(coalesce(project::text, ''), 200), TG_ARGV[0] FROM
+"""
 EVENTS = {
     "changed": f"{PARTS} changed",
     "moved": f"{PARTS} changed UNION {PARTS} earlier",
@@ -182,7 +187,8 @@ CREATE TRIGGER ibid_overwritten BEFORE UPDATE ON {table}
 CREATE TRIGGER ibid_emptied AFTER TRUNCATE ON {table}
     FOR EACH STATEMENT EXECUTE FUNCTION ibid.project_emptied('{kind}');
 INSERT INTO ibid.project_event (tenant, owner, project, kind)
-    SELECT DISTINCT tenant, owner, left(coalesce(project, ''), 200), '{kind}' FROM {table}
+    SELECT DISTINCT coalesce(tenant::text, 'default'), coalesce(owner::text, ''),
+        left(coalesce(project::text, ''), 200), '{kind}' FROM {table}
 """
 TABLES = {"conversations": "public.conversation_index", "code": "public.code_index"}
 

@@ -190,7 +190,10 @@ class CodeListedReply(BaseModel):
     """A file that is kept."""
 
     path: str
-    sha256: str = Field(description="Of its text in UTF-8, as it was put.")
+    sha256: str = Field(
+        description="Of its text in UTF-8, as it was put; empty: put it again, another tool has written over "
+        "it, or its vectors are of another space."
+    )
     chunks: int
     language: str | None
     indexed_at: datetime | None

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.cli.wildcard import ways
+from app.cli.wildcard import LONG, ways
 
 LONGEST = 256 << 10
 """Bytes that are read of a list; git's own limit is a denial of service."""
@@ -21,8 +21,6 @@ MARK = b"\xef\xbb\xbf"
 PARTS = re.compile(rb"[*?\[\]\\/]")
 """A slash too: that of `**/` may be none."""
 LITERAL = re.compile(rb"[^*?\[\\]*")
-TRAILING = re.compile(rb"(?s)((?:\\.|[^ \\]| +(?! *\Z))*+) *\Z")
-"""Blanks at the end say nothing, unless a backslash stands before."""
 POINTER = re.compile(rb"gitdir: ([^\n\0]{1,4000})\n?")
 """`.git` of a worktree or a submodule."""
 
@@ -120,7 +118,7 @@ def listed(path: Path) -> tuple[Line, ...]:
 
 def lined(text: bytes) -> Line | None:
     """A line as git reads it; None: it says nothing."""
-    if text.startswith(b"#"):
+    if text.startswith(b"#") or len(text) > LONG:
         return None
     text = trimmed(text.removesuffix(b"\r").partition(b"\0")[0])
     negated = text.startswith(b"!")
@@ -144,6 +142,7 @@ def needed(pattern: bytes) -> bytes:
 
 
 def trimmed(text: bytes) -> bytes:
-    """Without the blanks at its end; one behind a backslash stays."""
-    found = TRAILING.match(text)
-    return found[1] if found else text
+    """Without the blanks at its end; one behind a backslash stays, unless that stands for itself."""
+    bare = text.rstrip(b" ")
+    escaped = (len(bare) - len(bare.rstrip(b"\\"))) % 2
+    return text[: len(bare) + escaped]

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 SLASH, STAR, ANY, OPEN, ESCAPE = b"/*?[\\"
 CLOSE, COLON = b"]:"
+LONG = 4_096
+"""Bytes of a pattern, as of a path on Linux; a longer one matches nothing: each step costs as many bits."""
 ALL = frozenset(range(256)) - {SLASH}
 NAMED = {
     "alnum": string.ascii_letters + string.digits,
@@ -36,6 +38,8 @@ class Ways:
     steps: int = 0
     taken: dict[int, int] = field(default_factory=dict)
     """By byte: the steps that take it."""
+    open: int = 0
+    """The steps that take anything but a slash: 255 bytes' worth of the above."""
     stay: int = 0
     """Where `*` takes anything but a slash."""
     roam: int = 0
@@ -45,6 +49,9 @@ class Ways:
 
     def take(self, signs: frozenset[int] | set[int]) -> None:
         """One step more, which takes these."""
+        if signs is ALL:
+            self.open |= 1 << self.steps
+            signs = frozenset()
         for sign in signs:
             self.taken[sign] = self.taken.get(sign, 0) | 1 << self.steps
         self.steps += 1
@@ -56,7 +63,8 @@ class Ways:
         at = self.entered(1)
         for sign in text:
             kept = at & (self.roam if sign == SLASH else self.stay | self.roam)
-            at = kept | self.entered((at & self.taken.get(sign, 0)) << 1)
+            takes = self.taken.get(sign, 0) | (0 if sign == SLASH else self.open)
+            at = kept | self.entered((at & takes) << 1)
             if not at:
                 return False
         return bool(at >> self.steps & 1)
@@ -69,6 +77,8 @@ class Ways:
 @lru_cache(4_096)
 def ways(pattern: bytes) -> Ways | None:
     """A pattern as git reads it; None: it matches nothing."""
+    if len(pattern) > LONG:
+        return None
     made, at = Ways(), 0
     while at < len(pattern):
         sign = pattern[at]

@@ -7,10 +7,13 @@ that their makers publish; a short password without a shape is not found. Pure; 
 """
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 NAMES = re.compile(
-    r"""(?ix) \.env(\..+)? | .*\.env | \.envrc | id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\..*)?
+    r"""(?isx) \.env(\..+)? | .*\.env | \.envrc | id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\..*)?
     | .*\.(pem|key|p12|pfx|pkcs12|p8|jks|keystore|kdbx?|ppk|asc|gpg|ovpn|age)
     | .*\.(tfstate(\..*)?|tfvars(\.json)?|kubeconfig(\.ya?ml)?)
     | kubeconfig([-_][^.]*)?(\.(ya?ml|json|conf))? | \.?(rclone\.conf|dockerconfigjson|terraformrc)
@@ -26,68 +29,115 @@ PLACES = frozenset({(".docker", "config.json"), ("gh", "hosts.yml")})
 """Common names that are secrets in one folder."""
 FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube"})
 COVER = "***"
+PART = 11
+"""Characters of a part of a name that may have digits in it."""
+LONGEST = 256
+"""Characters of a name that are looked at, at either end."""
 BODY = r"(?:[^-]|-(?!----))"
 KEY = (
-    rf"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?={BODY}{{0,400}}[A-Za-z0-9+/]{{32}})"
-    rf"{BODY}{{32,20000}}(?:-----END [A-Z0-9 ]*-----|\Z)"
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,5}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?>{BODY}{{32,20000}})(?:-----END [A-Z0-9 ]{{0,100}}-----|\Z)"
 )
+FILLED = re.compile(r"-----[^-]*-----[\s\S]{0,400}?[A-Za-z0-9+/]{32}")
 """With something in it: programs that look for keys name their first line too."""
-WEB = r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}"
-MIXED = r"(?=[A-Za-z0-9_\-]*\d)(?=[A-Za-z0-9_\-]*[A-Z])"
-"""Names of styles have neither digits nor capitals."""
+WEB = (
+    r"(?<![\w\-])(?:[A-Za-z0-9_]{1,40}+-){0,3}?(?P<value>"
+    r"eyJ[A-Za-z0-9_\-]{10,}+\.eyJ[A-Za-z0-9_\-]{10,}+\.[A-Za-z0-9_\-]{10,}+)"
+)
+"""Begun where a word begins alone: of `-eyJ-eyJ…` each would be read to the end."""
+IBID = re.compile(r"_[0-9a-f]{48}\b")
+IS = r"[\"']?+{}\s{{0,9}}+(?:=>|:=|[:=])\s{{0,9}}+"
 AWS = (
-    r"(?i:secret[-_.]?(?:access[-_.]?)?key)[\"']?\s{0,9}(?:=>|:=|[:=])\s{0,9}[\"']?"
-    r"(?P<value>(?=[^\s\"']*\d)(?=[^\s\"']*[A-Z])[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])"
+    r"(?i:secret[-_.]?(?:access[-_.]?)?key)" + IS.format("") + r"[\"']?"
+    r"(?P<value>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])"
 )
 GIVEN = (
-    r"(?i:{})[\w\-]{{0,40}}[\"']?\]?\s{{0,9}}(?:=>|:=|[:=])\s{{0,9}}(?P<quote>[\"'])"
-    r"(?P<value>(?=[^\"'\d]*\d[^\"'\d]*\d)(?=[^\"'A-Z]*[A-Z])(?=[^\"'a-z]*[a-z])(?![^\"']*[a-z]{{7}})"
-    r"[A-Za-z0-9+/=_\-!@#%^&]{{20,200}})(?P=quote)"
+    r"(?i:%s)[\w\-]{0,40}+" + IS.format(r"\]?+") + r"(?P<quote>[\"'])"
+    r"(?P<value>[A-Za-z0-9+/=_\-!@#%%^&]{20,200}+)(?P=quote)"
 )
-"""A name that says it, and a value that nobody would say: long, with digits and capitals, and no word."""
+"""A name that says it, and a value that nobody would say (`unsaid`)."""
 ADDRESS = (
-    r"://(?P<user>[^\s:/@\"'`<>{}]{0,100}):"
-    r"(?P<value>(?!(?P=user)@|(?i:pass|passwd|password|pwd|pw|secret|token|key|x+|\.+)@)"
-    r"(?![$#\[*(%])[^\s:/@\"'`<>{}]{1,200})@(?!sha256:)"
+    r"://(?P<user>[^\s:/@\"'`<>{}]{0,100}+):"
+    r"(?P<value>(?!(?P=user)@|(?i:pass|passwd|password|pwd|pw|secret|token|key|x++|\.++)@)"
+    r"(?![$#\[*(%])[^\s:/@\"'`<>{}]{1,200}+)@(?!sha256:)"
 )
 """`scheme://user:password@host`; not where something is still to be filled in."""
+
+
+def mixed(value: str) -> bool:
+    """Names of styles have neither digits nor capitals."""
+    return bool(re.search(r"\d", value) and re.search("[A-Z]", value))
+
+
+def unsaid(value: str) -> bool:
+    """Long, with digits and capitals, and no word."""
+    small, word = re.search("[a-z]", value), re.search("[a-z]{7}", value)
+    return mixed(value) and len(re.findall(r"\d", value)) > 1 and bool(small) and not word
+
+
+class Shape(NamedTuple):
+    """All of them take time as the text has length, whatever it says: a shape has no condition that reads on
+    and on from every beginning; what is hard to say of it is asked of what was found (`holds`)."""
+
+    kind: str
+    sign: str
+    """Without which there is none: looked for a hundred times faster; in small letters: however written."""
+    pattern: re.Pattern[str]
+    """Where it has a value, all else of it stays."""
+    holds: Callable[[str], object] = bool
+    """Of the value, or of all where there is none."""
+
+
 SHAPES = (
-    ("private key", "PRIVATE KEY", re.compile(KEY)),
-    ("AWS key", "AKIA", re.compile(r"\bAKIA[0-9A-Z]{16}\b")),
-    ("AWS key", "ASIA", re.compile(r"\bASIA[0-9A-Z]{16}\b")),
-    ("GitHub token", "gh", re.compile(r"gh(?<!\wgh)[pousr]_[A-Za-z0-9]{36,255}")),
-    ("GitHub token", "github_pat_", re.compile(r"\bgithub_pat_[A-Za-z0-9_]{50,255}")),
-    ("GitLab token", "glpat-", re.compile(r"\bglpat-[A-Za-z0-9_\-]{20,}")),
-    ("Slack token", "xox", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("Slack hook", "hooks.slack.com", re.compile(r"hooks\.slack\.com/services/[A-Za-z0-9/]{20,}")),
-    ("Google key", "AIza", re.compile(r"\bAIza[0-9A-Za-z_\-]{35}")),
-    ("Stripe key", "k_live_", re.compile(r"\b[sr]k_live_[0-9A-Za-z]{16,}")),
-    ("model provider's key", "sk-", re.compile(rf"\bsk-(?:[a-z]+-){{0,3}}{MIXED}[A-Za-z0-9_\-]{{32,}}")),
-    ("Hugging Face token", "hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
-    ("npm token", "npm_", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
-    ("PyPI token", "pypi-", re.compile(r"\bpypi-AgE[A-Za-z0-9_\-]{50,}")),
-    ("SendGrid key", "SG.", re.compile(r"\bSG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43}")),
-    (
-        "web token",
-        "eyJ",
-        re.compile(WEB),
+    Shape("private key", "PRIVATE KEY", re.compile(KEY), FILLED.match),
+    Shape("AWS key", "AKIA", re.compile(r"\bAKIA[0-9A-Z]{16}\b")),
+    Shape("AWS key", "ASIA", re.compile(r"\bASIA[0-9A-Z]{16}\b")),
+    Shape("GitHub token", "gh", re.compile(r"gh(?<!\wgh)[pousr]_[A-Za-z0-9]{36,255}")),
+    Shape("GitHub token", "github_pat_", re.compile(r"\bgithub_pat_[A-Za-z0-9_]{50,255}")),
+    Shape("GitLab token", "glpat-", re.compile(r"\bglpat-[A-Za-z0-9_\-]{20,}")),
+    Shape("Slack token", "xox", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    Shape("Slack hook", "hooks.slack.com", re.compile(r"hooks\.slack\.com/services/[A-Za-z0-9/]{20,}")),
+    Shape("Google key", "AIza", re.compile(r"\bAIza[0-9A-Za-z_\-]{35}")),
+    Shape("Stripe key", "k_live_", re.compile(r"\b[sr]k_live_[0-9A-Za-z]{16,}")),
+    Shape("model provider's key", "sk-", re.compile(r"\bsk-[A-Za-z0-9_\-]{32,}+"), mixed),
+    Shape("Hugging Face token", "hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}+\b")),
+    Shape("npm token", "npm_", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    Shape("PyPI token", "pypi-", re.compile(r"\bpypi-AgE[A-Za-z0-9_\-]{50,}")),
+    Shape("SendGrid key", "SG.", re.compile(r"\bSG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43}")),
+    Shape("web token", "eyJ", re.compile(WEB)),
+    Shape("Ibid key", "ibid_", re.compile(r"\bibid_\w[\w.\-]{48,}+"), IBID.search),
+    Shape("AWS key", "secret", re.compile(AWS), mixed),
+    Shape(
+        "registry login",
+        '"auth"',
+        re.compile(r'"auth"\s{0,9}+:\s{0,9}+"(?P<value>[A-Za-z0-9+/=]{16,2000}+)"'),
     ),
-    ("Ibid key", "ibid_", re.compile(r"\bibid_\w[\w.\-]{0,200}_[0-9a-f]{48}\b")),
-    ("AWS key", "secret", re.compile(AWS)),
-    ("registry login", '"auth"', re.compile(r'"auth"\s{0,9}:\s{0,9}"(?P<value>[A-Za-z0-9+/=]{16,2000})"')),
-    ("private key", "client-key-data", re.compile(r"client-key-data:\s{0,9}(?P<value>[A-Za-z0-9+/=]{64,})")),
-    ("password in an address", "://", re.compile(ADDRESS)),
-    *((f"assigned {sign}", sign, re.compile(GIVEN.format(sign))) for sign in ("secret", "token", "password")),
-    *(("assigned key", kind, re.compile(GIVEN.format(rf"{kind}[-_]?key"))) for kind in ("api", "access")),
+    Shape(
+        "private key",
+        "client-key-data",
+        re.compile(r"client-key-data:\s{0,9}+(?P<value>[A-Za-z0-9+/=]{64,})"),
+    ),
+    Shape("password in an address", "://", re.compile(ADDRESS)),
+    *(
+        Shape(f"assigned {sign}", sign, re.compile(GIVEN % sign), unsaid)
+        for sign in ("secret", "token", "password")
+    ),
+    *(
+        Shape("assigned key", kind, re.compile(GIVEN % f"{kind}[-_]?key"), unsaid)
+        for kind in ("api", "access")
+    ),
 )
-"""What it is, a sign without which there is none (looked for a hundred times faster; in small letters:
-however it is written), and its shape; where that has a value, all else of it stays."""
-LINE = re.compile(r"(?m)^([^\S\n]*(?:export[^\S\n]+)?[\w.\-]{1,100}[^\S\n]*[=:])?[^\n]*$")
+LINE = re.compile(
+    r"(?m)^([^\S\n]*+(?:export[^\S\n]++)?+(?P<name>[\w.\-]{1,39}+)[^\S\n]*+[=:](?=[^\S\n]*+[^\s=]))?[^\n]*+$"
+)
+"""`name=` where something follows: what ends in the sign is the end of a value as well (base64)."""
 
 
 def is_secret(path: str) -> bool:
     """Whether a file is one by its name, or by the folder it is kept in."""
     *folders, name = PurePosixPath(path).parts or ("",)
+    if len(name) > 2 * LONGEST:
+        name = name[:LONGEST] + name[-LONGEST:]
     named = NAMES.fullmatch(name) and not OPEN.fullmatch(name)
     return bool(named) or not FOLDERS.isdisjoint(folders) or (*folders[-1:], name) in PLACES
 
@@ -96,24 +146,36 @@ def masked(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with its secrets written over, and of which kinds they were."""
     kinds: dict[str, None] = {}
     small = text.lower()
-    for kind, sign, shape in SHAPES:
-        if sign in (small if sign.islower() else text):
-            text, count = shape.subn(covered, text)
-            kinds |= {kind: None} if count else {}
+    for shape in SHAPES:
+        if shape.sign in (small if shape.sign.islower() else text):
+            before, text = text, shape.pattern.sub(partial(covered, shape), text)
+            kinds |= {shape.kind: None} if text != before else {}
     return text, tuple(kinds)
 
 
 def keepable(path: str, text: str) -> str:
     """What may be kept of a text that was given: without its secrets; of a secret by name, names alone."""
     if is_secret(path):
-        return LINE.sub(lambda found: f"{found[1] or ''}{COVER}" if found[0].strip() else found[0], text)
+        return LINE.sub(named, text)
     return masked(text)[0]
 
 
-def covered(found: re.Match[str]) -> str:
+def named(found: re.Match[str]) -> str:
+    """A line's name, and a cover. Digits among letters of both kinds, or in a long part, are a value's."""
+    if not found[0].strip():
+        return found[0]
+    name = found["name"] or ""
+    likely = mixed(name) and re.search("[a-z]", name)
+    long = any(len(part) > PART and re.search(r"\d", part) for part in re.split(r"[_.\-]", name))
+    return f"{'' if likely or long else found[1] or ''}{COVER}"
+
+
+def covered(shape: Shape, found: re.Match[str]) -> str:
     """Each line's own cover: what stands below keeps its line number."""
-    whole = found[0]
-    if "value" not in found.groupdict():
+    whole, valued = found[0], "value" in found.re.groupindex
+    if not shape.holds(found["value"] if valued else whole):
+        return whole
+    if not valued:
         return re.sub(r"\S+(?:[^\S\n]+\S+)*", COVER, whole)
     begin, end = (at - found.start() for at in found.span("value"))
     return f"{whole[:begin]}{COVER}{whole[end:]}"

@@ -21,7 +21,7 @@ from app.index.block import Block
 from app.index.bookcase import Bookcase
 from app.index.place import Spot
 from app.index.shelf import Shelf
-from app.index.table import Table, Where
+from app.index.table import WHOSE, Table, Where
 from app.index.turns import Turns
 from app.index.words import keep, packed, readable, spoken, unpacked
 
@@ -44,7 +44,7 @@ LISTED = """
     SELECT coalesce((SELECT version FROM ibid.project_part
             WHERE tenant = $1 AND owner = $2 AND project = $3 AND kind = $4), 0) AS version,
         (SELECT string_agg({id}::text || ' ' || xmin::text, ',') FROM {table}
-            WHERE tenant = $1 AND owner = $2 AND {project} AND ({told})) AS rows
+            WHERE {whose} AND {project} AND ({told})) AS rows
 """
 STORED = """
     SELECT id, terms FROM unnest($2::text[], $3::text[]) AS wanted (id, seen)
@@ -89,7 +89,7 @@ class Lots(Bookcase[Lot, Rows]):
         [kind] = where.next(1)
         with retrieval_faults():
             rows = await self._pool.fetch(
-                VERSIONS.format(where=where.sql, kind=kind), *where.values, self._table.kind
+                VERSIONS.format(where=where.parts, kind=kind), *where.values, self._table.kind
             )
         return [(Lot(tenant, row["owner"], row["project"]), row["version"]) for row in rows]
 
@@ -116,7 +116,9 @@ class Lots(Bookcase[Lot, Rows]):
         """The version, and every row at its revision."""
         table = self._table
         project = "left(project, 200) = $3" if lot.project else "(project = $3 OR project IS NULL)"
-        statement = LISTED.format(id=table.id, table=table.name, project=project, told=table.told)
+        statement = LISTED.format(
+            id=table.id, table=table.name, whose=WHOSE, project=project, told=table.told
+        )
         with retrieval_faults():
             row = await self._pool.fetchrow(statement, lot.tenant, lot.owner, lot.project, table.kind)
         assert row is not None  # noqa: S101 - it selects no rows but its own

@@ -23,6 +23,11 @@ whose vector another tool made, in a space that nobody named, is searched as it 
 FAR = "2.5"
 """Beyond every distance, before NaN."""
 
+TENANT, OWNER = "coalesce(tenant::text, 'default')", "coalesce(owner::text, '')"
+"""A row's: columns of other tools may be null. The newest are read off an index of the first (0012)."""
+WHOSE = f"{TENANT} = $1 AND {OWNER} = $2"
+REACHED = f"{TENANT} = $1 AND (owner::text = ANY($2::text[]) OR owner IS NULL)"
+"""Rows of a tenant and an owner; of a tenant and `owners`, who share what is nobody's."""
 IN_PROJECT = "project = {0} AND left(project, 200) = left({0}, 200)"
 """A row's project. Names of other tools may be too long for a tree's page: indexes hold their beginning."""
 MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
@@ -115,7 +120,7 @@ CHUNK = Table(
     shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
     twins=f"""
         SELECT id::text AS id, row_number() OVER (
-            PARTITION BY file_path, {START}, {END} ORDER BY owner, project, id
+            PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
         ) AS place
         FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
     """,  # noqa: S608 - no parameter of anybody's
@@ -128,6 +133,11 @@ class Where:
 
     sql: str
     values: tuple[object, ...]
+
+    @property
+    def parts(self) -> str:
+        """The same of `ibid.project_part`, where nothing is null."""
+        return self.sql.replace(TENANT, "tenant")
 
     def next(self, count: int) -> list[str]:
         """The names of further parameters."""
@@ -144,14 +154,13 @@ def owners(scope: Scope) -> list[str]:
 
 def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> Where:
     """Rows of the tables. `projects`: the source's alone (`inside`), or all but them; None: it has all."""
-    shared = "tenant = $1 AND owner = ANY($2::text[])"
     known: Sequence[object] = (scope.tenant, owners(scope))
     if scope.project is not None:
         if projects is not None and (scope.project in projects) is not inside:
             return NOBODY
         named = IN_PROJECT.format("$3") if scope.project else "(project = $3 OR project IS NULL)"
-        return Where(f"{shared} AND {named}", (*known, scope.project))
+        return Where(f"{REACHED} AND {named}", (*known, scope.project))
     if projects is None:
-        return Where(shared, tuple(known))
+        return Where(REACHED, tuple(known))
     named = "project = ANY($3::text[])" if inside else "(project <> ALL($3::text[]) OR project IS NULL)"
-    return Where(f"{shared} AND {named}", (*known, sorted(projects)))
+    return Where(f"{REACHED} AND {named}", (*known, sorted(projects)))

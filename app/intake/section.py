@@ -11,7 +11,7 @@ MOST = 200
 """Characters of a path of headings."""
 JOINT = " › "
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-ATX = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
+ATX = re.compile(r" {0,3}(#{1,6})\s")
 UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:])\1{2,}\s*$")
 BEGINNINGS = {
     "toml": re.compile(r"\[{1,2}([^\[\]]+)\]"),
@@ -66,8 +66,8 @@ def headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 def heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     """(level, words) of a heading that begins on a line."""
     line = lines[at]
-    if found := ATX.match(line):
-        return len(found[1]), found[2][:MOST]
+    if (found := ATX.match(line)) and (said := line[found.end() :].strip()):
+        return len(found[1]), (said.rstrip("#").rstrip() or "#")[:MOST]
     if at + 1 >= len(lines) or not line.strip() or line[:1].isspace() or UNDERLINE.match(line):
         return None
     under = UNDERLINE.match(lines[at + 1])

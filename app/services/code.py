@@ -47,7 +47,20 @@ What takes longer would be begun again and again, and never be done."""
 
 def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
     """The rows without what looks like a secret in them."""
-    return [replace(row, chunk_text=keepable(row.file_path or "", row.chunk_text)) for row in rows]
+    return [
+        replace(
+            row,
+            chunk_text=keepable(path := row.file_path or "", row.chunk_text),
+            chunk_metadata={name: told(path, fact) for name, fact in row.chunk_metadata.items()},
+        )
+        for row in rows
+    ]
+
+
+def told(path: str, fact: object) -> object:
+    """A fact that a tool adds, words of the file among them."""
+    several = [told(path, each) for each in fact] if isinstance(fact, list) else fact
+    return keepable(path, fact) if isinstance(fact, str) else several
 
 
 class CodeService:

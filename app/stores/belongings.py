@@ -14,6 +14,7 @@ from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
+from app.index.table import WHOSE
 from app.stores.events import OWN, unfolded
 from app.stores.part import cleared, hold
 from app.stores.register import hold as take
@@ -97,13 +98,9 @@ CARDS = Table("vantage_cards", "ibid.vantage_card")
 FACTS = Table("vantage_facts", "ibid.vantage_fact")
 # Older tools' tables too: without a key, a row's place tells rows of one id apart.
 INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
-CONVERSATIONS = Table(
-    "conversations",
-    "public.conversation_index",
-    OWNER,
-    f"{INDEXED} || ' ' || session_id::text || ' ' || ctid::text",
-)
-CODE = Table("code", "public.code_index", OWNER, f"{INDEXED} || ' ' || id::text || ' ' || ctid::text")
+KEYED = f"{INDEXED} || ' ' || {{}}::text || ' ' || ctid::text"
+CONVERSATIONS = Table("conversations", "public.conversation_index", WHOSE, KEYED.format("session_id"))
+CODE = Table("code", "public.code_index", WHOSE, KEYED.format("id"))
 SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
 """Holdings that are a table each, and nothing beside it."""
 
@@ -175,13 +172,14 @@ class Indexed(Rows):
 
     async def erase(self, scope: Scope) -> int:
         """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
-        statement = GONE.format(table=self._table.table, where=self._table.where, row=self._row)
+        where = {"table": self._table.table, "where": self._table.where}
+        statement, own = GONE.format(**where, row=self._row), OWN.format(**where)
         whose = (scope.tenant, scope.user_id, self.name)
         async with transaction(self._pool) as connection:
             await unfolded(connection)
             gone = await connection.fetch(statement, *whose, timeout=ERASE_SECONDS)
             ids = [row["id"] for row in gone]
-            await connection.execute(OWN, *whose)
+            await connection.execute(own, *whose, timeout=ERASE_SECONDS)
             await connection.execute(WORDS, self.name, ids, timeout=ERASE_SECONDS)
             await connection.execute(DERIVED, self._next, ids, timeout=ERASE_SECONDS)
         return len(ids)

@@ -41,6 +41,7 @@ UPDATE = f"""
     UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
     WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
     AND kept.id = given.id::{{type}} AND starts_with(kept.sha256, '{ALONE}')
+    RETURNING kept.id::text AS id
 """  # noqa: S608 - as above
 STALE = "DELETE FROM ibid.text_next WHERE kind = 'code' AND id = ANY($1::text[])"
 """Vectors in the making are of what the rows said before."""
@@ -113,21 +114,23 @@ async def write(
     *,
     sha256: str | None = None,
     there: Collection[str] = (),
-) -> None:
+) -> Collection[str]:
     """Rows by id, all of one file (`sha256`), or each by itself; updated those that are `there`, so that what
-    another tool keeps in columns of its own stays."""
+    another tool keeps in columns of its own stays. The ids of those inserted: one may have gone meanwhile."""
     if not rows:
-        return
+        return ()
     kind = columns["id"].type
     values = assigned(columns, rows)
     old = {key: pair for key, pair in rows.items() if key in there}
-    new = {key: pair for key, pair in rows.items() if key not in there}
+    updated: set[str] = set()
     if old:
         told = ", ".join(f"{name} = {said}" for name, said in values.items())
         given = arrays(list(old), [entry for entry, _ in old.values()], sha256)
         await connection.execute(STALE, list(old))
         update = UPDATE.format(values=told, type=kind)
-        await connection.execute(update, *place(scope), space, *given, timeout=SECONDS)
+        found = await connection.fetch(update, *place(scope), space, *given, timeout=SECONDS)
+        updated = {row["id"] for row in found}
+    new = {key: pair for key, pair in rows.items() if key not in updated}
     if new:
         whole = {"id": f"given.id::{kind}", **OWNED, **values}
         whole |= filling(columns, whole)
@@ -136,6 +139,7 @@ async def write(
         await connection.execute(insert, *place(scope), space, *given, timeout=SECONDS)
     if kind == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
+    return new.keys()
 
 
 def assigned(columns: Shape, rows: Mapping[str, Pair]) -> dict[str, str]:

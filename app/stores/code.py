@@ -18,7 +18,7 @@ from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutcome, CodeVector
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import Scope
-from app.index.table import IN_PROJECT, MOMENT, VECTOR, owners
+from app.index.table import IN_PROJECT, MOMENT, REACHED, VECTOR, WHOSE, owners
 from app.stores.chunk import OF_A_FILE, TABLE, drop, free, place, places, prepared, write
 from app.stores.register import LOCK
 from app.stores.shape import Shape, shape, taking
@@ -29,10 +29,11 @@ STANDS = "SELECT ibid.user_stands($1, $2, $3)"
 OURS = f"tenant = $1 AND owner = $2 AND {IN_PROJECT.format('$3')}"
 WRITTEN = f"{OURS} AND sha256 IS NOT NULL"
 WHOLE = f"{WRITTEN} AND {OF_A_FILE}"
-KNOWN = "HAVING bool_and(space = $5) AND count(DISTINCT sha256) = 1"
+KNOWN = "bool_and(space = $5) AND count(DISTINCT sha256) = 1"
+"""Of a file's chunks: nobody has written over one, nor is one of another space."""
 HASHES = f"""
     SELECT file_path, min(sha256) AS sha256, count(*) AS chunks FROM {TABLE}
-    WHERE {WHOLE} AND file_path = ANY($4::text[]) GROUP BY file_path {KNOWN}
+    WHERE {WHOLE} AND file_path = ANY($4::text[]) GROUP BY file_path HAVING {KNOWN}
 """  # noqa: S608 - constants of ours
 VECTORS = f"""
     SELECT file_path::text, sha256, chunk_text::text, {VECTOR} AS embedding FROM {TABLE}
@@ -40,18 +41,18 @@ VECTORS = f"""
     ORDER BY file_path = ANY($5::text[]) DESC, id
 """  # noqa: S608 - constants of ours
 FILES = f"""
-    SELECT file_path::text AS path, min(sha256) AS sha256, count(*) AS chunks, min(language) AS language,
-        max(indexed_at) AS indexed_at
+    SELECT file_path::text AS path, CASE WHEN {KNOWN} THEN min(sha256) ELSE '' END AS sha256,
+        count(*) AS chunks, min(language) AS language, max(indexed_at) AS indexed_at
     FROM (SELECT file_path, sha256, language, space, {MOMENT} FROM {TABLE}
         WHERE {WHOLE} AND file_path::text COLLATE "C" > $4) AS kept
-    GROUP BY file_path {KNOWN} ORDER BY file_path::text COLLATE "C" LIMIT $6
+    GROUP BY file_path ORDER BY file_path::text COLLATE "C" LIMIT $6
 """  # noqa: S608 - constants of ours
 GET = f"""
     SELECT id::text AS id, file_path, language, chunk_text, chunk_metadata::text AS chunk_metadata, project,
         {MOMENT}
-    FROM {TABLE} WHERE tenant = $1 AND owner = ANY($2::text[]) AND project = $3 AND id::text = $4
+    FROM {TABLE} WHERE {REACHED} AND project = $3 AND id::text = $4
 """  # noqa: S608 - constants of ours
-THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {OURS} AND id::text = $4)"  # noqa: S608 - as above
+THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3 AND id::text = $4)"  # noqa: S608
 
 
 class CodeStore:
@@ -75,8 +76,8 @@ class CodeStore:
             found = await places(connection, columns, scope, entries)
             rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
             there = {key for key, own in found if own}
-            await write(connection, columns, scope, rows, space, there=there)
-        return [(key, not own) for key, own in found]
+            fresh = await write(connection, columns, scope, rows, space, there=there)
+        return [(key, key in fresh) for key, _ in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
         """(hash, chunks) by path."""
@@ -121,7 +122,7 @@ class CodeStore:
     async def files(
         self, scope: Scope, space: str, *, after: str, limit: int
     ) -> tuple[list[CodeListed], str | None]:
-        """By path."""
+        """By path. What must be written again has no hash (""): whoever follows a tree knows of it."""
         with taking(TABLE):
             rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
         found = [CodeListed(**dict(row)) for row in rows]

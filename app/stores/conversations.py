@@ -16,8 +16,8 @@ from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.conversation import Conversation, Entry, Known, Outcome, Written, derived
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
-from app.domain.passage import Embedding, Scope
-from app.index.table import CONVERSATION, IN_PROJECT
+from app.domain.passage import DEFAULT_TENANT, Embedding, Scope
+from app.index.table import CONVERSATION, IN_PROJECT, REACHED, WHOSE
 from app.index.words import conversations_packed, forget, keep
 from app.stores.cursor import closed, opened
 from app.stores.named import UUID, links, literal
@@ -45,16 +45,16 @@ LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 AT = "least(greatest(coalesce(kept.indexed_at::timestamptz, '0001-01-02'), '0001-01-02'), '9999-12-30')"
 LIST = f"""
     SELECT {READ.format(most=BRIEF)}, {AT} AS place FROM {TABLE} AS kept
-    WHERE kept.tenant = $1 AND kept.owner = ANY($2::text[]) AND {IN_PROJECT.format("$3")}
+    WHERE {REACHED} AND {IN_PROJECT.format("$3")}
     AND ($4::timestamptz IS NULL OR ({AT}, kept.session_id::text) < ($4, $5))
     ORDER BY {AT} DESC, kept.session_id::text DESC LIMIT $6
 """  # noqa: S608 - constants of ours
 REMOVE = f"""
-    DELETE FROM {TABLE} WHERE tenant = $1 AND owner = $2 AND {IN_PROJECT.format("$3")}
+    DELETE FROM {TABLE} WHERE {WHOSE} AND {IN_PROJECT.format("$3")}
     AND ($4::text IS NULL OR session_id::text = $4) AND sha256 IS NOT NULL RETURNING session_id::text AS id
 """  # noqa: S608 - constants of ours
 THEIRS = f"""
-    SELECT EXISTS (SELECT FROM {TABLE} WHERE tenant = $1 AND owner = $2 AND project = $3
+    SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3
     AND session_id::text = $4)
 """  # noqa: S608 - constants of ours
 SECONDS = 120.0
@@ -124,7 +124,7 @@ class ConversationStore:
                 found = await connection.fetch(FIND.format(type=kind), ids)
         seen = [row for row in found if reached(scope, row)]
         best = min(seen, key=lambda row: nearness(scope, row, name), default=None)
-        return (conversation(best), best["owner"] == scope.owner) if best else None
+        return (conversation(best), owner(best) == scope.owner) if best else None
 
     async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
         """The owner's of that id, or all of his in the project; how many were there. What was derived of
@@ -141,7 +141,7 @@ class ConversationStore:
 
 def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
     """Which of several rows a name means, least first: the asker's own, what Ibid wrote, the id itself."""
-    return row["owner"] != scope.owner, row["sha256"] is None, row["id"] != name
+    return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
 
 
 def analysed(entries: Sequence[Entry]) -> dict[str, bytes]:
@@ -157,5 +157,10 @@ def columns_of(entry: Entry) -> dict[str, object]:
 
 def reached(scope: Scope, row: asyncpg.Record) -> bool:
     """Whether the asker may see it, in the scope's project."""
-    there = (row["tenant"], row["project"]) == (scope.tenant, scope.project)
-    return there and row["owner"] in {scope.owner, ""}
+    tenant = DEFAULT_TENANT if row["tenant"] is None else row["tenant"]
+    return (tenant, row["project"]) == (scope.tenant, scope.project) and owner(row) in {scope.owner, ""}
+
+
+def owner(row: asyncpg.Record) -> str:
+    """Another tool's column may be null: the row is shared."""
+    return row["owner"] or ""

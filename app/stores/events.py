@@ -28,9 +28,11 @@ FOLD = """
 """
 OWN = """
     DELETE FROM ibid.project_event
-    WHERE tenant = $1 AND owner = $2 AND kind = $3 AND xmin = pg_current_xact_id()::xid
+    WHERE tenant = $1 AND owner = $2 AND kind = $3 AND (xmin = pg_current_xact_id()::xid
+        OR project NOT IN (SELECT left(coalesce(project::text, ''), 200) FROM {table} WHERE {where}))
 """
-"""What a transaction has told of itself."""
+"""What a transaction has told of itself, and of parts without a row of `where`: who wrote a row while its
+erasure waited has told of it."""
 
 
 class EventStore:

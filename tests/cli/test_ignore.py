@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.ignore import Rules, excluded, lined
+from app.cli.ignore import Rules, excluded, lined, trimmed
 from app.cli.tree import Root, Skipped, walk
 from app.intake.language import language_of
 
@@ -116,6 +116,33 @@ def test_a_repository_inside_has_rules_of_its_own(tmp_path: Path) -> None:
     found = [each for each in walk(Root(tmp_path, "")) if isinstance(each, str)]
 
     assert [each for each in found if each.endswith(".py")] == ["in/a.py", "in/d/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("a  ", "a"),
+        ("a\\  ", "a\\ "),
+        ("a\\\\  ", "a\\\\"),
+        ("a b ", "a b"),
+        ("a\\", "a\\"),
+        ("   ", ""),
+        ("\\ ", "\\ "),
+    ],
+)
+def test_blanks_at_the_end_say_nothing(text: str, bare: str) -> None:
+    """But for one behind a backslash that does not stand for itself."""
+    assert trimmed(text.encode()) == bare.encode()
+
+
+@pytest.mark.parametrize("line", ["?" * 65_536, "a" + " " * 250_000 + "b", "a\\ " * 80_000])
+def test_a_long_line_says_nothing_and_takes_no_time(line: str) -> None:
+    """No path is as long."""
+    began = time.process_time()
+
+    assert lined(line.encode()) is None
+    assert trimmed(line.encode())
+    assert time.process_time() - began < 0.2
 
 
 def test_a_long_list_takes_no_time() -> None:

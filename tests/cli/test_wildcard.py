@@ -79,6 +79,16 @@ def test_no_pattern_takes_long(pattern: str, text: str) -> None:
     assert time.process_time() - began < 1
 
 
+@pytest.mark.parametrize("sign", ["?", "a", "*a", "[!a]", "\\a"])
+def test_a_pattern_is_read_in_no_time(sign: str) -> None:
+    """What is longer than a path can be matches nothing, and is not read."""
+    began = time.process_time()
+
+    assert ways((sign * (4_096 // len(sign))).encode()) is not None
+    assert ways((sign * (65_536 // len(sign))).encode()) is None
+    assert time.process_time() - began < 1
+
+
 @given(st.lists(st.sampled_from("ab/?*"), max_size=8), st.text("ab/", max_size=10))
 def test_without_double_stars_it_is_a_regular_expression(signs: list[str], text: str) -> None:
     """`*` and `?` are what they are there, but for the slash."""

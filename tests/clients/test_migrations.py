@@ -13,7 +13,7 @@ from app.clients.pool import Pool
 from app.domain.errors import StartError
 from app.domain.passage import Scope
 from app.index.finder import NEWEST
-from app.index.table import CONVERSATION, rows_of
+from app.index.table import CHUNK, CONVERSATION, rows_of
 
 TABLES = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns "
@@ -120,6 +120,30 @@ async def test_long_names_of_theirs_are_taken(empty: str) -> None:
     parts = "SELECT kind, length(project) FROM ibid.project_part ORDER BY 1, 2"
     kinds = ("code", "conversations")
     assert await fetch(empty, parts) == [(kind, length) for kind in kinds for length in (3, 200)]
+
+
+@pytest.mark.parametrize("kind", ["text", "varchar(50)"])
+async def test_their_nullable_owner_and_tenant_stay_so(empty: str, kind: str) -> None:
+    """Rows of nobody are shared in the tenant `default`, those that are there and those that come."""
+    asked = rows_of(Scope(owner="ann"), None)
+    said = asked.sql.replace("$1", "'default'").replace("$2", "'{\"\",ann}'")
+    await fetch(empty, "DROP TABLE public.conversation_index, public.code_index")
+    for table in (CONVERSATION, CHUNK):
+        name, columns = table.name, f"{table.id} uuid, project text, owner {kind}, tenant {kind}"
+        await fetch(empty, f"CREATE TABLE {name} ({columns})")
+        await fetch(empty, f"INSERT INTO {name} (project) VALUES ('before')")  # noqa: S608 - ours
+    await migrate(empty)
+    for name in (CONVERSATION.name, CHUNK.name):
+        await fetch(
+            empty,
+            f"INSERT INTO {name} (project, owner, tenant) VALUES ('after', NULL, NULL), "  # noqa: S608 - ours
+            "('ann''s', 'ann', NULL), ('ben''s', 'ben', NULL), ('strange', NULL, 'other')",
+        )
+        await fetch(empty, f"UPDATE {name} SET project = 'later' WHERE project = 'after'")  # noqa: S608 - ours
+        seen = await fetch(empty, f"SELECT project FROM {name} WHERE {said} ORDER BY 1")  # noqa: S608 - ours
+        assert seen == [("ann's",), ("before",), ("later",)]
+    parts = await fetch(empty, "SELECT tenant, owner, project FROM ibid.project_part WHERE kind = 'code'")
+    assert {("default", "", "before"), ("default", "", "later"), ("other", "", "strange")} <= set(parts)
 
 
 async def test_the_newest_are_read_off_the_index(dsn: str) -> None:

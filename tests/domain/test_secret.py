@@ -134,6 +134,49 @@ def test_of_a_secret_file_that_is_given_names_are_left() -> None:
     assert keepable("app/a.py", f"x = 1\n{PEM}\n") == f"x = 1\n{COVER}\n{COVER}\n{COVER}\n{COVER}\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        (f"z{FILLED}+/TmA=", COVER),
+        (f"z{FILLED}+/TmA==", COVER),
+        ("zSmKq81TmA=", COVER),
+        ("zSmKq81TmA: x", COVER),
+        ("JBSWY3DPEHPK3PXP: x", COVER),
+        ("a" * 40 + "=x", COVER),
+        ("EMPTY=", COVER),
+        ("DB2_PASSWORD=x", f"DB2_PASSWORD={COVER}"),
+        ("awsKey: x", f"awsKey:{COVER}"),
+        ("padded = =x", COVER),
+    ],
+)
+def test_a_value_is_no_name(line: str, kept: str) -> None:
+    """What ends in its sign may be a value's end, and what is long or mixed may be the value."""
+    assert keepable("ops/vault_pass.txt", f"{line}\n") == f"{kept}\n"
+
+
+def test_a_web_token_behind_a_name_is_found() -> None:
+    """The name stays; a token is not where a word goes on."""
+    token = f"eyJ{FILLED}.eyJ{FILLED}.{FILLED}"
+
+    assert masked(f"id-token-{token}\n") == (f"id-token-{COVER}\n", ("web token",))
+    assert masked(f"my_{token}\n")[1] == ()
+
+
+def test_what_is_no_secret_hides_none_behind_it() -> None:
+    """One that fails its condition is passed over alone."""
+    text = f'secret = "{"ab_" * 8}", secret = "Zx81kkQ9aaBBccDD0011" sk-{"a" * 40} sk-{FILLED}\n'
+
+    assert masked(text) == (
+        f'secret = "{"ab_" * 8}", secret = "{COVER}" sk-{"a" * 40} {COVER}\n',
+        ("model provider's key", "assigned secret"),
+    )
+
+
+def test_a_name_of_two_lines_is_a_name() -> None:
+    """A line's end hides no ending."""
+    assert is_secret("a\n.pem")
+
+
 def test_a_long_text_takes_no_time() -> None:
     """Signs without end, of which none comes to a shape."""
     text = "secret://a:" * 9_000 + "token = '" * 9_000 + "AKIA" * 9_000 + "-----BEGIN PRIVATE KEY-----" * 99

@@ -88,6 +88,18 @@ async def test_a_chunk_of_a_file_is_not_replaced_by_its_id(pool: Pool) -> None:
         ]
 
 
+async def test_a_row_that_has_gone_meanwhile_is_written_again(pool: Pool) -> None:
+    """Another tool deleted one after it was found; what was inserted is told."""
+    await written(pool, entry(0))
+    rows = {each.id: (each, words) for each, words in await prepared([entry(0), entry(1)])}
+    async with transaction(pool) as connection:
+        columns = await shape(connection, TABLE)
+        fresh = await write(connection, columns, HERE, rows, "s@1", there=set(rows))
+
+    assert set(fresh) == {IDS[1]}
+    assert await pool.fetchval("SELECT array_agg(id::text ORDER BY id) FROM public.code_index") == IDS[:2]
+
+
 async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
     """A file may have no chunk."""
     await written(pool)

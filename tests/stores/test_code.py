@@ -221,6 +221,23 @@ async def test_a_file_that_another_tool_has_written_over_is_written_again(
     assert await told(pool) == [("a.py", len(texts))]
 
 
+async def test_a_file_that_another_tool_has_written_over_is_listed(pool: Pool) -> None:
+    """Without a hash: whoever follows a tree puts it again, or removes it."""
+    await kept(pool, "h.py", "one")
+    await kept(pool, "k.py", "two", "three")
+    await kept(pool, "l.py", "four")
+    await pool.execute("UPDATE public.code_index SET chunk_text = 'x' WHERE chunk_text IN ('one', 'two')")
+
+    found, _ = await CodeStore(pool).files(HERE, SPACE, after="", limit=9)
+
+    assert [(file.path, file.sha256) for file in found] == [
+        ("h.py", ""),
+        ("k.py", ""),
+        ("l.py", CodeFile("", "four").sha256),
+    ]
+    assert await CodeStore(pool).remove_files(HERE, ["h.py"]) == 1
+
+
 async def test_rows_of_others_stay_theirs(pool: Pool) -> None:
     """Of the same path: another tool's, one written by itself, another owner's, another project's."""
     await pool.execute(FOREIGN)
@@ -262,11 +279,12 @@ async def test_files_are_listed_by_path(pool: Pool) -> None:
 
 
 async def test_vectors_of_another_space_are_none(pool: Pool) -> None:
-    """Such a file is not listed, and put again it is changed."""
+    """Such a file is listed without a hash, and put again it is changed."""
     await kept(pool, "a.py", "one", space=OTHER)
     store = CodeStore(pool)
 
-    assert await told(pool) == []
+    found, _ = await store.files(HERE, SPACE, after="", limit=1)
+    assert [(file.path, file.sha256) for file in found] == [("a.py", "")]
     assert await store.hashes(HERE, ["a.py"], SPACE) == {}
     assert await store.vectors(HERE, ["a.py"], [], SPACE) == []
     assert await kept(pool, "a.py", "one") == CodeOutcome.CHANGED

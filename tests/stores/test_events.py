@@ -111,6 +111,19 @@ async def test_an_erasure_leaves_what_is_committed_after_it(pool: Pool) -> None:
     assert await pool.fetchval(COUNT) == await pool.fetchval("SELECT count(*) FROM conversation_index") == 1
 
 
+async def test_an_erasure_takes_what_a_writer_told_meanwhile(pool: Pool) -> None:
+    """It waited for the row, and took it: nothing is left to be told of."""
+    await pool.execute(ROW, *ADAS)
+    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    async with tools(pool, 1) as (slow,):
+        await slow.execute("UPDATE conversation_index SET title = 'anew'")
+        erasing = asyncio.create_task(holding.erase(Scope(user_id="ada")))
+        done, _ = await asyncio.wait({erasing}, timeout=0.3)
+        assert not done
+    assert await erasing == 1
+    assert await pool.fetchval(COUNT) == 0
+
+
 async def test_nothing_is_folded_while_somebody_is_erased(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
