@@ -132,14 +132,19 @@ def test_any_text_is_judged(text: str, kind: ResponseClass) -> None:
 
 @pytest.mark.parametrize("part", HOSTILE, ids=repr)
 def test_time_grows_with_the_text_alone(part: str) -> None:
-    """Ten times as many characters take at most twenty-five times as long, up to 100,000."""
-    took = []
-    for size in (10_000, 100_000):
-        text = (part * size)[:size]
-        began = process_time()
-        held(ResponseClass.REFUSE, text)
-        took.append(process_time() - began)
-    assert took[1] < 25 * max(took[0], 0.005)
+    """Ten times as many characters take at most twenty-five times as long, up to 100,000; the best of three,
+    taken in turns: a machine that is slower for a moment is not the text's doing."""
+    texts = [(part * size)[:size] for size in (10_000, 100_000)]
+    took = [[judged(text) for text in texts] for _ in range(3)]
+    short, long = (min(column) for column in zip(*took, strict=True))
+    assert long < 25 * max(short, 0.005)
+
+
+def judged(text: str) -> float:
+    """Seconds of a processor that it takes."""
+    began = process_time()
+    held(ResponseClass.REFUSE, text)
+    return process_time() - began
 
 
 @pytest.mark.parametrize(
