@@ -106,7 +106,8 @@ async def files(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 500,
 ) -> Response:
     """With the SHA-256 of each one's text, so that a client knows which have changed. What you write, no
-    other's; a file whose chunks have vectors of another embedding model is not listed: put it again."""
+    other's; of a file that is not as it was put (another tool wrote over a chunk, or its vectors are another
+    model's) the hash is empty: put it again."""
     found, after = await opened.code.files(scope_of(who), project, after=cursor or "", limit=limit)
     return Json({"items": [coded.listed(each) for each in found], "next": after})
 

@@ -68,10 +68,21 @@ def heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     line = lines[at]
     if (found := ATX.match(line)) and (said := line[found.end() :].strip()):
         return len(found[1]), (said.rstrip("#").rstrip() or "#")[:MOST]
+    return underlined(lines, at) if titled(lines, at) else None
+
+
+def titled(lines: Sequence[str], at: int) -> bool:
+    """Whether a line can be one that is underlined: words at its beginning, nothing right above."""
+    line = lines[at]
     if at + 1 >= len(lines) or not line.strip() or line[:1].isspace() or UNDERLINE.match(line):
+        return False
+    return at == 0 or not lines[at - 1].strip() or bool(UNDERLINE.match(lines[at - 1]))
+
+
+def underlined(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+    """(level, words) if the next line underlines it, for most of its length."""
+    words, below = lines[at].strip(), lines[at + 1]
+    under = UNDERLINE.match(below)
+    if under is None or len(below.strip()) < min(3, len(words)):
         return None
-    under = UNDERLINE.match(lines[at + 1])
-    alone = at == 0 or not lines[at - 1].strip() or UNDERLINE.match(lines[at - 1])
-    if under and alone and len(lines[at + 1].strip()) >= min(3, len(line.strip())):
-        return 1 + "=-~^\"'`#*+.:".index(under[1]), line.strip()[:MOST]
-    return None
+    return 1 + "=-~^\"'`#*+.:".index(under[1]), words[:MOST]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.fakes.wire import Json, Request, read_request, write_head, write_json
+from tests.fakes.wire import Conversing, Json, Request, listening, write_head, write_json
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Ill:
 
 
 @dataclass
-class OutsideServer:
+class OutsideServer(Conversing):
     """Counts what it is told, as the seeds' service does: every vote, whatever its answer."""
 
     ill: Ill = Ill()
@@ -44,7 +44,6 @@ class OutsideServer:
         }
     )
     told: list[Json] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
     port: int = 0
 
     @property
@@ -56,18 +55,6 @@ class OutsideServer:
     def paths(self) -> list[str]:
         """What was asked for."""
         return [request.path for request in self.requests]
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
-        try:
-            while request := await read_request(reader):
-                self.requests.append(request)
-                await self.answer(request, writer)
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         """As it should, or as it is ill."""
@@ -105,20 +92,6 @@ class OutsideServer:
 @asynccontextmanager
 async def outside_server() -> AsyncIterator[OutsideServer]:
     """Serve on a free loopback port until left."""
-    served: set[asyncio.Task[None]] = set()
     found = OutsideServer()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(found.serve(reader, writer))
-        served.add(task)
-        await task
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    found.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(found.serve) as found.port:
         yield found
-    finally:
-        server.close()
-        for task in served:
-            task.cancel()
-        await asyncio.gather(*served, return_exceptions=True)

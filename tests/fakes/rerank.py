@@ -8,9 +8,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tests.fakes.wire import Json, Request, read_request, write_head, write_json
+from tests.fakes.wire import Conversing, Json, Request, listening, write_head, write_json
 
 TEI_BATCH = 32
 NAMELESS = (
@@ -36,13 +36,12 @@ def shared(query: str, text: str) -> float:
 
 
 @dataclass
-class RerankServer:
+class RerankServer(Conversing):
     """Scores by the words that are shared, or as `score` says."""
 
     dialect: str = "results"
     ill: Ill = Ill()
     score: Callable[[str, str], float] = shared
-    requests: list[Request] = field(default_factory=list)
     port: int = 0
 
     @property
@@ -54,18 +53,6 @@ class RerankServer:
     def asked(self) -> list[Json]:
         """The bodies of what was to be scored."""
         return [request.body for request in self.requests if request.body]
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
-        try:
-            while request := await read_request(reader):
-                self.requests.append(request)
-                await self.answer(request, writer)
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
         """As it should, or as it is ill."""
@@ -101,20 +88,6 @@ def raw(writer: asyncio.StreamWriter, body: bytes, status: int = 200) -> None:
 @asynccontextmanager
 async def rerank_server(dialect: str = "results") -> AsyncIterator[RerankServer]:
     """Serve on a free loopback port until left."""
-    served: set[asyncio.Task[None]] = set()
     found = RerankServer(dialect)
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(found.serve(reader, writer))
-        served.add(task)
-        await task
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    found.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(found.serve) as found.port:
         yield found
-    finally:
-        server.close()
-        for task in served:
-            task.cancel()
-        await asyncio.gather(*served, return_exceptions=True)

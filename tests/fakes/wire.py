@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,3 +60,48 @@ def write_event(writer: asyncio.StreamWriter, data: Json) -> None:
 def write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
     """One HTTP chunk; the empty one ends the body."""
     writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+
+@asynccontextmanager
+async def listening(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[int]:
+    """The free loopback port on which `serve` has each connection, until left; then none is open."""
+    served: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(serve(reader, writer))
+        served.add(task)
+        await task
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in served:
+            task.cancel()
+        await asyncio.gather(*served, return_exceptions=True)
+
+
+@dataclass
+class Conversing:
+    """A server that keeps the requests it gets and answers them one after the other on a connection."""
+
+    requests: list[Request] = field(default_factory=list, kw_only=True)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection."""
+        try:
+            while request := await read_request(reader):
+                self.requests.append(request)
+                await self.answer(request, writer)
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        """Its own."""
+        raise NotImplementedError
