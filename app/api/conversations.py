@@ -55,7 +55,7 @@ REMOVES: dict[str, Any] = {
 }
 
 
-def path(request: Request) -> str:
+async def path(request: Request) -> str:
     """Which of the two the route is for."""
     return DREAMS if f"/{DREAMS}" in request.scope["route"].path else CONVERSATIONS
 

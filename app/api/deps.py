@@ -6,7 +6,7 @@ what `guard.py` raises for calls without a key.
 """
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -26,8 +26,9 @@ BEARER = HTTPBearer(
 )
 
 
-def services(request: Request) -> Services:
-    """The services of this process."""
+async def services(request: Request) -> Services:
+    """The services of this process. Like every dependency on the loop: a plain function would be called in a
+    thread, and under load that waits for the interpreter longer than the rest of the request takes."""
     opened: Services = request.app.state.services
     return opened
 
@@ -85,10 +86,10 @@ def scope_of(
     )
 
 
-def exactly(*names: str) -> Callable[[Request], None]:
+def exactly(*names: str) -> Callable[[Request], Awaitable[None]]:
     """For what removes: a parameter that was meant to narrow it down, and does not, is refused."""
 
-    def check(request: Request) -> None:
+    async def check(request: Request) -> None:
         if unknown := sorted(set(request.query_params) - set(names)):
             raise InvalidField("there is no such parameter here", field=f"query.{unknown[0][:100]}")
 

@@ -34,7 +34,7 @@ ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 
 
-def known(document_id: Annotated[str, Path(description="As the upload answered it.")]) -> str:
+async def known(document_id: Annotated[str, Path(description="As the upload answered it.")]) -> str:
     """An id that could be one; the store is not asked for any other text."""
     if not ID.fullmatch(document_id):
         raise errors.Missing

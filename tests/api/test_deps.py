@@ -1,5 +1,7 @@
 """Who calls: keys, the local token, the open service (CONTRACT §6)."""
 
+import inspect
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -10,6 +12,7 @@ from app.api.deps import caller, scope_of, shows_debug
 from app.domain.errors import Forbidden, Unavailable
 from app.domain.passage import Scope
 from app.domain.ports import Caller
+from app.main import ROUTERS, VANTAGE
 from tests.fakes.checks import told
 from tests.fakes.services import FakeKeys, Fakes
 
@@ -119,6 +122,25 @@ def test_every_route_of_the_api_asks_who_calls() -> None:
         for route in router.routes:
             assert isinstance(route, APIRoute)
             assert caller in calls(route.dependant), route.path
+
+
+def test_no_dependency_is_called_in_a_thread() -> None:
+    """A plain function would be, and a busy loop gives the interpreter back to threads late."""
+    asked = {
+        call
+        for router in (*ROUTERS, *VANTAGE)
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for call in calls(route.dependant)
+    }
+
+    assert len(asked) > 50
+    assert [call for call in asked if not (on_the_loop(call) or on_the_loop(type(call).__call__))] == []
+
+
+def on_the_loop(call: object) -> bool:
+    """Whether it is awaited where it is called."""
+    return inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
 
 
 def calls(dependant: object) -> set[object]:
