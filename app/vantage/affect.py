@@ -8,7 +8,7 @@ import re
 
 from app.domain.tongue import words
 from app.vantage.kinds import Table
-from app.vantage.words import Text
+from app.vantage.words import CAPITALS, Text
 
 FEELINGS = words(
     "love loved loving hate hated hating happy happiness sad sadness sadly angry anger furious mad upset"
@@ -35,7 +35,7 @@ SMILEYS = re.compile("[:;<](?:(?<![<])'?-?[()D]|(?<=<)3)")
 STRETCHED = re.compile(r"([a-z])\1\1")
 SHOUT = 5
 """Letters at least of a word in capitals: shorter ones are acronyms."""
-LONGEST, FAR = 1000, 1000
+LONGEST, FAR = CAPITALS, 1000
 """Tokens and characters looked at: who is moved shows it early."""
 MANY = 4
 """Of marks, capitals and pictures that many count."""
@@ -45,7 +45,7 @@ def affect(message: str, text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
     cased = text.cased
-    shouted = sum([len(cased[n]) >= SHOUT and cased[n].isupper() for n in text.written if n < LONGEST])
+    shouted = sum([len(cased[n]) >= SHOUT and cased[n].isupper() for n in text.written])
     calls = message.count("!") + message.count("！")
     begun = message[:FAR]
     plain = message.isascii()

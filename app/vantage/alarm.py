@@ -110,15 +110,14 @@ def alarmed(terms: Sequence[str]) -> bool:
 
 def spoken(terms: Sequence[str], telling: Words[str]) -> Iterator[list[str]]:
     """Words of each sentence that has a telling one, an apostrophe's part joined to its word."""
-    ended, end = (*terms, END), -1
+    ended, begun, end = (*terms, END), 0, -1
     for place in compress(range(len(terms)), map(telling.__contains__, terms)):
         if place < end:
             continue
-        begun = place
-        while begun and terms[begun - 1] != END:
-            begun -= 1
-        end = ended.index(END, place)
+        while (end := ended.index(END, begun)) < place:
+            begun = end + 1
         yield " ".join(terms[begun:end]).replace(" '", "").split(" ")
+        begun = end + 1
 
 
 def framed(row: str) -> bool:
@@ -140,14 +139,9 @@ def _told(words: list[str]) -> bool:
     while words and words[0] in CALLS:
         words = words[1:]
     row = f" {' '.join(['i', *words] if words and words[0] in BARE else words)} "
-    places = {place for word in words if word in _TELLS for place in _TELLS[word]}
-    said = any(
-        _meant(row, found, name)
-        for place in places
-        if any(map(row.__contains__, _NEEDED[place]))
-        for name, _, pattern in (_FAMILIES[place],)
-        for found in pattern.finditer(row)
-    )
+    places = {place for word in _TELLING.intersection(words) for place in _TELLS[word]}
+    told = (_FAMILIES[place] for place in places if any(map(row.__contains__, _NEEDED[place])))
+    said = any(_meant(row, found, name) for name, _, pattern in told for found in pattern.finditer(row))
     return said and not framed(row)
 
 

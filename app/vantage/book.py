@@ -4,6 +4,7 @@ Rules are compiled to bits once at import; sets of classes that were met are kep
 Nothing here raises.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,22 +67,18 @@ for _compiled in _CLAUSES:
 @lru_cache(maxsize=MOST)
 def taken(acts: int, head: int) -> tuple[Rule, ...]:
     """The rules for acts on an object of these classes."""
-    return tuple([rule for rule in acted(acts) if _takes(rule, head)])
+    return tuple([rule for rule in acting(acts)[1] if _takes(rule, head)])
 
 
 @lru_cache(maxsize=MOST)
-def acted(acts: int) -> tuple[Rule, ...]:
-    """The rules for acts on anything: far fewer sets of acts are met than of objects."""
-    return tuple([rule for rule in _PAIRS if rule.acts & acts])
-
-
-@lru_cache(maxsize=MOST)
-def acting(acts: int) -> tuple[tuple[str, float, tuple[Rule, ...]], ...]:
-    """The same by category, each with the highest risk that one of them may give."""
-    by: dict[str, list[Rule]] = {}
-    for rule in acted(acts):
-        by.setdefault(rule.category, []).append(rule)
-    return tuple([(name, max(rule.most for rule in rules), tuple(rules)) for name, rules in by.items()])
+def acting(acts: int) -> tuple[int, tuple[Rule, ...]]:
+    """The rules for acts on anything, and whatever one of them is done to: all classes, where one needs no
+    object."""
+    rules = tuple([_PAIRS[place] for place in _places(_ACTED, acts)])
+    things = 0
+    for rule in rules:
+        things |= rule.objects or ~0
+    return things, rules
 
 
 def _takes(rule: Rule, head: int) -> bool:
@@ -94,7 +91,7 @@ def _takes(rule: Rule, head: int) -> bool:
 def told(whole: int) -> tuple[tuple[Rule, int, int], ...]:
     """The rules that a clause of these telling classes may meet, each with what tells it, and with what it
     needs besides: most fail by that."""
-    return tuple([told for told in _TOLD if told[1] & whole])
+    return tuple([_TOLD[place] for place in _places(_TELLS, whole)])
 
 
 def _told(rule: Rule) -> tuple[Rule, int, int]:
@@ -102,4 +99,29 @@ def _told(rule: Rule) -> tuple[Rule, int, int]:
     return rule, telling, next((group for group in rule.groups if group != telling), telling)
 
 
+def _by(classes: Iterable[int]) -> Mapping[int, Sequence[int]]:
+    """By class, the places of those that have it."""
+    found: dict[int, list[int]] = {}
+    for place, mask in enumerate(classes):
+        for bit in _each(mask):
+            found.setdefault(bit, []).append(place)
+    return found
+
+
+def _each(mask: int) -> Iterator[int]:
+    """Its bits."""
+    while mask:
+        bit = mask & -mask
+        yield bit
+        mask ^= bit
+
+
+def _places(by: Mapping[int, Sequence[int]], mask: int) -> Sequence[int]:
+    """In the tables' order, those that have one of the classes."""
+    found = [by[bit] for bit in _each(mask) if bit in by]
+    return found[0] if len(found) == 1 else sorted({place for places in found for place in places})
+
+
 _TOLD = tuple(map(_told, _CLAUSES))
+_TELLS = _by(telling for _, telling, _ in _TOLD)
+_ACTED = _by(rule.acts for rule in _PAIRS)

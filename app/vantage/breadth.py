@@ -93,25 +93,23 @@ def _number(sentence: Sequence[str]) -> bool:
 
 def _asks(read: _Read, begun: int, end: int, listed: Set[Tokens]) -> int:
     """How many asks a sentence is; 0: it tells something."""
-    first = opens = read.words.find(1, begun, end)
+    tokens, words, opening, orders, further, marks = read
+    first = opens = words.find(1, begun, end)
     if first < 0:
         return 0
-    while opens >= 0 and read.opening[opens]:
-        opens = read.words.find(1, opens + 1, end)
+    while opens >= 0 and opening[opens]:
+        opens = words.find(1, opens + 1, end)
     opens = first if opens < 0 else opens
-    asked = read.marks.find(1, begun, end) >= 0
-    if not (asked or _ordered(read, first, opens, end) or _item(read.tokens, begun, end, listed)):
+    asked = marks.find(1, begun, end) >= 0
+    if not (asked or orders[opens] or _wished(tokens, first, end) or _item(tokens, begun, end, listed)):
         return 0
-    joints = read.further.find(1, opens + 1, end) >= 0
-    return 1 + (_joined(read, opens, end, asked) if joints else 0)
+    joint = further.find(1, opens + 1, end)
+    return 1 + (_joined(read, joint, end, asked) if joint >= 0 else 0)
 
 
-def _ordered(read: _Read, first: int, opens: int, end: int) -> bool:
-    """Whether a sentence is a command or a wish: `first` is its first word, `opens` that behind the
-    opening."""
-    if read.orders[opens]:
-        return True
-    return read.tokens[first] == "i" and read.tokens[first : min(first + 2, end)] in WISHES
+def _wished(tokens: Tokens, first: int, end: int) -> bool:
+    """Whether a sentence is a wish: `first` is its first word."""
+    return tokens[first] == "i" and tokens[first : min(first + 2, end)] in WISHES
 
 
 def _item(tokens: Tokens, begun: int, end: int, listed: Set[Tokens]) -> bool:
@@ -122,10 +120,9 @@ def _item(tokens: Tokens, begun: int, end: int, listed: Set[Tokens]) -> bool:
     return bool(listed) and (said := tokens[begun:end]) in listed and not _number(said)
 
 
-def _joined(read: _Read, opens: int, end: int, asked: bool) -> int:
-    """How many further asks begin behind joining words."""
+def _joined(read: _Read, joint: int, end: int, asked: bool) -> int:
+    """How many further asks begin behind joining words, of which the first is told."""
     found = 0
-    joint = read.further.find(1, opens + 1, end)
     while joint >= 0:
         found += _further(read.tokens, joint, end, asked)
         joint = read.further.find(1, joint + 1, end)
@@ -134,7 +131,9 @@ def _joined(read: _Read, opens: int, end: int, asked: bool) -> int:
 
 def _further(tokens: Sequence[str], n: int, end: int, asked: bool) -> bool:
     """Whether another ask begins behind this joining word."""
-    after = next(filterfalse(SKIPPED.__contains__, tokens[n + 1 : min(n + 4, end)]), "")
+    after = tokens[n + 1] if n + 1 < end else ""
+    if after in SKIPPED:
+        after = next(filterfalse(SKIPPED.__contains__, tokens[n + 2 : min(n + 4, end)]), "")
     if after in ASKERS or (after in ASKING and tokens[n] != "or"):
         return True
     return not asked and after in TASKS

@@ -64,6 +64,11 @@ def _clause(lower: Sequence[str], n: int) -> bool:
         return _likens(lower, after, next_)
     if lower[n - 1] in BEING and (next_ in CLEFT or (next_ == "about" and "that" in lower[after:])):
         return _told(lower, after + 1)
+    return _timed(lower, n)
+
+
+def _timed(lower: Sequence[str], n: int) -> bool:
+    """`It works when a plane flies`."""
     near = range(n + 1, min(n + 1 + NEAR, len(lower)))
     starts = [m + 1 for m in near if lower[m] in ("when", "if")]
     return any(_whole(lower, start, QUESTIONS.isdisjoint(lower[:n])) for start in starts)
@@ -113,8 +118,11 @@ def _people(lower: Sequence[str], tokens: Sequence[str]) -> bool:
     done = lower[4]
     if done in ("at", "in", "on"):
         return tokens[5:] != [] and tokens[5][:1].isupper() and lower[5:6] != [] and lower[5] not in MONTHS
-    if lower[0] not in HABITS:
-        return False
+    return lower[0] in HABITS and _habit(lower, done)
+
+
+def _habit(lower: Sequence[str], done: str) -> bool:
+    """Whether it is told what they do, or to what."""
     if done in KNOWN:
         return _told(lower, 5)
     at = 5 if done in ("a", "an", "the", "so", "such", "all") else 4

@@ -1,17 +1,20 @@
 """A text cut into clauses, each as the classes of its known words: what the rules of harm look at.
 
-Positions are token indices. A clause ends at a mark, at a line's end, or where a request begins anew after
-`LONG` tokens. A verb behind a determiner is a noun and loses its verb classes. Linear in the tokens.
+Positions are token indices; bytes (app/vantage/kinds.py) tell which need a look. A clause ends at a mark, at
+a line's end, or where a request begins anew after `LONG` tokens. A verb behind a determiner is a noun and
+loses its verb classes. Linear in the tokens.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import compress
 from typing import TypeAlias
 
 from app.vantage.acts import DEEDS, VERBS
+from app.vantage.kinds import Table
 from app.vantage.lexicon import BITS, WORDS, bits
+from app.vantage.words import Text
 
 LONG = 10
 """Tokens after which `how do I …` stands for itself, whatever the sentence said before."""
@@ -83,6 +86,7 @@ class Clause:
 
 TURNS = _HOWS, _ACTING, _WIDENED = 1, 2, 4
 """What of a word's classes may begin a clause, or depends on the words beside it."""
+_BENT, _CUT, _PAIRED = _ACTING | _WIDENED, 8, 2
 Phrases: TypeAlias = dict[str, tuple[tuple[tuple[str, ...], int, int, int], ...]]
 """By second word: the rest, how many tokens there are in all, classes, turns; longest first."""
 Hit: TypeAlias = tuple[int, int, Phrases | None]
@@ -96,55 +100,48 @@ def _turns(mask: int) -> int:
     return sum(turn for classes, turn in turning if mask & classes)
 
 
+_shared: dict[int, Hit] = {}
+"""One entry for all words of the same classes: what is often looked at lies together."""
+
+
 def _hit(mask: int, phrases: Mapping[str, Sequence[tuple[tuple[str, ...], int]]]) -> Hit:
     """An entry of WORDS, ready for the hot path."""
     begun = {
         second: tuple([(rest, 2 + len(rest), classes, _turns(classes)) for rest, classes in same])
         for second, same in phrases.items()
     }
-    return mask, _turns(mask), begun or None
+    found = (mask, _turns(mask), begun or None)
+    return found if begun else _shared.setdefault(mask, found)
 
 
 ENDING = frozenset(word for word, (mask, _) in WORDS.items() if mask & BITS["cut"])
 """Marks and the line's end; no phrase goes beyond one (a test holds it to that)."""
-HITS = {word: _hit(*entry) for word, entry in WORDS.items() if word not in ENDING}
+HITS = {
+    word: (0, _CUT, None) if word in ENDING else _hit(mask, phrases)
+    for word, (mask, phrases) in WORDS.items()
+}
 _SUFFERED, _NAMED, _DOING, _GOAL = 1, 2, 4, 8
 _SETS = ((SUFFERED, _SUFFERED), (NAMED, _NAMED), (DOING, _DOING), (GOAL, _GOAL))
 BESIDE = {word: sum(bit for own, bit in _SETS if word in own) for words, _ in _SETS for word in words}
 """By the word before a verb, what stands there."""
+_ALONE = Table(frozenset(word for word, (mask, turn, _) in HITS.items() if mask | turn))
+_FIRST = Table(frozenset(word for word, (_, _, phrases) in HITS.items() if phrases))
+_SECOND = Table(frozenset(word for _, _, phrases in HITS.values() for word in phrases or ()))
 
 
-def split(tokens: Sequence[str]) -> list[Clause]:
+def split(text: Text) -> list[Clause]:
     """The clauses with at least one known word."""
-    tokens = tuple(tokens)
     found: list[Clause] = []
-    begun = 0
-    for end in (*compress(range(len(tokens)), map(ENDING.__contains__, tokens)), len(tokens)):
-        if end > begun:
-            found += _between(tokens, begun, end)
-        begun = end + 1
-    return found
-
-
-def _between(tokens: tuple[str, ...], begun: int, end: int) -> list[Clause]:
-    """Those between two marks."""
-    found: list[Clause] = []
-    clause = Clause(begun, [], [], [])
+    clause = Clause(0, [], [], [])
     # Lists in local names, no calls for a common word: this loop is the hot path.
     ats, ends, masks = clause.at, clause.ends, clause.masks
-    done = begun
-    for at, entry in enumerate(map(HITS.get, tokens[begun:end]), begun):
-        if entry is None or at < done:
-            continue
-        mask, turn, phrases = entry
-        done = at + 1
-        if phrases is not None and done < end and tokens[done] in phrases:
-            mask, turn, done = _longest(tokens, at, entry, phrases[tokens[done]])
-        if turn:
-            if turn & _HOWS and at - clause.start > LONG and not clause.whole & DANGER:
-                clause = _begun(found, clause, at)
-                ats, ends, masks = clause.at, clause.ends, clause.masks
-            mask = _bent(clause, tokens, at, done, mask, turn)
+    for at, done, classes, turn in _met(text):
+        if turn and (
+            turn & _CUT or (turn & _HOWS and at - clause.start > LONG and not clause.whole & DANGER)
+        ):
+            clause = _begun(found, clause, done if turn & _CUT else at)
+            ats, ends, masks = clause.at, clause.ends, clause.masks
+        mask = _bent(clause, text.tokens, at, done, classes, turn) if turn & _BENT else classes
         if mask:
             ats.append(at)
             ends.append(done)
@@ -153,8 +150,33 @@ def _between(tokens: tuple[str, ...], begun: int, end: int) -> list[Clause]:
     return [*found, clause] if ats else found
 
 
+def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
+    """Known words, the longest phrases and marks in order: where each begins and ends, classes, turns."""
+    tokens, looked, done = text.tokens, _looked(text.kinds), 0
+    places = compress(range(len(tokens)), looked)
+    entries = map(HITS.__getitem__, compress(tokens, looked))
+    for at, sort, entry in zip(places, looked.translate(None, b"\0"), entries, strict=True):
+        if at < done:
+            continue
+        mask, turn, phrases = entry
+        done = at + 1
+        if sort & _PAIRED and phrases is not None:
+            for rest, size, whole, turns in phrases.get(tokens[done], ()):
+                if not rest or tokens[at + 2 : at + size] == rest:
+                    mask, turn, done = whole, turns, at + size
+                    break
+        yield at, done, mask, turn
+
+
+def _looked(kinds: bytes) -> bytes:
+    """A byte a token: 1 where a word has classes or is a mark, `_PAIRED` where it and the next may begin a
+    phrase, 0 where nothing need be looked at."""
+    paired = int.from_bytes(_FIRST.marks(kinds)) & int.from_bytes(_SECOND.marks(kinds)[1:] + b"\0")
+    return (int.from_bytes(_ALONE.marks(kinds)) | paired << 1).to_bytes(len(kinds))
+
+
 def _begun(found: list[Clause], clause: Clause, at: int) -> Clause:
-    """The clause that a request begins anew."""
+    """The clause that begins there, behind a mark or with a request."""
     if clause.at:
         found.append(clause)
         return Clause(at, [], [], [])
@@ -195,13 +217,3 @@ def _grouped(tokens: Sequence[str], end: int) -> bool:
     """Whether what stands behind a nation's adjective makes it a group."""
     behind = tokens[end] if end < len(tokens) else ""
     return not behind.isalpha() or behind in BETWEEN or bool(WORDS.get(behind, (0,))[0] & PEOPLE)
-
-
-def _longest(
-    tokens: tuple[str, ...], at: int, alone: Hit, phrases: Sequence[tuple[tuple[str, ...], int, int, int]]
-) -> tuple[int, int, int]:
-    """Classes, turns of the longest phrase that begins here, or of the word alone; and the token behind."""
-    for rest, size, mask, turn in phrases:
-        if not rest or tokens[at + 2 : at + size] == rest:
-            return mask, turn, at + size
-    return alone[0], alone[1], at + 1

@@ -96,6 +96,8 @@ def _lettered(text: str) -> str:
     done = 0
     for found in SIGNED.finditer(text):
         begin, end = found.span()
+        if found[0].isdigit() and not text[begin - 1 : begin].isalpha():
+            continue
         floor = max(done, begin - LIMIT)
         while begin > floor and text[begin - 1].isalpha():
             begin -= 1

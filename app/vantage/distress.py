@@ -141,6 +141,10 @@ METHOD = re.compile(
 _SIGNALS, _NEEDED, _PARTS, _ENDS = Table(SIGNALS), Table(NEEDED), Table(look=PART), Table(ENDS)
 
 
+_BEGUN = frozenset(word[:size] for word in NEEDED for size in range(1, len(word)))
+"""How words of it begin: few words before an apostrophe do."""
+
+
 class Tale(Enum):
     """What a message tells of its writer's wish to die."""
 
@@ -185,7 +189,7 @@ def _joined(text: Text) -> Iterator[int]:
     tokens = text.tokens
     for place in _PARTS.places(text.kinds):
         before = tokens[place - 1]
-        if before[0] == "'" or before + tokens[place][1:] in NEEDED:
+        if before[0] == "'" or (before in _BEGUN and before + tokens[place][1:] in NEEDED):
             yield place
 
 

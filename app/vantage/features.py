@@ -45,6 +45,7 @@ SHORT = 25
 POINTING = bits("it covert")
 _PRESS = tuple((kind, weight, BITS[f"press_{kind}"]) for kind, (weight, _) in PRESSING.items())
 _PRESSES = bits(" ".join(f"press_{kind}" for kind in PRESSING))
+_STAKES = bits(" ".join(f"stake_{kind} weak_{kind}" for kind in STAKES))
 _STAKE = tuple((kind, BITS[f"stake_{kind}"], BITS[f"weak_{kind}"]) for kind in STAKES)
 
 
@@ -89,7 +90,7 @@ def _despair(found: Found, tale: Tale, pressure: float) -> None:
 def _clauses(text: Text) -> tuple[Text, list[Clause]]:
     """What was disguised in it written plainly, and its clauses."""
     plain = disguise.plainly(text)
-    return plain, split(plain.tokens)
+    return plain, split(plain)
 
 
 def _pressure(clauses: list[Clause]) -> tuple[float, tuple[Finding, ...]]:
@@ -138,19 +139,14 @@ def _lend(found: Found, thread: Sequence[str]) -> None:
 def _stakes(clauses: list[Clause]) -> tuple[dict[str, float], tuple[Finding, ...]]:
     """One strong word .6, each further .2; a weak one .2, each further .1."""
     stakes = dict.fromkeys(STAKES, 0.0)
-    whole = _whole(clauses)
+    staked = [have for clause in clauses if clause.whole & _STAKES for have in clause.masks if have & _STAKES]
+    if not staked:
+        return stakes, ()
     for kind, strong, weak in _STAKE:
-        heavy, light = _hits(clauses, whole & strong), _hits(clauses, whole & weak)
+        heavy, light = (sum([1 for have in staked if have & bit]) for bit in (strong, weak))
         weight = (0.4 + 0.2 * heavy if heavy else 0.1 if light else 0.0) + 0.1 * light
         stakes[kind] = min(1.0, round(weight, 4))
     findings = tuple(
         Finding(f"stakes.{kind}", f"{kind}-words", weight) for kind, weight in stakes.items() if weight
     )
     return stakes, findings
-
-
-def _hits(clauses: list[Clause], mask: int) -> int:
-    """How many words are of these classes."""
-    if not mask:
-        return 0
-    return sum([1 for clause in clauses if clause.whole & mask for have in clause.masks if have & mask])

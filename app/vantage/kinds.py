@@ -129,7 +129,7 @@ _UNKNOWN = bytes(code == UNKNOWN for code in range(256))
 
 def drawn(text: str) -> bool:
     """Whether one of a-z stands three times in a row, in either case."""
-    written = text.lower().encode("utf-8", "surrogatepass")
+    written = text.encode("utf-8", "surrogatepass").lower()
     # Shifted against itself, a run of three leaves two zeros: a third of the time of a pattern.
     number = int.from_bytes(written)
     return b"\0\0" in (number ^ number >> 8).to_bytes(len(written)) and bool(TRIPLE.search(written))

@@ -68,18 +68,22 @@ def _condemned(clause: Clause, index: int) -> bool:
 
 
 def _asked(harm: Harm, clause: Clause, index: int) -> float:
+    """To be learnt, told as a story, done, written, or known."""
     whole = clause.whole
     if whole & _LEARN and clause.before(index, _LEARN, NEAR):
         return harm.know
-    if whole & _STORY and whole & _MAKE_ME and not whole & _RECIPE:
+    if whole & _MAKE_ME and _written(whole):
         return harm.made
     if whole & OPERATIVE:
         return harm.know if whole & _PAST and not whole & PERSONAL else 1.0
-    if whole & _MAKE_ME:
-        return harm.made
     if clause.at[0] == clause.start and clause.masks[0] & _ACTS:
         return 1.0
     return _known(harm, whole, clause.masks[index]) if whole & _KNOW else harm.told
+
+
+def _written(whole: int) -> bool:
+    """Whether `write me …` is for a text: a story, and no recipe, or nothing that is done."""
+    return bool(whole & _STORY and not whole & _RECIPE) or not whole & OPERATIVE
 
 
 def _known(harm: Harm, whole: int, act: int) -> float:

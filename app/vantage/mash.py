@@ -74,9 +74,15 @@ KNOWN = words(
 def mashed(text: str) -> bool:
     """Whether most of a text's letters are mash."""
     chunks = [chunk.strip(".,;:!?()\"'…") for chunk in text[: MANY * LENGTH].split()[:MANY]]
-    lengths = [(len(chunk), _struck(chunk[:LENGTH])) for chunk in chunks if len(chunk) > 2]
-    struck = sum(length for length, is_mash in lengths if is_mash)
-    return struck > 0 and struck >= SHARE * sum(length for length, _ in lengths)
+    words = sorted((chunk for chunk in chunks if len(chunk) > 2), key=len, reverse=True)
+    whole = left = sum(map(len, words))
+    for word in words:
+        # The longest first: a few that are none decide it.
+        if not _struck(word[:LENGTH]):
+            left -= len(word)
+            if left < SHARE * whole:
+                return False
+    return left > 0
 
 
 @lru_cache(maxsize=4_096)

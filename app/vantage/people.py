@@ -4,6 +4,8 @@ Order counts here, so these are rules of their own: whose fact it is stands befo
 behind (`the address of Ann`); a trait is said of a group when it stands behind it. Nothing here raises.
 """
 
+from itertools import compress
+from operator import ne
 from typing import Protocol
 
 from app.vantage.clause import POSSESSED, Clause
@@ -13,7 +15,8 @@ from app.vantage.words import Text
 FACTS = bits("private home fact trait dwell")
 DWELL, WHERE = BITS["dwell"], BITS["where"]
 FOUND_BY = bits("home fact dwell")
-_GROUP, _DEMEAN = BITS["group"], BITS["demean"]
+_PRIVATE, _GUARD, _GROUP, _HOME, _PERSON = map(bits, ("private", "guard", "group", "home", "person"))
+_COVERT, _PAST, _TALE, _DEMEAN, _LEARN = map(bits, ("covert", "past", "tale", "demean", "learn"))
 LOOKED = FACTS | _DEMEAN
 """Without one of these nothing is asked about people."""
 OFFICES = BITS["public"]
@@ -57,27 +60,28 @@ def weigh(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
 def _facts(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
     whole = clause.whole
     asked = whole & ASKING or not BEGUN.isdisjoint(text.tokens[clause.start : clause.start + 1])
+    guarded = whole & _GUARD and not pressed
     for index, mask in enumerate(clause.masks):
         if not mask & FACTS or text.tokens[clause.at[index] - 1] in POSSESSED:
             continue
         weight = _whose(text, clause, index) * (1.0 if asked else 0.6)
-        if not pressed and clause.before(index, BITS["guard"], 6):
+        if weight and guarded and clause.before(index, _GUARD, 6):
             weight *= 0.3
         if weight:
-            found.take("privacy", "private-fact" if mask & BITS["private"] else "personal-fact", weight)
+            found.take("privacy", "private-fact" if mask & _PRIVATE else "personal-fact", weight)
 
 
 def _whose(text: Text, clause: Clause, index: int) -> float:
     """By what the fact is, and whose: somebody near, somebody named, an office, a figure of a tale."""
     whole, mask = clause.whole, clause.masks[index]
-    column = 0 if mask & BITS["private"] else 1 if mask & FOUND_BY else 2
+    column = 0 if mask & _PRIVATE else 1 if mask & FOUND_BY else 2
     if _dwells(text, clause, mask) or _told(text, clause, column):
         return 0.0
     for classes, weights in WHOSE:
-        if whole & ~(mask & BITS["group"]) & classes:
-            if mask & BITS["home"] and classes == OFFICES and whole & BITS["person"]:
+        if whole & ~(mask & _GROUP) & classes:
+            if mask & _HOME and classes == OFFICES and whole & _PERSON:
                 return 0.55
-            return weights[column] + (0.15 if whole & BITS["covert"] else 0.0)
+            return weights[column] + (0.15 if whole & _COVERT else 0.0)
     return _unknown(text, clause, index)[column]
 
 
@@ -86,13 +90,13 @@ def _dwells(text: Text, clause: Clause, mask: int) -> bool:
     if not mask & DWELL:
         return False
     whole = clause.whole
-    return not whole & WHERE or bool(whole & BITS["past"]) or (not mask & ~DWELL and not _near(text, clause))
+    return not whole & WHERE or bool(whole & _PAST) or (not mask & ~DWELL and not _near(text, clause))
 
 
 def _told(text: Text, clause: Clause, column: int) -> bool:
     """Whether the fact is told, opened or made up, and not looked for."""
     whole = clause.whole
-    if whole & (OPENED | BITS["tale"]) or (column and whole & TALKED):
+    if whole & (OPENED | _TALE) or (column and whole & TALKED):
         return True
     return column == 2 and not whole & TOLD and not _pair(text, clause)
 
@@ -106,7 +110,7 @@ def _unknown(text: Text, clause: Clause, index: int) -> tuple[float, float, floa
             return (0.75, 0.6, 0.6)
         if len(before) > 2 and before[-2].istitle() and before[-3].istitle():
             return (0.6, 0.45, 0.0)
-    return (0.6, 0.45, 0.4) if _pair(text, clause) and not clause.whole & BITS["past"] else (0.0, 0.0, 0.0)
+    return (0.6, 0.45, 0.4) if _pair(text, clause) and not clause.whole & _PAST else (0.0, 0.0, 0.0)
 
 
 def _near(text: Text, clause: Clause) -> bool:
@@ -115,23 +119,22 @@ def _near(text: Text, clause: Clause) -> bool:
 
 def _pair(text: Text, clause: Clause) -> bool:
     """Two words that no table knows, side by side, both written as names; the first word is always so."""
-    known = set(clause.at)
-    stop = min(len(text.cased), clause.ends[-1] + 4)
+    begun, stop = clause.start + 1, clause.ends[-1] + 4
+    cased = text.cased[begun:stop]
+    written = compress(range(len(cased) - 1), map(ne, cased, text.tokens[begun:stop]))
     return any(
-        text.cased[place].istitle() and text.cased[place + 1].istitle() and not known & {place, place + 1}
-        for place in range(clause.start + 1, stop - 1)
-        if len(text.cased[place + 1]) > 1
+        len(cased[n + 1]) > 1
+        and cased[n].istitle()
+        and cased[n + 1].istitle()
+        and {begun + n, begun + n + 1}.isdisjoint(clause.at)
+        for n in written
     )
 
 
 def _traits(found: Keeper, text: Text, clause: Clause, pressed: bool) -> None:
-    groups = [place for place, mask in enumerate(clause.masks) if mask & BITS["group"]]
+    groups = [place for place, mask in enumerate(clause.masks) if mask & _GROUP]
     first = clause.ends[groups[0]]
-    said = [
-        place
-        for place, mask in enumerate(clause.masks)
-        if mask & BITS["demean"] and clause.at[place] >= first
-    ]
+    said = [place for place, mask in enumerate(clause.masks) if mask & _DEMEAN and clause.at[place] >= first]
     if not said or clause.at[said[0]] - first > 8:
         if not clause.whole & AGAINST and _beside(clause, groups):
             found.take("hate", "group-trait", 0.45)
@@ -147,12 +150,12 @@ def _opposed(clause: Clause, group: int) -> bool:
     """Whether something stands against it, or somebody wants to learn of it; what stands before a question
     that comes before the group is a preface."""
     asked = next((place for place, mask in enumerate(clause.masks[:group]) if mask & WHY), 0)
-    return bool(clause.whole & BITS["learn"]) or any(mask & AGAINST for mask in clause.masks[asked:])
+    return bool(clause.whole & _LEARN) or any(mask & AGAINST for mask in clause.masks[asked:])
 
 
 def _beside(clause: Clause, groups: list[int]) -> bool:
     """`lazy Swedes`: said right before the group, which is what the words beside it make it."""
     return any(
-        place and clause.masks[place - 1] & BITS["demean"] and clause.ends[place - 1] == clause.at[place]
+        place and clause.masks[place - 1] & _DEMEAN and clause.ends[place - 1] == clause.at[place]
         for place in groups
     )

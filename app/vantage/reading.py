@@ -31,9 +31,9 @@ def levels(sd: Descriptors) -> Levels:
         top = 0.0
         for name, value in table.items():
             # Most are 0, and need no look.
-            share = _share(kind, value) if value else 0.0
+            if share := _share(kind, value) if value else 0.0:
+                top = max(top, share)
             found[f"{kind}.{name}"] = share
-            top = max(top, share) if share else top
         found[f"{kind}.*"] = top
     return found
 

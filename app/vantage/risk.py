@@ -38,6 +38,8 @@ WHO = bits("person relation minor name group")
 WHOSE = bits("relation group")
 """What a thing keeps of whose it is."""
 
+_WEIGHED = book.ACTS | book.TELLING | people.LOOKED
+"""Of a clause without one of these nothing is found."""
 _IDIOM, _SAFE = BITS["idiom"], BITS["safe"]
 _LOCAL = bits("guard learn")
 """Classes whose place in the clause counts."""
@@ -76,38 +78,51 @@ def weigh(text: Text, clauses: list[Clause], pressed: bool) -> Found:
     """The risk of the whole text; `pressed`: somebody tries to override the rules, so nothing lowers it."""
     found = Found()
     carried = 0
-    seen: set[tuple[object, ...]] = set()
-    many = len(clauses) > MANY
+    seen: set[tuple[object, ...]] | None = set() if len(clauses) > MANY else None
     for clause in clauses:
-        if many:
-            said = (carried, *text.cased[clause.start : clause.ends[-1] + 3])
-            if said in seen:
-                continue
-            seen.add(said)
+        if seen is not None and _again(seen, carried, text.cased[clause.start : clause.ends[-1] + 3]):
+            continue
         whole = clause.whole
-        acts = whole & book.ACTS
-        if acts and not whole & _IDIOM and _may(found, acts, whole, carried):
-            _acts(found, text, clause, carried, pressed)
-        for rule, telling, besides in book.told(whole & book.TELLING):
-            if whole & besides and found.risk.get(rule.category, 0.0) < rule.most and rule.holds(whole):
-                _keep(found, rule.harm, clause, _place(clause, telling), pressed, False)
-        if whole & people.LOOKED:
-            people.weigh(found, text, clause, pressed)
+        if whole & _WEIGHED:
+            _weigh(found, text, clause, carried, pressed)
         carried = whole & CARRIED or carried
     return found
+
+
+def _again(seen: set[tuple[object, ...]], carried: int, said: tuple[str, ...]) -> bool:
+    """Whether the same was said before, of the same."""
+    size = len(seen)
+    seen.add((carried, *said))
+    return len(seen) == size
+
+
+def _weigh(found: Found, text: Text, clause: Clause, carried: int, pressed: bool) -> None:
+    """One clause."""
+    whole = clause.whole
+    acts = whole & book.ACTS
+    if acts and not whole & _IDIOM and _may(found, acts, whole, carried):
+        _acts(found, text, clause, carried, pressed)
+    if telling := whole & book.TELLING:
+        risk = found.risk
+        for rule, tells, besides in book.told(telling):
+            if whole & besides and risk.get(rule.category, 0.0) < rule.most and rule.holds(whole):
+                _keep(found, rule.harm, clause, _place(clause, tells), pressed, False)
+    if whole & people.LOOKED:
+        people.weigh(found, text, clause, pressed)
 
 
 def _may(found: Found, acts: int, whole: int, carried: int) -> bool:
     """Whether a rule for one of the acts could give more than there is, whatever it is done to: no clause can
     have another object than those in it, and the one before."""
+    objects, rules = book.acting(acts)
     things = whole | carried | _SAFE
+    if not objects & things:
+        return False
     risk = found.risk
-    for category, most, rules in book.acting(acts):
-        least = risk.get(category, 0.0)
-        if least < most:
-            for rule in rules:
-                if (rule.objects & things or not rule.objects) and least < rule.most and rule.holds(whole):
-                    return True
+    for rule in rules:
+        if (rule.objects & things or not rule.objects) and risk.get(rule.category, 0.0) < rule.most:  # noqa: SIM102
+            if rule.holds(whole):
+                return True
     return False
 
 
@@ -115,12 +130,12 @@ def _acts(found: Found, text: Text, clause: Clause, carried: int, pressed: bool)
     things = [place for place, mask in enumerate(clause.masks) if mask & _TAKEN]
     seen = 0
     done: set[tuple[int, int, bool]] = set()
-    still = not clause.whole & _LOCAL
+    still, whole = not clause.whole & _LOCAL, clause.whole & book.ACTS
     for index, mask in enumerate(clause.masks):
         if acts := mask & book.ACTS:
             while seen < len(things) and things[seen] <= index:
                 seen += 1
-            if not _may(found, acts, clause.whole, carried):
+            if acts != whole and not _may(found, acts, clause.whole, carried):
                 continue
             head, own = _object(text, clause, index, things[seen : seen + CHAIN], carried)
             key = (mask, head, own)

@@ -26,8 +26,9 @@ class Condition:
         """Whether a message of these levels meets it."""
         names = self.names
         value = levels.get(names[0], 0.0) if len(names) == 1 else highest(levels, names)
-        enough = self.at_least is None or value >= self.at_least
-        return enough and (self.below is None or value < self.below)
+        if self.at_least is not None and value < self.at_least:
+            return False
+        return self.below is None or value < self.below
 
     def text(self) -> str:
         """As the policy shows it: `risk.* ≥ 0.7`."""
@@ -62,7 +63,13 @@ class Rule:
 
     def holds(self, levels: Levels, facts: set[str]) -> bool:
         """Whether its own condition does; what it gives way to is not looked at."""
-        return facts.issuperset(self.needs) and all(condition.holds(levels) for condition in self.when)
+        if self.needs and not facts.issuperset(self.needs):
+            return False
+        # A loop, not `all` of an expression: every message is held against most of the rules.
+        for condition in self.when:  # noqa: SIM110
+            if not condition.holds(levels):
+                return False
+        return True
 
     def text(self) -> str:
         """Its condition, as the policy shows it."""

@@ -7,7 +7,7 @@ capital within a sentence; scripts without capitals have fewer signs. Nothing he
 from app.domain.tongue import MONTHS
 from app.domain.tongue import words as wordset
 from app.vantage.kinds import ALNUM, DECIMAL, Table
-from app.vantage.words import ENDS, Text
+from app.vantage.words import CAPITALS, ENDS, Text
 
 CONDITIONS = MONTHS | wordset(
     "if unless when while until because since although though except without within given assuming"
@@ -23,7 +23,7 @@ FIRST = ENDS | {":"}
 """Behind these a sentence begins."""
 OPENING, PAIRED = "“„«", '"`'
 """Signs that open a quotation, and signs of which two make one."""
-LONGEST = 1000
+LONGEST = CAPITALS
 """Tokens looked at: beyond, it is 1 as good as."""
 _CONDITIONS, _CONSTRAINTS = Table(CONDITIONS), Table(CONSTRAINTS)
 _WORDS, _NUMBERS = Table(look=ALNUM), Table(look=DECIMAL)
@@ -33,7 +33,7 @@ def specificity(message: str, text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
     cased = text.cased
-    names = sum([_name(cased[n - 1], cased[n]) for n in text.written if 0 < n < LONGEST])
+    names = sum([_name(cased[n - 1], cased[n]) for n in text.written if n])
     quoted = sum(message.count(sign) for sign in OPENING) + sum(message.count(sign) // 2 for sign in PAIRED)
     signs = _NUMBERS.count(kinds) + names + 1.5 * quoted
     signs = signs + 0.75 * _CONDITIONS.count(kinds) + 0.4 * _CONSTRAINTS.count(kinds)

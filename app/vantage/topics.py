@@ -81,9 +81,18 @@ def _forms(word: str) -> list[str]:
     if word.endswith("y") and word[-2] not in "aeiou":
         found.append(f"{word[:-1]}ies")
     found.append(f"{word}es" if word.endswith(HISSING) else f"{word}s")
-    if len(word) > SHORTEST and word.endswith("s") and not word.endswith(ALONE):
-        found += [word[:-1], *([f"{word[:-3]}y"] if word.endswith("ies") else [])]
-        found += [word[:-2]] if word.endswith("es") and word[:-2].endswith(HISSING) else []
+    return found + _singulars(word)
+
+
+def _singulars(word: str) -> list[str]:
+    """What it may be the plural of."""
+    if len(word) <= SHORTEST or not word.endswith("s") or word.endswith(ALONE):
+        return []
+    found = [word[:-1]]
+    if word.endswith("ies"):
+        found.append(f"{word[:-3]}y")
+    if word.endswith("es") and word[:-2].endswith(HISSING):
+        found.append(word[:-2])
     return found
 
 

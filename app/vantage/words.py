@@ -44,6 +44,8 @@ ENDS = frozenset(".?!\n…。？！¿¡")
 CUTS = ENDS | frozenset(";:[]{}<>|•#")
 """Marks that end a clause: what stands behind them stands for itself."""
 
+CAPITALS = 1000
+"""Tokens whose capitals are looked at: whoever shouts or names does it by then."""
 _APART = "\x1f"
 _LOOKALIKE = {
     ord(letter): plain
@@ -120,8 +122,8 @@ class Text:
 
     @cached_property
     def written(self) -> tuple[int, ...]:
-        """Where a word is not in lower case: a pass in C, which spares most words a look."""
-        return tuple(compress(range(len(self.tokens)), map(ne, self.cased, self.tokens)))
+        """Where a word of the first CAPITALS is not in lower case: a pass in C spares most words a look."""
+        return tuple(compress(range(CAPITALS), map(ne, self.cased, self.tokens)))
 
     @cached_property
     def drawn(self) -> bool:

@@ -1,13 +1,19 @@
 """app/vantage/clause.py: a text cut into clauses."""
 
-from app.vantage.clause import ENDING, split
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.vantage import clause
+from app.vantage.clause import ENDING, HITS, split
 from app.vantage.lexicon import BITS, WORDS, bits
-from app.vantage.words import read
+from app.vantage.words import Text, read
+
+PHRASES = [" ".join((first, *second)) for first, (_, known) in WORDS.items() for second in zip(known)]
 
 
 def classes(text: str) -> list[int]:
     """All classes of each clause."""
-    return [clause.whole for clause in split(read(text).tokens)]
+    return [found.whole for found in split(read(text))]
 
 
 def test_a_mark_ends_a_clause() -> None:
@@ -34,8 +40,8 @@ def test_a_verb_behind_a_determiner_is_a_noun() -> None:
 
 def test_a_longer_phrase_takes_its_words() -> None:
     """`credit card number` is one thing."""
-    (clause,) = split(read("their credit card number").tokens)
-    assert [clause.ends[place] - clause.at[place] for place in range(len(clause.at))][-1] == 3
+    (found,) = split(read("their credit card number"))
+    assert [found.ends[place] - found.at[place] for place in range(len(found.at))][-1] == 3
 
 
 def test_who_is_mine_is_near() -> None:
@@ -58,7 +64,7 @@ def test_without_and_knowing_are_covert() -> None:
 
 def test_a_text_without_known_words_has_no_clause() -> None:
     """Nothing to look at."""
-    assert split(read("zzz qqq").tokens) == split(()) == []
+    assert split(read("zzz qqq")) == split(read("")) == []
 
 
 def test_no_phrase_goes_beyond_a_mark() -> None:
@@ -70,3 +76,27 @@ def test_no_phrase_goes_beyond_a_mark() -> None:
         for rest, _ in same
     ]
     assert {phrase for phrase in phrases if not ENDING.isdisjoint(phrase)} == {(".", ".", ".")}
+
+
+def met(text: Text) -> list[tuple[int, int]]:
+    """Where known words and phrases begin and end, by looking every token up."""
+    tokens, found, done = text.tokens, [], 0
+    for at, token in enumerate(tokens):
+        mask, _, phrases = HITS.get(token, (0, 0, None))
+        if at < done:
+            continue
+        done = at + 1
+        for rest, size, classes, _ in (phrases or {}).get("".join(tokens[at + 1 : at + 2]), ()):
+            if tokens[at + 2 : at + size] == rest:
+                mask, done = classes, at + size
+                break
+        if mask:
+            found.append((at, done))
+    return found
+
+
+@given(st.lists(st.sampled_from([*WORDS, *PHRASES, "zzz", "9"]), max_size=40).map(" ".join))
+def test_what_is_not_looked_at_is_not_known(said: str) -> None:
+    """The bytes of words leave out none that a table has, alone or as the first of a phrase."""
+    text = read(said)
+    assert [(at, end) for at, end, classes, _ in clause._met(text) if classes] == met(text)
