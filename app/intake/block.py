@@ -13,7 +13,7 @@ from statistics import median
 
 from app.intake.heading import Headings, stands_out
 from app.intake.line import Bookmark, Line
-from app.intake.table import SENTENCE_END, beside_labels, tables
+from app.intake.table import SENTENCE_END, beside_labels, rowed, tables
 
 BULLET = re.compile(r"[•●○▪■□◦‣⁃∙·*–—-](?:\s|$)|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]\s")
 UNSPACED = re.compile(
@@ -97,7 +97,7 @@ class Builder:
     def table(self, lines: list[Line]) -> None:
         """A whole table."""
         self.close()
-        self.add(Kind.TABLE, "\n".join(line.text for line in lines), ((0, lines[0].page),), self.here)
+        self.add(Kind.TABLE, "\n".join(rowed(lines)), ((0, lines[0].page),), self.here)
 
     def line(self, line: Line) -> None:
         """A line outside tables."""

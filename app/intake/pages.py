@@ -6,8 +6,8 @@ Only letter forms are folded (ligatures, Arabic presentation forms, CJK radicals
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -43,6 +43,9 @@ EDGE = 3
 MANY = 0.4
 """Share of the pages that a running head stands on: left and right pages may have their own, but heads of
 columns that are the same from table to table are text."""
+LONG, NEAR = 20, 2
+"""Pages of a stretch that prove it too, none more than so many behind the one before: a report may have as
+many pages of appendices."""
 NUMBER = re.compile(r"\d+")
 
 Key: TypeAlias = tuple[str, str | int]
@@ -103,9 +106,26 @@ def without_heads(lines: list[Line]) -> list[Line]:
     pages: defaultdict[int, list[Line]] = defaultdict(list)
     for line in lines:
         pages[line.page].append(line)
-    seen = Counter(key for page in pages.values() for key in {key for _, key in edges(page)})
-    running = {key for key, count in seen.items() if count >= max(least(key), MANY * len(pages))}
+    seen: defaultdict[Key, list[int]] = defaultdict(list)
+    for n, page in enumerate(pages.values()):
+        for key in {key for _, key in edges(page)}:
+            seen[key].append(n)
+    running = {key for key, where in seen.items() if is_running(key, where, len(pages))}
     return [line for page in pages.values() for line in kept(page, running)]
+
+
+def is_running(key: Key, where: Sequence[int], pages: int) -> bool:
+    """Whether what stands on these of so many pages, in order, is a running head."""
+    return len(where) >= max(least(key), MANY * pages) or longest(where) >= LONG
+
+
+def longest(where: Sequence[int]) -> int:
+    """Pages of the longest stretch."""
+    most = stretch = 1
+    for before, here in pairwise(where):
+        stretch = stretch + 1 if here - before <= NEAR else 1
+        most = max(most, stretch)
+    return most
 
 
 def least(key: Key) -> int:

@@ -5,16 +5,16 @@ said again where a long table goes on. Chunks do not overlap. Figures: docs/deci
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from math import ceil
 from typing import TypeAlias
 
 from app.domain.document import Chunk
 from app.intake.block import Block, Kind
 from app.intake.sentence import fitting
-from app.intake.table import SENTENCE_END, is_column_head
+from app.intake.table import GAP, SENTENCE_END, are_columns, is_column_head, is_dated, is_of_columns
 
 TARGET = 300
 """Tokens a chunk is filled to: one thought with its surroundings; forty of them are 12,000 tokens."""
@@ -32,7 +32,7 @@ LEAD = 40
 """Tokens of the longest paragraph that is moved to the table it introduces."""
 CAPTION = 20
 """Tokens of the longest paragraph that is moved to what follows if it ends no sentence."""
-COLUMN_HEADS = 60
+COLUMN_HEADS = 80
 """Most tokens of the heads of columns that are said again."""
 SEGMENT_CHARS, PATH_CHARS = 120, 300
 """Of one heading in a path, and of a path; the outermost are left out."""
@@ -118,22 +118,33 @@ class Packer:
         if self.tokens + total <= room:
             self.held += group
         else:
-            self.fill(group, column_heads(group) if block.kind is Kind.TABLE else [])
+            self.fill(group, column_heads(group) if block.kind is Kind.TABLE else {})
 
-    def fill(self, group: Sequence[Piece], again: Sequence[Piece]) -> None:
-        """Spread a long block evenly; `again` stands at the head of each further chunk."""
+    def fill(self, group: Sequence[Piece], heads: Mapping[int, Sequence[Piece]]) -> None:
+        """Spread a long block evenly. `heads`, by the piece behind them, stand again at the head of each
+        chunk that begins further below, until others take their place."""
         passed = self.tokens
         total = passed + sum(piece.tokens for piece in group)
-        room = LONG_TABLE - sum(piece.tokens for piece in again) if again else TARGET
-        share = total / ceil(total / room)
-        due = share
+        most = max((sum(piece.tokens for piece in each) for each in heads.values()), default=0)
+        share = total / ceil(total / (LONG_TABLE - most if most else TARGET))
+        due, again = share, list[Piece]()
         for n, piece in enumerate(group):
             if passed + piece.tokens / 2 > due or self.tokens + piece.tokens > LIMIT:
+                parted = self.labels() if heads else []
                 self.close()
-                self.held += again if n >= len(again) else ()
+                self.held += [*again, *parted]
                 due += share
+            again = list(heads.get(n + 1, again))
             self.held.append(piece)
             passed += piece.tokens
+
+    def labels(self) -> list[Piece]:
+        """Taken off the end of the chunk under way: what introduces the rows that follow."""
+        end = len(self.held)
+        while end > 1 and len(self.held) - end < GAP and self.held[end - 1].text.endswith(":"):
+            end -= 1
+        parted, self.held = self.held[end:], self.held[:end]
+        return parted
 
     def close(self, before: Block | None = None) -> None:
         """End the chunk under way. What introduces the block that follows goes with it."""
@@ -174,10 +185,32 @@ def before_headings(held: Sequence[Piece], end: int) -> int:
     return end
 
 
-def column_heads(group: Sequence[Piece]) -> list[Piece]:
-    """What stands above the first row of a table with figures, if that is little."""
-    above = list(takewhile(lambda piece: is_column_head(piece.text), group))
-    return above if sum(piece.tokens for piece in above) <= COLUMN_HEADS else []
+def column_heads(group: Sequence[Piece]) -> dict[int, list[Piece]]:
+    """What says the columns of a table's rows, by the piece behind it: what stands above its first row, and
+    further below each line of dates with what follows it. Little of it: where it is long, its end."""
+    found: dict[int, list[Piece]] = {}
+    heads: list[Piece] = []
+    for n, piece in enumerate(group):
+        if not is_column_head(piece.text):
+            if heads:
+                found[n] = trimmed(heads, piece.text)
+            heads = []
+        elif heads or n == 0 or is_dated(piece.text):
+            heads.append(piece)
+    return found
+
+
+def trimmed(heads: Sequence[Piece], row: str) -> list[Piece]:
+    """Without the labels of rows that stand below the dates, if these are the columns of the row; no more
+    than may be said again: the dates first of all, then the nearest to the row."""
+    dated = [n for n, piece in enumerate(heads) if is_dated(piece.text)]
+    if dated and are_columns([heads[n].text for n in dated], row):
+        last = dated[-1] + 1
+        heads = [*heads[:last], *takewhile(lambda piece: is_of_columns(piece.text), heads[last:])]
+    order = sorted(range(len(heads)), key=lambda n: (is_dated(heads[n].text), n), reverse=True)
+    sums = accumulate(heads[n].tokens for n in order)
+    kept = [n for n, tokens in zip(order, sums, strict=True) if tokens <= COLUMN_HEADS]
+    return [heads[n] for n in sorted(kept)]
 
 
 def heading(ended: Sequence[Piece]) -> str:

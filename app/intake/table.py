@@ -6,20 +6,27 @@ of columns) make a table. Only shapes are looked at, so it works in every langua
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from app.intake.line import Line
 
 FIGURE = re.compile(r"[($€£¥+\-–—−~<>≤≥]*\d[\d.,:/'’]*[)%†*‡¹²³⁴⁵]*|[-–—−]+|[$€£¥%)]+|[nN]/?[aAmM]\.?")
 YEAR = re.compile(r"(?:19|20)\d\d")
+DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{2,4}")
+DAY = re.compile(r"(?:[0-2]?\d|3[01])[.,:]?")
+BETWEEN = re.compile(r"(?<=[$€£¥]) (?=[(\d—–-])|(?<=[\d)]) (?=[%)])")
+"""Space between a figure and its sign: `$ 512`, `12 %`."""
 SENTENCE_END = re.compile(r"[.;!?。！？؟۔।]['\"”’)]*$")
 
 LABEL_WORDS = 12
 """Words of the longest line that can be a label rather than prose."""
+LONG_WORDS = 24
+"""Words of a label that fills its line and goes on in the next, or that a colon ends."""
 GAP = 3
 """Lines without figures between two rows of one table."""
 ENOUGH = 3
 """Of what makes a table: a row counts two, an entry one."""
-HEADS = 8
+HEADS = 16
 """Lines above the first row that can be heads of columns."""
 
 
@@ -30,17 +37,58 @@ def figures(text: str) -> tuple[int, int]:
 
 
 def is_row(text: str) -> bool:
-    """At least two figures, and enough of them not to be prose about figures."""
+    """At least two figures, and enough of them, or at its end, not to be prose about figures."""
     count, words = figures(text)
     if count < 2 or not any(char.isdigit() for char in text):
         return False
     last = text.rsplit(maxsplit=1)[-1]
-    return count >= 0.3 * words or (count >= 0.2 * words and bool(FIGURE.fullmatch(last)))
+    enough = count >= 0.3 * words or (count >= 0.2 * words and bool(FIGURE.fullmatch(last)))
+    return enough or (words <= LONG_WORDS and ends_in_cells(text))
+
+
+def cells(text: str) -> list[str]:
+    """The figures at the end of a line, last first; a sign is no figure of its own."""
+    return list(takewhile(FIGURE.fullmatch, reversed(BETWEEN.sub("", text).split())))
+
+
+def ends_in_cells(text: str) -> bool:
+    """Whether a line, be its label ever so long, ends in figures of two columns; a date's are none."""
+    last = cells(text)[:2]
+    return len(last) == 2 and not any(YEAR.fullmatch(each) or each[-1] in ",:" for each in last)
 
 
 def is_column_head(text: str) -> bool:
-    """Whether a line of a table says what its columns are: no figures, or nothing but years."""
-    return not is_row(text) or all(YEAR.fullmatch(word) for word in text.split())
+    """Whether a line of a table says what its columns are: no figures, or nothing but dates."""
+    return not is_row(text) or is_dated(text)
+
+
+def is_dated(text: str) -> bool:
+    """Whether all figures of a line are years, dates, or days beside the name of a month."""
+    words = [word.strip(",;:()") for word in text.split()]
+    figures = [n for n, word in enumerate(words) if any(char.isdigit() for char in word)]
+    years = [n for n in figures if YEAR.fullmatch(words[n]) or DATE.fullmatch(words[n])]
+    days = [n for n in figures if DAY.fullmatch(words[n]) and is_beside_word(words, n)]
+    return bool(years) and len(years) + len(days) == len(figures)
+
+
+def is_of_columns(text: str) -> bool:
+    """Whether a line below the dates is of the columns too: it repeats itself from column to column, or says
+    in brackets what they count."""
+    words = text.split()
+    return len(set(words)) < len(words) or (text.lstrip()[:1] == "(" and text[-1] == ")")
+
+
+def are_columns(dates: Sequence[str], row: str) -> bool:
+    """Whether lines of dates name the columns of a row: each of its figures has one, or in the last line each
+    of as many figures."""
+    years = [len(re.findall(r"\b(?:19|20)\d\d\b", line)) for line in dates]
+    values = len(cells(row))
+    return sum(years) == values or (years[-1] > 1 and values % years[-1] == 0)
+
+
+def is_beside_word(words: Sequence[str], n: int) -> bool:
+    """Whether a word, as a month's name is one, stands right before or behind."""
+    return any(0 <= at < len(words) and words[at].isalpha() for at in (n - 1, n + 1))
 
 
 def is_entry(text: str) -> bool:
@@ -52,6 +100,35 @@ def is_entry(text: str) -> bool:
 def is_label(text: str) -> bool:
     """Short, and not the end of a sentence."""
     return len(text.split()) <= LABEL_WORDS and not SENTENCE_END.search(text)
+
+
+def is_between(lines: Sequence[Line], n: int) -> bool:
+    """Whether a line between two rows can be of their table: a label, be it a long one that goes on in the
+    next line or that a colon ends."""
+    text = lines[n].text
+    if is_label(text):
+        return True
+    unfinished = text.endswith(":") or goes_on(text, lines[n + 1].text)
+    return unfinished and len(text.split()) <= LONG_WORDS and not SENTENCE_END.search(text)
+
+
+def rowed(lines: Sequence[Line]) -> list[str]:
+    """A table's rows: a label that wraps in one line with the rest of it, figures with their signs."""
+    rows: list[str] = []
+    for line in lines:
+        if rows and goes_on(rows[-1], line.text):
+            rows[-1] += " " + line.text
+        else:
+            rows.append(line.text)
+    return [BETWEEN.sub("", row) if is_row(row) else row for row in rows]
+
+
+def goes_on(above: str, text: str) -> bool:
+    """Whether a line of a table is the rest of a label above it, which has no figures of its own yet."""
+    if above.count("(") > above.count(")"):
+        return len(above.split()) <= 2 * LONG_WORDS
+    finished = is_row(above) or is_entry(above) or above.endswith(":")
+    return text[:1].islower() and not finished
 
 
 def tables(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
@@ -70,8 +147,8 @@ def tables(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
 def run(lines: Sequence[Line], rows: Sequence[int], at: int) -> int:
     """The index in `rows` after the last row of the table that begins with `rows[at]`."""
     for n in range(at + 1, len(rows)):
-        between = lines[rows[n - 1] + 1 : rows[n]]
-        if len(between) > GAP or not all(is_label(line.text) for line in between):
+        between = range(rows[n - 1] + 1, rows[n])
+        if len(between) > GAP or not all(is_between(lines, line) for line in between):
             return n
     return len(rows)
 

@@ -66,6 +66,13 @@ def test_a_table_keeps_its_lines() -> None:
     assert texts(page_of(["Prose before it.", *rows]), Kind.TABLE) == ["\n".join(rows)]
 
 
+def test_a_row_is_a_line() -> None:
+    """Its label wrapped, its signs apart: as it is read."""
+    rows = ["2022 2021", "Fares paid in advance and not", "given back $ 10 $ 20", "Profit 9 % 18 %"]
+    [table] = texts(page_of(rows), Kind.TABLE)
+    assert table.split("\n")[1:] == ["Fares paid in advance and not given back $10 $20", "Profit 9% 18%"]
+
+
 def test_the_heading_above_a_table_is_a_heading() -> None:
     """And stands in the path of the table."""
     *_, heading, table = blocks(page_of(["Prose before it.", "# Results", "Sales 10 20", "Profit 9 18"]))

@@ -82,6 +82,14 @@ def test_numbers_that_count_the_pages_go_from_the_second_on() -> None:
     assert len(clean([*page_of(["Net sales", "17"], 1), *page_of(["Net loss", "99"], 2)])) == 4
 
 
+@pytest.mark.parametrize(("stretch", "goes"), [(20, True), (19, False)])
+def test_a_long_stretch_of_pages_proves_a_running_head(stretch: int, goes: bool) -> None:
+    """However many pages of something else come behind it."""
+    pages = [["Contents" if n <= stretch else f"Page {n * 'x'}", f"Text {n * 'y'}."] for n in range(1, 101)]
+    lines = clean([found for n, texts in enumerate(pages, 1) for found in page_of(texts, n)])
+    assert any(found.text == "Contents" for found in lines) is not goes
+
+
 def test_a_line_that_repeats_inside_pages_stays() -> None:
     """Only edges are looked at."""
     texts = ["One a.", "Two b.", "Three c.", "The same.", "Four d.", "Five e.", "Six f."]

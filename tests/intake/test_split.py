@@ -126,6 +126,62 @@ def test_a_long_table_says_its_column_heads_again() -> None:
     assert rows == table(120).text.split("\n")[2:]
 
 
+def statement(*heads: str, rows: int = 60) -> str:
+    """A table with these heads."""
+    return "\n".join([*heads, *(f"Row{n} {n},000 {n},500 {n},250" for n in range(rows))])
+
+
+@pytest.mark.parametrize(
+    ("heads", "again"),
+    [
+        pytest.param(
+            ("(in thousands)", "Years ended June 30, 2022 2021 2020", "Fares and freight:"),
+            ("(in thousands)", "Years ended June 30, 2022 2021 2020"),
+            id="years beside words",
+        ),
+        pytest.param(
+            ("June 30, 2022", "July 1, 2021", "July 2, 2020", "(in thousands)", "Fares"),
+            ("June 30, 2022", "July 1, 2021", "July 2, 2020", "(in thousands)"),
+            id="dates below each other",
+        ),
+        pytest.param(
+            ("Three years ended June 30, 2022", "Boats", "Crews", "Piers"),
+            ("Three years ended June 30, 2022", "Boats", "Crews", "Piers"),
+            id="names below a period",
+        ),
+        pytest.param(
+            ("Of 2022", *[SENTENCE.strip()] * 8, "Boats"),
+            ("Of 2022", *[SENTENCE.strip()] * 4, "Boats"),
+            id="of long ones the years, and the end",
+        ),
+    ],
+)
+def test_each_part_of_a_table_says_the_years_of_its_figures(
+    heads: tuple[str, ...], again: tuple[str, ...]
+) -> None:
+    """With the labels of rows that stand below them left out."""
+    first, *others = split([block(statement(*heads), Kind.TABLE)], count)
+    assert first.text.startswith("\n".join(heads))
+    assert len(others) > 1
+    assert all(chunk.text.startswith("\n".join(again) + "\nRow") for chunk in others)
+
+
+def test_the_latest_years_hold() -> None:
+    """A table that begins anew within another has columns of its own."""
+    both = "\n".join([statement("2022 2021 2020", rows=20), statement("2019 2018 2017", rows=50)])
+    *_, before, last = split([block(both, Kind.TABLE)], count)
+    assert before.text.startswith("2019 2018 2017\nRow")
+    assert last.text.startswith("2019 2018 2017\nRow")
+
+
+def test_what_introduces_rows_goes_with_them() -> None:
+    """A label with a colon does not end a part of a table."""
+    rows = [f"Row {n} {n},000 {n},500" if n % 3 else f"Kind {n}:" for n in range(150)]
+    chunks = split([block("\n".join(["2022 2021", *rows]), Kind.TABLE)], count)
+    assert len(chunks) > 3
+    assert not any(chunk.text.endswith(":") for chunk in chunks)
+
+
 def test_pages_span_what_the_chunk_holds() -> None:
     """A sentence that begins on a page belongs to it, and to the next if it goes on there."""
     text = SENTENCE * 3
@@ -180,8 +236,15 @@ def test_no_blocks_make_no_chunks() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [lambda n: [prose(n)], lambda n: [prose(1)] * n, lambda n: [head("A")] * n, lambda n: [table(n)]],
-    ids=["sentences", "paragraphs", "headings", "rows"],
+    [
+        lambda n: [prose(n)],
+        lambda n: [prose(1)] * n,
+        lambda n: [head("A")] * n,
+        lambda n: [table(n)],
+        lambda n: [block("2022 2021\n" * n, Kind.TABLE)],
+        lambda n: [block("2022 2021\nFares 12 11\nFreight:\n" * n, Kind.TABLE)],
+    ],
+    ids=["sentences", "paragraphs", "headings", "rows", "years", "tables in a table"],
 )
 def test_splitting_takes_linear_time(make: Callable[[int], list[Block]]) -> None:
     """Eight times the text takes about eight times as long."""

@@ -2,7 +2,18 @@
 
 import pytest
 
-from app.intake.table import beside_labels, is_column_head, is_entry, is_label, is_row, tables
+from app.intake.table import (
+    are_columns,
+    beside_labels,
+    is_column_head,
+    is_dated,
+    is_entry,
+    is_label,
+    is_of_columns,
+    is_row,
+    rowed,
+    tables,
+)
 from tests.fakes.lines import line, page_of
 
 
@@ -16,6 +27,7 @@ from tests.fakes.lines import line, page_of
         "Umsatz 1.234,5 987,6",
         "صافي الدخل 1,234 2,345",
         "Margin 12.5% n/a 3%",
+        "What was owed and paid for boats and their crews, net of fares given back 793.9 (7.5)",
     ],
 )
 def test_rows_of_figures_are_rows(text: str) -> None:
@@ -30,6 +42,8 @@ def test_rows_of_figures_are_rows(text: str) -> None:
         "— — —",
         "Total assets",
         "On March 3, 2021 the board met.",
+        "All of this was agreed upon by the board of the ferry company at its meeting on March 3, 2021",
+        "The fares that were given back to those who had paid them came to no more than about 3 %",
         "",
     ],
 )
@@ -42,7 +56,84 @@ def test_a_row_of_years_heads_columns() -> None:
     """A row of other figures does not."""
     assert is_column_head("2022 2021 2020")
     assert is_column_head("Fiscal year")
-    assert not is_column_head("Sales 2022 2021")
+    assert not is_column_head("Sales 2,022 2,021")
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        pytest.param("Years ended June 30, 2022 2021 2020", True, id="one day for all"),
+        pytest.param("June 30, 2022 and July 1, 2021", True, id="several days"),
+        pytest.param("31. Dezember 2022 (in Tausend)", True, id="the day before the month"),
+        pytest.param("30/06/2022 30/06/2021", True, id="in figures alone"),
+        pytest.param("Tons carried 2022 17", False, id="a small figure is no day"),
+        pytest.param("2023 4,120 3,977", False, id="a year that labels a row"),
+        pytest.param("June 30", False, id="no year"),
+        pytest.param("Fares", False, id="no figure"),
+    ],
+)
+def test_lines_of_dates_are_known(text: str, dated: bool) -> None:
+    """Years, dates, and days beside the name of a month, in any language; nothing else may be among them."""
+    assert is_dated(text) is dated
+
+
+@pytest.mark.parametrize(
+    ("dates", "row", "columns"),
+    [
+        pytest.param(["2022 2021"], "Fares $ 12 $ 11", True, id="one a figure"),
+        pytest.param(["May 1, 2022", "May 2, 2021"], "Fares 12 11", True, id="below each other"),
+        pytest.param(["2022 2021"], "Boats 3 $ 12 4 $ 11", True, id="two figures a year"),
+        pytest.param(["Three years ended May 1, 2022"], "Fares 3 12 4", False, id="a period alone"),
+    ],
+)
+def test_dates_are_columns_where_each_figure_has_one(dates: list[str], row: str, columns: bool) -> None:
+    """Else the names of the columns stand elsewhere."""
+    assert are_columns(dates, row) is columns
+
+
+def test_what_repeats_below_the_dates_is_of_the_columns() -> None:
+    """And what they count; a label of rows is not."""
+    assert is_of_columns("Boats Amount Boats Amount")
+    assert is_of_columns("(in thousands)")
+    assert not is_of_columns("Operating activities")
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        pytest.param(
+            ["Fares paid in advance, net of what was", "given back 12 14"],
+            ["Fares paid in advance, net of what was given back 12 14"],
+            id="goes on in small letters",
+        ),
+        pytest.param(
+            ["Shares (of 0.10 each; 4,000 allowed;", "1,200 and 1,100 issued) 12 14"],
+            ["Shares (of 0.10 each; 4,000 allowed; 1,200 and 1,100 issued) 12 14"],
+            id="a bracket is open",
+        ),
+        pytest.param(["Fares:", "paid 12 14"], ["Fares:", "paid 12 14"], id="a colon ends a label"),
+        pytest.param(["Fares 9 8", "paid 12 14"], ["Fares 9 8", "paid 12 14"], id="a row is a row"),
+        pytest.param(["Fares", "Freight 12 14"], ["Fares", "Freight 12 14"], id="a label of its own"),
+    ],
+)
+def test_a_label_that_wraps_stands_with_its_figures(lines: list[str], rows: list[str]) -> None:
+    """In one line; other lines stay apart."""
+    assert rowed(page_of(lines)) == rows
+
+
+def test_figures_stand_with_their_signs() -> None:
+    """A lone sign belongs to nobody. Prose is left alone."""
+    assert rowed(page_of(["Fares $ (12) $ 14 9 %", "Up to $ 5 is given back"])) == [
+        "Fares $(12) $14 9%",
+        "Up to $ 5 is given back",
+    ]
+
+
+def test_a_long_label_between_rows_does_not_end_a_table() -> None:
+    """If a colon ends it, or the next line goes on with it; the years above hold below it."""
+    label = "Changes in what is owed and owned, net of what was bought and sold with whole lines of boats:"
+    table = ["2022 2021", "Fares 12 14", "Freight 3 4", label, "Paid 5 6", "Owed 7 8"]
+    assert found(["A sentence before it.", *table]) == [table]
 
 
 def test_an_entry_ends_with_its_figure() -> None:
