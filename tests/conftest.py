@@ -1,7 +1,8 @@
 """What every test may ask for: a real Postgres with a fresh migrated database, and nothing beyond loopback.
 
 One embedded server a worker process, started when first asked for; a database a test, copied from a
-migrated one in 10-20 ms. The environment of the machine is not read: no key of a developer reaches a model.
+migrated one or made like it again (`tests/fakes/databases.py`). The environment of the machine is not read:
+no key of a developer reaches a model.
 """
 
 import gc
@@ -18,11 +19,15 @@ from app.clients.cluster import Cluster, open_cluster
 from app.clients.migrations import migrate
 from app.clients.pool import Pool, open_pool
 from app.config import names
+from tests.fakes.databases import Databases
 from tests.fakes.redis import RedisServer, redis_server
 from tests.network import forbid
 
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
 """Faster, and only a power cut would tell; the tests of crashes start servers without it."""
+
+SPREAD = 0.8
+"""How far into the other files those of whole services are spread."""
 
 serial = itertools.count()
 
@@ -53,8 +58,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long files first: at the end two workers share small ones, and neither waits for the other."""
-    items.sort(key=lambda item: "integration" not in item.path.parts)
+    """Files of whole services, which wait half of their time, among the others, which do not: seldom do all
+    workers wait at once. None is among the last, so that at the end no worker waits for another."""
+    files = list(dict.fromkeys(item.path for item in items))
+    whole = [path for path in files if "integration" in path.parts]
+    rest = [path for path in files if path not in set(whole)]
+    place = {path: n / len(rest) for n, path in enumerate(rest)}
+    place |= {path: SPREAD * n / len(whole) for n, path in enumerate(whole)}
+    items.sort(key=lambda item: place[item.path])
 
 
 @pytest.fixture(scope="session")
@@ -69,15 +80,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def databases(cluster: Cluster) -> Databases:
+    """Those of this worker's tests."""
+    return Databases(cluster.quarters)
+
+
 @pytest.fixture
-async def dsn(cluster: Cluster) -> AsyncIterator[str]:
+async def dsn(databases: Databases) -> AsyncIterator[str]:
     """A fresh, migrated database of this test's own."""
     name = f"test_{next(serial)}"
-    admin = await asyncpg.connect(cluster.quarters.dsn("postgres", "postgres"))
+    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
     try:
-        await admin.execute(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
-        yield cluster.quarters.dsn("ibid", name)
-        await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        yield await databases.lend(admin, name)
+        await databases.back(admin, name)
     finally:
         await admin.close()
 

@@ -5,11 +5,13 @@ import os
 import socket
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from app.clients.pool import Pool
 from app.config import names
 from tests.fakes import process
+from tests.fakes.databases import Databases
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
@@ -57,3 +59,79 @@ async def test_every_test_has_its_own_database(pool: Pool, turn: int) -> None:
     """What one test writes, the next does not see."""
     await pool.execute("INSERT INTO ibid.tenant (id) VALUES ('mine')")
     assert await pool.fetchval("SELECT count(*) FROM ibid.tenant") == 2
+
+
+async def visited(databases: Databases, name: str, *statements: str) -> list[object]:
+    """What a test that says these gets from a database that it gives back."""
+    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
+    try:
+        visitor = await asyncpg.connect(await databases.lend(admin, name))
+        said: list[object] = [await visitor.fetchval(statement) for statement in statements]
+        await databases.back(admin, name)  # although the visitor is still there
+        visitor.terminate()
+        return said
+    finally:
+        await admin.close()
+
+
+WRITTEN = "INSERT INTO public.chat_log DEFAULT VALUES"
+COUNTED = "SELECT count(*) FROM public.chat_log"
+STATEMENTS = "SELECT current_setting('statement_timeout')"
+CHECKED = "SELECT count(*) FROM pg_constraint WHERE conname = 'mine'"
+
+
+@pytest.mark.parametrize(
+    ("change", "question", "answer"),
+    [
+        (WRITTEN, COUNTED, 0),
+        (WRITTEN, f"{WRITTEN} RETURNING id", 1),
+        ("SELECT nextval('ibid.revision')", "SELECT nextval('ibid.revision')", 1),
+        ("INSERT INTO ibid.tenant (id) VALUES ('mine')", "SELECT count(*) FROM ibid.tenant", 1),
+        ("DELETE FROM ibid.tenant", "SELECT count(*) FROM ibid.tenant", 1),
+        (
+            "UPDATE ibid.alembic_version SET version_num = '0'",
+            "SELECT version_num = '0' FROM ibid.alembic_version",
+            False,
+        ),
+        ("DROP SCHEMA ibid CASCADE", "SELECT count(*) FROM ibid.tenant", 1),
+        ("CREATE TABLE ibid.mine (id int)", "SELECT to_regclass('ibid.mine')", None),
+        ("CREATE SEQUENCE ibid.mine", "SELECT to_regclass('ibid.mine')", None),
+        ("CREATE INDEX mine ON ibid.job (id)", "SELECT to_regclass('ibid.mine')", None),
+        ("ALTER TABLE ibid.job ADD CONSTRAINT mine CHECK (id > 0)", CHECKED, 0),
+        ("DROP TABLE ibid.vantage_card", "SELECT count(*) FROM ibid.vantage_card", 0),
+        (
+            f"WITH _ AS ({WRITTEN} RETURNING 1) SELECT set_config('statement_timeout', '7s', false)",
+            STATEMENTS,
+            "0",
+        ),
+    ],
+    ids="row id number tenant seed version schema table sequence index check dropped session".split(),  # noqa: SIM905
+)
+async def test_what_a_test_changes_is_as_it_was_for_the_next(
+    databases: Databases, change: str, question: str, answer: object
+) -> None:
+    """Rows, numbers and schema, whether its database is emptied or dropped."""
+    await visited(databases, "earlier", change)
+    assert await visited(databases, "later", question) == [answer]
+
+
+async def test_a_database_is_used_again_under_a_name_of_its_own(databases: Databases) -> None:
+    """One that has been written to is emptied, and what is bound to its identity is not found again."""
+    number = "SELECT oid FROM pg_database WHERE datname = current_database()"
+    [first, _] = await visited(databases, "one", number, WRITTEN)
+    assert await visited(databases, "two", number, "SELECT current_database()") == [first, "two"]
+
+
+async def test_what_is_known_of_tables_goes_with_their_database(databases: Databases) -> None:
+    """Statistics of one test's rows plan no other's queries."""
+    known = "SELECT count(*) FROM pg_statistic WHERE starelid = 'public.chat_log'::regclass"
+    await visited(databases, "earlier", WRITTEN, "ANALYZE public.chat_log")
+    admin = await asyncpg.connect(databases.quarters.dsn("postgres", "postgres"))
+    try:
+        await databases.lend(admin, "later")
+        reader = await asyncpg.connect(databases.quarters.dsn("postgres", "later"))
+        assert await reader.fetchval(known) == 0
+        await reader.close()
+        await databases.back(admin, "later")
+    finally:
+        await admin.close()
