@@ -11,8 +11,8 @@ from dataclasses import replace
 from app.domain.found import Found
 from app.domain.fusion import scored
 from app.domain.passage import Candidate
-from app.domain.ranking import dedupe
 from app.domain.relevance import is_match, vouched
+from app.domain.twin import single
 
 KEPT = 3
 """As many as a person is told of their memories."""
@@ -25,7 +25,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
     if not others:
         return own
     every = (own, *others)
-    candidates, duplicates = dedupe(falling(ordered(own, every, threshold)), across=False)
+    candidates, duplicates, twins = single(falling(ordered(own, every, threshold)))
     return replace(
         own,
         candidates=tuple(candidates),
@@ -33,7 +33,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
         degraded=tuple(dict.fromkeys(lost for found in every for lost in found.degraded)),
         stored=max(found.stored for found in every),
         answered=max(found.answered for found in every),
-        notes=tuple(dict.fromkeys(note for found in every for note in found.notes)),
+        notes=tuple(dict.fromkeys([*(note for found in every for note in found.notes), *twins])),
     )
 
 

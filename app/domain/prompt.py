@@ -25,6 +25,8 @@ HEAD = "[Context]"
 """The context block's first line."""
 MEMORY = "[Memory]"
 """The same, of memories and reference texts."""
+DATED = "memories"
+"""The source whose passages were said on a day."""
 BREAK = "\n\n"
 """Between blocks that share a message."""
 UNSAFE = re.compile(
@@ -84,7 +86,12 @@ def escaped(found: re.Match[str]) -> str:
 
 def context_line(passage: Passage) -> str:
     """One passage as the model sees it. Budget counts this line, newline included."""
-    return f"- From {passage.label}: {quote(passage.text)}"
+    return f"- From {passage.label}: {quote(passage.text)}{day(passage)}"
+
+
+def day(passage: Passage) -> str:
+    """Of a memory, when it was said, behind its text: without it nobody can tell what its `yesterday` was."""
+    return f" ({passage.created_at:%Y-%m-%d})" if passage.source == DATED and passage.created_at else ""
 
 
 @once
@@ -101,9 +108,10 @@ def visible(text: str) -> str:
 
 
 def memory_line(passage: Passage) -> str:
-    """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`."""
+    """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`, and
+    the day of a memory."""
     tags = "".join(f"[{_plain(passage.fields.get(name))}]" for name in ("collection", "kind"))
-    return f"- {tags} [{passage.label}] {line(passage.text)}"
+    return f"- {tags} [{passage.label}] {line(passage.text)}{day(passage)}"
 
 
 def _plain(name: object) -> str:

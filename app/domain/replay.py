@@ -112,11 +112,15 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
         told = [(block, text_of(block, message, today)) for block in blocks]
         return [(block, text) for block, text in told if text is not None]
 
-    packed = [(today.passages.get((entry.source, entry.id)), entry.label) for entry in answer.trace.packed]
+    packed = [(today.passages.get((entry.source, entry.id)), entry) for entry in answer.trace.packed]
     return Prompt(
         text_of(recipe.system, message, today) or "",
         message,
-        tuple(replace(passage, label=label) for passage, label in packed if passage),
+        tuple(
+            replace(passage, label=entry.label, created_at=entry.created_at)
+            for passage, entry in packed
+            if passage
+        ),
         tuple(text for _, text in texts(recipe.notes)),
         tuple(Turn(Role(block.name), text) for block, text in texts(recipe.turns)),
         tuple(text for _, text in texts(recipe.before)),

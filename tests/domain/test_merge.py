@@ -1,5 +1,7 @@
 """What several searches for one question found, as one list."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +97,14 @@ def test_law_nothing_is_lost_and_relevance_falls(own: Found, others: list[Found]
     assert sorted(ids(found)) == sorted({key for each in (own, *others) for key in ids(each)})
     assert ids(found)[: min(KEPT, len(own.candidates))] == ids(own)[:KEPT]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_what_two_searches_found_in_nearly_the_same_words_is_told_once() -> None:
+    """The better one stays, and the notes say for what."""
+    one, other = (
+        Candidate(replace(scored(passage(key, text), score), source="memories"))
+        for key, text, score in (("a", "I love tea", 0.9), ("b", "I really love tea!", 0.8))
+    )
+    found = merged(Found((one,), notes=("n",)), [Found((other,))], 0.2)
+    assert (ids(found), [each.passage.id for each in found.duplicates]) == (["a"], ["b"])
+    assert found.notes == ("n", "b.pdf#1 is a duplicate of a.pdf#1")

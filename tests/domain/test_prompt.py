@@ -1,6 +1,8 @@
 """The prompt: one order, and retrieved text that stays a quotation."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -235,6 +237,15 @@ def test_a_memory_forges_no_line(texts: list[str], kind: str, collection: str) -
 def test_a_memory_is_told_on_one_line(text: str, told: str) -> None:
     """White space collapsed, what misleads escaped, all else as it was said."""
     assert memory_line(kept(text)) == f"- [-][-] [memory#k3v9q2ax] {told}"
+
+
+def test_a_memory_tells_the_day_on_which_it_was_said() -> None:
+    """Behind its text, in both forms; a document's is that of its upload, and is not told."""
+    at = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+    said = replace(kept("I swam yesterday"), created_at=at)
+    assert memory_line(said) == "- [-][-] [memory#k3v9q2ax] I swam yesterday (2023-05-08)"
+    assert context_line(said) == '- From memory#k3v9q2ax: "I swam yesterday" (2023-05-08)'
+    assert context_line(replace(passage("words"), created_at=at)) == '- From doc.pdf#1: "words"'
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=6))

@@ -110,6 +110,14 @@ def test_of_the_same_things_comes_the_same_prompt() -> None:
     assert found() == {}
 
 
+def test_the_day_of_a_memory_is_the_one_that_was_shown() -> None:
+    """The trace keeps it: stores need not."""
+    shown = replace(PROMPT, passages=(replace(PASSAGE, created_at=NOW),))
+    told = replace(ANSWER, trace=Trace(Reason.OK, (replace(PACKED, created_at=NOW),)))
+    assert "Squats first. (2026-11-21)" in shown.context
+    assert rebuilt(told, RECIPE, TODAY).sha256() == shown.sha256()
+
+
 def test_a_joined_block_is_the_blocks_it_was_joined_of() -> None:
     """/vantage hands the prompt one text of all of them."""
     joined = replace(PROMPT, before=(BREAK.join(BEFORE),))
