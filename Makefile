@@ -46,13 +46,16 @@ bench: install ## Measure speed, in ratios to a floor of the same run; QUICK=1 o
 eval: install ## Measure retrieval quality; DATA="folders of questions and texts, or of questions and PDFs"
 	@test -n "$(DATA)" || { printf '%s\n' 'make eval DATA="FOLDER ..." [ARGS="--against FILE"]' \
 	    'A folder has corpus.jsonl {id, text, title?, scope?, meta?} and queries_dev.jsonl {id, text, scope?,' \
-	    'rel: {id: grade}}, or PDFs and questions.jsonl {file, question, pages}. Figures and picture also go to' \
+	    'rel: {id: grade}}, or PDFs and questions.jsonl {file, question, pages}; where questions name spans of the' \
+	    'texts (meta: {spans: [[start, end]]}), what is packed is measured. Figures and picture also go to' \
 	    'bench/out/eval.jsonl and eval.svg. More: $(BIN)/ibid eval --help' >&2; exit 2; }
 	@texts=; for folder in $(DATA); do \
 	    if [ -f "$$folder/questions.jsonl" ]; then $(BIN)/python -m bench.quality "$$folder" || exit 1; \
+	    elif grep -qs '"spans"' "$$folder/queries_dev.jsonl"; then $(BIN)/python -m bench.spans "$$folder" || exit 1; \
 	    else texts="$$texts $$folder"; fi; \
 	done; \
-	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl --picture bench/out/eval.svg $(ARGS)
+	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl --picture bench/out/eval.svg \
+	    --times bench/out/eval-times.jsonl $(ARGS)
 
 lock: install ## Resolve the dependencies anew and pin them with hashes
 	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal --extra dev pyproject.toml -o requirements.lock

@@ -24,7 +24,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import BaseModel
 
-from app.models.embedder import PREFIX, load
+from app.models.embedder import load
 
 TOP_K, BUDGET = 40, 50_000
 SYSTEM = "You answer from the context below and cite every statement with the label of its passage, [name#n]."
@@ -49,7 +49,7 @@ def collection(folder: Path) -> Any:  # noqa: ANN401 - chromadb is not typed
 
 def search(passages: Any, encode: Callable[[str], bytes], ask: Ask) -> dict[str, Any]:  # noqa: ANN401
     """The query embedded, the session's and the global passages searched."""
-    vector = np.frombuffer(encode(PREFIX + ask.message), dtype="<f4")
+    vector = np.frombuffer(encode(ask.message), dtype="<f4")
     found: dict[str, Any] = passages.query(
         query_embeddings=[vector],
         n_results=TOP_K,

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from app.models.embedder import DIM, PREFIX, load
+from app.models.embedder import DIM, load
 from bench.corpus import SUBJECTS, subject, text
 
 OUT = Path(__file__).with_name("out")
@@ -34,7 +34,7 @@ def embedded(encode: Callable[[str], bytes], texts: Sequence[str]) -> Vectors:
 
 def asked(questions: Sequence[str]) -> Vectors:
     """Vectors of questions, as the service makes them."""
-    return embedded(load()[0], [PREFIX + question for question in questions])
+    return embedded(load()[0], questions)
 
 
 def centres() -> Vectors:

@@ -1,6 +1,6 @@
 """The picture of `ibid eval`, written by hand as SVG: readable on a light page and on a dark one.
 
-Two panels, nDCG@10 and recall@10, from 0 to 1; a group a set, a line a way, a dot for the mean on the bar of
+A panel a measure, from 0 to 1; a group a set, a line a way, a dot for the mean on the bar of
 its 95 % interval. No script, no font, nothing to install.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from app.domain.benchmark import ABLATIONS, SERVED
+from app.domain.benchmark import ABLATIONS, MEASURES, SERVED
 
 STYLE = """<style>
 .page{fill:#ffffff;stroke:#d0d7de}.text{fill:#1f2328}.quiet{fill:#59636e}.grid{stroke:#d8dee4}
@@ -19,16 +19,22 @@ STYLE = """<style>
 .grid{stroke:#262c36}.words{fill:#f0883e;stroke:#f0883e}.meaning{fill:#58a6ff;stroke:#58a6ff}
 .fused{fill:#768390;stroke:#768390}.all{fill:#3fb950;stroke:#3fb950}}
 </style>"""
-WIDTH, ROW, GAP, TOP = 900, 17, 14, 66
-PANELS = {"ndcg@10": (210, 520), "recall@10": (570, 880)}
+ROW, GAP, TOP = 17, 14, 66
+LEFT, PANEL, BETWEEN = 210, 190, 30
+PANELS = {
+    name: (LEFT + n * (PANEL + BETWEEN), LEFT + n * (PANEL + BETWEEN) + PANEL)
+    for n, name in enumerate(MEASURES)
+}
 """Where each begins and ends."""
-TITLES = {"ndcg@10": "nDCG@10", "recall@10": "recall@10"}
+WIDTH = LEFT + len(PANELS) * (PANEL + BETWEEN)
+TITLES = {"ndcg@10": "nDCG@10", "mrr": "reciprocal rank", "failure@20": "failure@20 (less is better)"}
+"""Of those that are not called as they are named."""
 
 
 def picture(results: Sequence[Mapping[str, Any]]) -> str:
     """The whole file."""
     height = TOP + len(results) * (len(ABLATIONS) * ROW + GAP) + 24
-    said = "nDCG@10 and recall@10 by set and way, with 95 % intervals"
+    said = "Six measures by set and way, with 95 % intervals"
     head = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img"'
     return "\n".join(
         [
@@ -46,7 +52,7 @@ def picture(results: Sequence[Mapping[str, Any]]) -> str:
 def scale(bottom: float) -> Iterator[str]:
     """Titles and grid."""
     for measure, panel in PANELS.items():
-        yield text(panel[0], 26, TITLES[measure], "text head")
+        yield text(panel[0], 26, TITLES.get(measure, measure), "text head")
         for fifth in range(6):
             x = across(fifth / 5, panel)
             yield f'<line x1="{x:.1f}" y1="{TOP - 18}" x2="{x:.1f}" y2="{bottom}" class="grid"/>'

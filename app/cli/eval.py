@@ -6,14 +6,13 @@ What it has embedded is kept in the data folder for the next run.
 """
 
 import asyncio
-import json as notation
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,12 +20,15 @@ from rich.console import Console
 from app.cli.chart import picture as drawn
 from app.cli.figures import Earlier, Ways, compared, earlier, result, rows, ways
 from app.cli.measures import vendor
+from app.cli.pace import Pace, clock, spending, told
+from app.cli.pace import measured as spent
 from app.cli.progress import shown
-from app.cli.report import comparison, remarks, table
+from app.cli.report import COMPARED, comparison, grouped, remarks, table
+from app.cli.report import against as held
 from app.cli.terminal import Json, as_json, configured, remark, run
+from app.cli.written import lines, writable
 from app.config import Cache, Chroma, Postgres, Qdrant, Settings
 from app.domain.benchmark import SERVED, Benchmark
-from app.domain.errors import BadInput
 from app.intake.plain import PlainParser, disguised
 from app.models.memo import Memo, Pages, pages
 from app.models.tokens import O200k
@@ -39,7 +41,10 @@ from app.wiring import open_services
 
 PATIENCE_SECONDS = 60.0
 """For a search: quality is measured here, whatever else the machine does."""
-LEGEND = "fused: both legs by rank; all: as the service answers; [95 % of resamples]"
+LEGEND = (
+    "fused: both legs by rank; all: as the service answers; [95 % of resamples]; better, worse: the "
+    "difference to the other way (of groups: to the best one) lies outside its interval"
+)
 KEPT = "eval"
 """Under the data folder: what was embedded."""
 
@@ -80,6 +85,17 @@ Against = Annotated[
     Path | None,
     typer.Option(exists=True, dir_okay=False, help="Compare with what --queries wrote in another run."),
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="Tell groups of questions apart: by `scope`, or a field of their `meta`. Left out: by "
+        "scope, if there are 2 to 20."
+    ),
+]
+Times = Annotated[
+    Path | None,
+    typer.Option(dir_okay=False, help="Write how fast it went here, a JSON line a folder: it never repeats."),
+]
 Picture = Annotated[Path | None, typer.Option(dir_okay=False, help="Draw the figures here, as SVG.")]
 Vectors = Annotated[
     Path | None,
@@ -97,6 +113,8 @@ def evaluate(
     queries: Queries = None,
     against: Against = None,
     picture: Picture = None,
+    by: By = None,
+    times: Times = None,
     cache: Vectors = None,
     json: Json = False,
 ) -> None:
@@ -105,56 +123,51 @@ def evaluate(
     config = configured(None)
     vendor()
     before = earlier(against) if against else {}
-    results: list[Mapping[str, Any]] = []
+    every = [read(folder, split) for folder in folders]  # no work is put into one while another is broken
+    results, paces = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     with ExitStack() as opened:
         known = opened.enter_context(pages(cache or config.ibid.data_dir / KEPT))
-        told = opened.enter_context(writable(queries)) if queries else None
-        for folder in folders:
-            benchmark = read(folder, split)
-            place = chosen(benchmark, source)
-            found, figures = run(evaluated(config, benchmark, place, known))
-            results.append(summed(benchmark, place, found, figures, before))
-            if told:
-                lines = rows(benchmark, place.value, figures, found.runs[SERVED])
-                told.writelines(notation.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        kept, drawing, clocked = (
+            opened.enter_context(writable(path)) if path else None for path in (queries, picture, times)
+        )
+        for benchmark in every:
+            place, pace = chosen(benchmark, source).value, Pace()
+            found, figures = run(evaluated(config, benchmark, Source(place), known, pace))
+            results.append(
+                result(benchmark, place, found, figures, by) | since(before, benchmark, place, figures)
+            )
+            paces.append(told(results[-1], pace, found.took))
+            lines(kept, rows(benchmark, place, figures, found.runs[SERVED]))
+            lines(clocked, paces[-1:])
             if json:
                 as_json(results[-1])
-    tell_all(results, picture, json=json)
+        if drawing:
+            drawing.write(drawn(results))
+    tell_all(results, paces, json=json)
 
 
-def summed(
-    benchmark: Benchmark, source: Source, found: Found, figures: Ways, before: Earlier
-) -> dict[str, Any]:
-    """A folder's result, held against an earlier run of it where there is one."""
-    told = result(benchmark, source.value, found, figures)
-    known = before.get((benchmark.name, benchmark.split, source.value))
-    return {**told, "against": compared(known, figures[SERVED])} if known else told
+def since(before: Earlier, benchmark: Benchmark, source: str, figures: Ways) -> dict[str, Any]:
+    """A folder held against an earlier run of it, where there is one."""
+    known = before.get((benchmark.name, benchmark.split, source))
+    return {"against": compared(known, figures[SERVED])} if known else {}
 
 
-def tell_all(results: Sequence[Mapping[str, Any]], picture: Path | None, *, json: bool) -> None:
-    """The tables, the picture, and what to doubt."""
+def tell_all(results: Sequence[Mapping[str, Any]], paces: Sequence[Mapping[str, Any]], *, json: bool) -> None:
+    """The tables, and what to doubt."""
     if not json:
         console = Console()
-        for each in results:
-            console.print(table(each), "")
+        for each, pace in zip(results, paces, strict=True):
+            console.print(table(each), "", held(each), "")
+            for measure in COMPARED if each["groups"] else ():
+                console.print(grouped(each, measure), "")
             if "against" in each:
                 console.print(comparison(each), "")
+            console.print(spending(pace), markup=False)
+            console.print(clock(pace), "")
         console.print(LEGEND, markup=False)
-    if picture:
-        with writable(picture) as file:
-            file.write(drawn(results))
     for each in results:
         for line in remarks(each):
             remark(line)
-
-
-def writable(path: Path) -> TextIO:
-    """A file to write; told plainly where it cannot be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from None
 
 
 def chosen(benchmark: Benchmark, source: Source | None) -> Source:
@@ -163,18 +176,24 @@ def chosen(benchmark: Benchmark, source: Source | None) -> Source:
 
 
 async def evaluated(
-    config: Settings, benchmark: Benchmark, source: Source, known: Pages
+    config: Settings, benchmark: Benchmark, source: Source, known: Pages, pace: Pace
 ) -> tuple[Found, Ways]:
-    """One folder's runs and figures."""
+    """One folder's runs and figures; how fast they came is written to `pace`."""
     parser = PlainParser(O200k().count) if source is Source.DOCUMENTS else None
-    with TemporaryDirectory(prefix="ibid-eval-") as folder:
+    with TemporaryDirectory(prefix="ibid-eval-") as folder, spent(pace.whole):
         own = apart(config, Path(folder))
         async with open_services(own, parser, partial(Memo, pages=known)) as services:
             evaluation = Evaluation(services.retrieval, shelf(services, source, own.scratch), benchmark)
-            with shown(f"{benchmark.name}: texts", len(benchmark.texts)) as progress:
+            before = known.written
+            with shown(f"{benchmark.name}: texts", len(benchmark.texts)) as progress, spent(pace.texts):
                 await evaluation.file(progress.add)
-            with shown(f"{benchmark.name}: questions", len(benchmark.questions)) as progress:
+            between = known.written
+            with (
+                shown(f"{benchmark.name}: questions", len(benchmark.questions)) as progress,
+                spent(pace.questions),
+            ):
                 await evaluation.ask(progress.add)
+            pace.embedded = {"texts": between - before, "questions": known.written - between}
     return evaluation.found, await asyncio.to_thread(ways, benchmark, evaluation.found)
 
 

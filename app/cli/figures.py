@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from app.cli.beside import beside, best, groups
 from app.cli.measures import Figures, column, measured
 from app.cli.resample import interval, paired
 from app.domain.benchmark import ABLATIONS, MEASURES, SERVED, Benchmark
@@ -46,8 +47,11 @@ def rounded(value: float) -> float:
     return round(value, DIGITS)
 
 
-def result(benchmark: Benchmark, source: str, found: Found, figures: Ways) -> dict[str, Any]:
-    """A folder's line of `--json`; `metrics` and `intervals` are those of what the service gives."""
+def result(
+    benchmark: Benchmark, source: str, found: Found, figures: Ways, by: str | None = None
+) -> dict[str, Any]:
+    """A folder's line of `--json`; `metrics` and `intervals` are those of what the service gives, `beside`
+    holds it against each other way, and `best` names the better of the single ones."""
     told = {name: summary(each) for name, each in figures.items()}
     return {
         "set": benchmark.name,
@@ -56,6 +60,9 @@ def result(benchmark: Benchmark, source: str, found: Found, figures: Ways) -> di
         "queries": len(benchmark.questions),
         **told[SERVED],
         "ablations": told,
+        "best": best({name: each["metrics"] for name, each in told.items()}),
+        "beside": beside(figures, [question.id for question in benchmark.questions], MEASURES),
+        "groups": groups(benchmark, figures, by),
         "texts": len(benchmark.texts),
         "stored": found.stored,
         "unanswerable": benchmark.unanswerable,

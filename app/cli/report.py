@@ -9,12 +9,12 @@ from rich.table import Table
 from app.cli.terminal import counted
 from app.domain.benchmark import MEASURES, SERVED
 
-WITH_INTERVAL = ("ndcg@10", "recall@10")
-"""Of the others the interval stands in `--json`."""
+COMPARED = ("ndcg@10", "recall@10")
+"""Measures by which ways and groups are compared; by the others in `--json`."""
 
 
 def table(result: Mapping[str, Any]) -> Table:
-    """A folder: a line a way, 95 % intervals behind the two measures that are read first."""
+    """A folder: a line a way, and its 95 % intervals below."""
     head = (
         f"{result['set']} ({result['split']}), {result['source']}, {counted(result['queries'], 'question')}"
     )
@@ -29,17 +29,51 @@ def table(result: Mapping[str, Any]) -> Table:
 
 
 def figure(found: Mapping[str, Any], measure: str) -> str:
-    """`.461`, or `.461 [.43 .49]`."""
-    mean = short(found["metrics"][measure], 3)
-    if measure not in WITH_INTERVAL:
-        return mean
+    """`.461`, and `[.43 .49]` below."""
     low, high = (short(each, 2) for each in found["intervals"][measure])
-    return escape(f"{mean} [{low} {high}]")
+    return escape(f"{short(found['metrics'][measure], 3)}\n[{low} {high}]")
 
 
 def short(value: float, digits: int) -> str:
     """A share without its nought: a line is only so long."""
     return f"{value:.{digits}f}".removeprefix("0")
+
+
+def against(result: Mapping[str, Any]) -> Table:
+    """What the service gives, against each other way; a `*` at the better of the single ones."""
+    shown_as = Table(box=None, pad_edge=False)
+    shown_as.add_column(f"{SERVED} against", no_wrap=True)
+    for name in COMPARED:
+        shown_as.add_column(name, justify="right", no_wrap=True)
+        shown_as.add_column("", no_wrap=True)
+    for way, found in result["beside"].items():
+        cells = [part for name in COMPARED for part in (span(found[name]), found[name]["verdict"])]
+        marked = [name for name in COMPARED if result["best"][name] == way]
+        shown_as.add_row(f"{way}{' (best single)' if len(marked) == len(COMPARED) else ''}", *cells)
+    return shown_as
+
+
+def span(found: Mapping[str, Any]) -> str:
+    """`+.010 [-.002 +.022]`."""
+    low, high = found["interval"]
+    return escape(f"{signed(found['difference'])} [{signed(low)} {signed(high)}]")
+
+
+def grouped(result: Mapping[str, Any], measure: str) -> Table:
+    """A measure by groups of questions, a line each; what the service gives against the best other way."""
+    shown_as = Table(box=None, pad_edge=False)
+    shown_as.add_column(measure, no_wrap=True)
+    shown_as.add_column("questions", justify="right", no_wrap=True)
+    for way in result["ablations"]:
+        shown_as.add_column(way, justify="right", no_wrap=True)
+    shown_as.add_column("", no_wrap=True)
+    for group, found in result["groups"].items():
+        ways = {way: each[measure] for way, each in found["ablations"].items()}
+        best = max((way for way in ways if way != SERVED), key=lambda way: ways[way])
+        told = found["beside"][best][measure]["verdict"]
+        cells = (short(value, 3) for value in ways.values())
+        shown_as.add_row(escape(group), f"{found['queries']:,}", *cells, told)
+    return shown_as
 
 
 def comparison(result: Mapping[str, Any]) -> Table:

@@ -13,7 +13,7 @@ from types import TracebackType
 
 import qdrant_edge as engine
 
-from app.clients import drawer, phrase, ties, weights
+from app.clients import drawer, phrase, rounds, ties
 from app.clients.drawer import Shape
 from app.clients.points import Ask, Point, Where
 from app.domain.errors import RetrievalError
@@ -134,11 +134,8 @@ class Shard:
         return found
 
     def _weighed(self, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One round, and another for words that cannot be counted."""
-        rows = self.search(weights.seeing(asks))
-        known = weights.counted(asks, rows)
-        probes = weights.probes(asks, known)
-        return weights.weighed(asks, rows, known, self.search(probes) if probes else [])
+        """As the engine has them, the scores made here."""
+        return rounds.weighed(asks, self.search)
 
     def search(self, asks: Sequence[Ask]) -> list[list[Point]]:
         """One list an ask, as the engine has it."""

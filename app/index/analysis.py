@@ -2,8 +2,9 @@
 
 NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
 `getUserName`, `FY2022`) written together and in parts; decimals and years kept; scripts that write no
-spaces as character bigrams. No list of stop words: BM25's IDF knows them. A term is 64 bits of its
-BLAKE2b hash, so that postings are plain numbers.
+spaces as character bigrams. Signs that make a name stay (`C++`, `C#`, `.NET`), and capitals that tell a name
+from a common word (`US`, `IT`, `WHO`), each beside the plain word. No list of stop words: BM25's IDF knows
+them. A term is 64 bits of its BLAKE2b hash, so that postings are plain numbers.
 """
 
 import re
@@ -14,7 +15,7 @@ from hashlib import blake2b
 
 from Stemmer import Stemmer
 
-VERSION = 1
+VERSION = 2
 """Kept with the postings: after a change here, documents are analysed anew from their chunks."""
 
 LONGEST = 64
@@ -28,11 +29,19 @@ SPACELESS = (
 JOINTS = "-‐‑–'’&_/+"
 
 RUN = re.compile(f"[{SPACELESS}]+")
-WORD = re.compile(f"[\\w{MARKS}]+(?:[{JOINTS}.][\\w{MARKS}]+)*")
+BEFORE, AFTER = r"(?<![\w.)\]])\.(?=[^\W\d_])", r"\+\+|(?<=\b[A-Za-z])#(?![^\W\d_])"
+"""Signs of a name. `a.b`, `f().b`, `...and` and `page#part` have none."""
+WORD = re.compile(f"(?:{BEFORE})?[\\w{MARKS}]+(?:[{JOINTS}.][\\w{MARKS}]+)*(?:{AFTER})?")
+SIGN = re.compile(r"^\.|(?:\+\+|#)$")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 JOINT = re.compile(rf"[{JOINTS}]|(?<!\d)\.|\.(?!\d)")
 INNER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 ACCENTS = re.compile("[\u0300-\u036f]")
+
+CAPITALS = ("AIDS", "IT", "US", "WHO")
+"""Another, common word in small letters. No more: capitals are often mere emphasis (`OR`, `10 AM`)."""
+CAPITAL = re.compile(rf"(?<!\w)(?:{'|'.join(CAPITALS)})(?!\w)")
+CAPS = re.compile(r"[A-Z]+")
 
 STEMMERS = (
     (0x0000, 0x024F, "english"),
@@ -60,9 +69,21 @@ stemmers = Stemmers()
 def terms(text: str) -> list[int]:
     """Hashes of the terms of a text in order, repeats included."""
     found: list[int] = []
-    for word in words(unicodedata.normalize("NFKC", text)):
+    for word in words(calmed(unicodedata.normalize("NFKC", text))):
         found += word_terms(word[:LONGEST])
     return found
+
+
+def calmed(text: str) -> str:
+    """The text with its shouted lines in small letters: where all is in capitals, they tell nothing."""
+    if not CAPITAL.search(text):
+        return text
+    return "\n".join(line.lower() if shouted(line) else line for line in text.split("\n"))
+
+
+def shouted(line: str) -> bool:
+    """Whether a line has several words and no small letter. A single one is a name as it stands."""
+    return len(CAPS.findall(line)) > 1 and not any(sign.islower() for sign in line)
 
 
 def words(text: str) -> list[str]:
@@ -74,13 +95,22 @@ def words(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def word_terms(word: str) -> tuple[int, ...]:
     """A word's terms, each once."""
-    return tuple(dict.fromkeys(hashed(stem(form)) for form in forms(word)))
+    return tuple(dict.fromkeys(map(hashed, (*map(stem, forms(word)), *names(word)))))
+
+
+def names(word: str) -> list[str]:
+    """What the word is called besides: with its signs, or in capitals, as no stem is written."""
+    if SIGN.search(word):
+        return [word.casefold()]
+    plain = word.replace(".", "")
+    return [plain] if plain in CAPITALS else []
 
 
 def forms(word: str) -> list[str]:
-    """The word itself; a compound written together, its parts, and their parts."""
+    """The word itself; a compound written together, its parts, and their parts. Without its signs."""
     if RUN.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+    word = SIGN.sub("", word)
     parts = [part for part in JOINT.split(word) if part]
     if not parts:
         return []

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 from app.clients.pool import Pool
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
+from app.domain.stopwatch import MEANING, TEXTS, stage
 from app.domain.text import Text
 from app.index.analysis import VERSION
 from app.index.finder import Finder, Found
@@ -105,12 +106,11 @@ class ContextSource(ABC):
             worded.setdefault(row_of(search.place(spot)[0]), spot)
         if vector is None and not worded:
             return Legs(self.name, stored=search.size, partial=late)
-        rows = await self._finder.both(self.where(reached.scope), vector, list(worded), query.limit)
-        passages = {
-            row.id: passage
-            for row, passage in zip(rows, await self._passages(rows), strict=True)
-            if passage.text.strip()
-        }
+        with stage(MEANING):
+            rows = await self._finder.both(self.where(reached.scope), vector, list(worded), query.limit)
+        with stage(TEXTS):
+            every = await self._passages(rows)
+        passages = {row.id: passage for row, passage in zip(rows, every, strict=True) if passage.text.strip()}
         there = {row.id: row for row in rows if row.id in passages}
         found = legs(self.name, search, worded, there, passages)
         return replace(found, stored=max(found.stored, len(there)), partial=late)

@@ -18,6 +18,7 @@ from app.clients.weights import TERMS, chosen, reckoned
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query
 from app.domain.space import Space, similarity
+from app.domain.stopwatch import BOTH, TEXTS, WEIGHING, stage
 from app.index import payload
 from app.index.mark import short
 from app.index.meaning import computed
@@ -111,7 +112,8 @@ async def look(
 async def in_turn(question: Question, found: Iterable[Point], work: Callable[[], Seen]) -> Seen:
     """One collection's after the other's, the loop free in between; where there is much, in a thread."""
     async with question.turn:
-        seen = await computed(effort(question, found), work)
+        with stage(WEIGHING):
+            seen = await computed(effort(question, found), work)
         await asyncio.sleep(0)
     return seen
 
@@ -123,7 +125,8 @@ def effort(question: Question, found: Iterable[Point]) -> int:
 
 async def reaching(points: Points, name: str, passages: int, asks: Sequence[Ask]) -> list[list[Point]]:
     """Ask, and tell how many points are in reach."""
-    return await points.search(name, [known(ask, passages) for ask in asks])
+    with stage(BOTH):
+        return await points.search(name, [known(ask, passages) for ask in asks])
 
 
 def known(ask: Ask, passages: int) -> Ask:
@@ -225,7 +228,9 @@ def assembled(
     leading = {each.key for each in words}
     chosen = sorted(leading.union(each.key for each in near))
     beside = {key: hits[key] for key in chosen if key in hits and key not in leading}
-    return Legs(source, words, near, make(short(source, chosen)), beside=beside)
+    with stage(TEXTS):
+        passages = make(short(source, chosen))
+    return Legs(source, words, near, passages, beside=beside)
 
 
 def voiced(key: str, score: float, own: Hit | None) -> Hit:

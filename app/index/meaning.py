@@ -12,6 +12,7 @@ import structlog
 
 from app.domain.document import Part
 from app.domain.space import Space
+from app.domain.stopwatch import MEANING, stage
 from app.index.place import Listed, Matrix, Spot
 from app.index.record import Record
 from app.index.search import Search, cosine
@@ -47,6 +48,11 @@ class Meaning:
 
     async def near(self, search: Search, vector: Matrix, words: Sequence[Spot], limit: int) -> Near:
         """The `limit` nearest passages, and cosines for those that the word leg chose too."""
+        with stage(MEANING):
+            return await self._near(search, vector, words, limit)
+
+    async def _near(self, search: Search, vector: Matrix, words: Sequence[Spot], limit: int) -> Near:
+        """Shelf by shelf."""
         found = dict(await computed(search.size, search.meaning, vector, limit))
         cosines = found | search.cosines(vector, words)
         for shelf in search.shelves:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.passage import Hit
+from app.domain.stopwatch import WORDS, stage
 from app.index.analysis import terms
 from app.index.block import Block
 from app.index.bm25 import Seen, held, seen, survey
@@ -63,6 +64,11 @@ class Search:
 
     def words(self, text: str, limit: int) -> list[Spot]:
         """The word leg, best first. To be called before `hits`."""
+        with stage(WORDS):
+            return self._worded(text, limit)
+
+    def _worded(self, text: str, limit: int) -> list[Spot]:
+        """What every block holds of the words, by its score."""
         self._reach = survey([(block.words, block.live) for block in self.blocks], terms(text))
         self._seen = seen(self._reach)
         scores = [block.scores for block in self._seen]

@@ -27,6 +27,8 @@ SECONDS = 30.0
 
 Use = Literal["query", "passage"]
 """A model may see the same text differently as the one and as the other."""
+MADE = {"query": "query.3", "passage": "passage"}
+"""What stands for the use: another one once the same text is embedded otherwise."""
 
 
 class Pages:
@@ -35,6 +37,8 @@ class Pages:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._turn = threading.Lock()
+        self.written = 0
+        """Vectors that were not there, and were made."""
 
     def read(self, keys: Sequence[bytes]) -> list[Embedding | None]:
         """Of each key, if it is there."""
@@ -45,6 +49,7 @@ class Pages:
     def write(self, keys: Sequence[bytes], vectors: Sequence[Embedding]) -> None:
         """Kept when it returns."""
         with self._turn, self._connection:
+            self.written += len(keys)
             self._connection.executemany(WRITE, zip(keys, vectors, strict=True))
 
 
@@ -83,7 +88,7 @@ class Memo:
 
 def key(space: str, use: Use, text: str) -> bytes:
     """What a vector is kept under."""
-    return hashlib.sha256(f"{space}\n{use}\n{text}".encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(f"{space}\n{MADE[use]}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
 
 @contextmanager
@@ -93,6 +98,8 @@ def pages(folder: Path) -> Iterator[Pages]:
         for each in (folder.parent, folder):  # the data folder may be made here: it is nobody else's to read
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = sqlite3.connect(folder / NAME, timeout=SECONDS, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")  # a crash costs the newest, and never the file
         connection.execute(TABLE)
     except (OSError, sqlite3.Error) as error:
         raise StartError(f"{folder / NAME} cannot be used: {error}") from None

@@ -5,7 +5,8 @@ Raises `Unreadable` with the file and the line, and what is wrong there. Reads f
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,14 @@ from app.domain.benchmark import Benchmark, Question, Text
 from app.domain.errors import BadInput
 
 CORPUS = "corpus.jsonl"
+MARK = b"\xef\xbb\xbf"
+"""What some editors put before UTF-8."""
+NAMED = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,500}")
+"""An id, or a scope: a line of text that every store can keep."""
+UNKEPT = re.compile(r"[\x00\ud800-\udfff]")
+"""What no store keeps as it is: a NUL, and half of a character."""
+GRADES = range(-1_000, 1_001)
+"""trec_eval takes memory for every grade up to the highest; those below 0 are as 0 to it."""
 Line = Mapping[str, Any]
 Item = TypeVar("Item", Text, Question)
 
@@ -23,47 +32,61 @@ class Unreadable(BadInput):
 
 def read(folder: Path, split: str) -> Benchmark:
     """The whole of it; a few hundred megabytes at most fit in memory."""
-    texts = unique(folder / CORPUS, [text(line, where) for line, where in lines(folder / CORPUS)])
+    texts = unique((text(line, where), where) for line, where in lines(folder / CORPUS))
     asked = folder / f"queries_{split}.jsonl"
-    found = [question(line, where) for line, where in lines(asked)]
-    questions = unique(asked, [item for item in found if item is not None])
+    every = unique((question(line, where), where) for line, where in lines(asked))
+    questions = [item for item in every if answerable(item)]
     if not questions:
         raise Unreadable(f"{asked}: no question that can be measured: none has a grade above 0 in `rel`")
-    known = {item.id for item in texts}
+    homes = {item.id: item.scope for item in texts}
+    if not any(name in homes for item in questions for name in item.grades):
+        raise Unreadable(f"{asked}: no text that has a grade is in {CORPUS}: do the two belong together?")
     return Benchmark(
         name=folder.resolve().name,
         split=split,
         texts=texts,
         questions=questions,
-        unanswerable=len(found) - len(questions),
-        dangling=sum(name not in known for item in questions for name in item.grades),
+        unanswerable=len(every) - len(questions),
+        dangling=sum(astray(item, homes) for item in questions),
     )
+
+
+def astray(question: Question, homes: Mapping[str, str | None]) -> int:
+    """How many of its texts it cannot find: they are not there, or another scope's."""
+    return sum(homes.get(name, "") not in (question.scope, None) for name in question.grades)
+
+
+def answerable(question: Question) -> bool:
+    """Whether something is said to answer it."""
+    return not question.meta.get("unanswerable") and any(grade > 0 for grade in question.grades.values())
 
 
 def lines(path: Path) -> Iterator[tuple[Line, str]]:
     """Its objects, and where each stands; empty lines do not count. One that has none is refused."""
     empty = True
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.strip():
-                    empty = False
-                    yield parsed(line, f"{path}, line {number}"), f"{path}, line {number}"
+                if told := (line.removeprefix(MARK) if number == 1 else line).strip():
+                    empty, where = False, f"{path}, line {number}"
+                    yield parsed(told, where), where
     except FileNotFoundError:
         raise Unreadable(
             f"{path} is not there: a benchmark is a folder with {CORPUS} and queries_<split>.jsonl"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error}") from error
     if empty:
         raise Unreadable(f"{path} is empty")
 
 
-def parsed(line: str, where: str) -> Line:
+def parsed(line: bytes, where: str) -> Line:
     """One object."""
     try:
-        value = json.loads(line)
-    except ValueError as error:
+        value = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{where}: no UTF-8: {error.reason} at byte {error.start + 1}") from None
+    except (ValueError, RecursionError) as error:  # too deep, or a number of too many digits
         raise Unreadable(f"{where}: no JSON: {error}") from None
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: no JSON object")
@@ -73,7 +96,7 @@ def parsed(line: str, where: str) -> Line:
 def text(line: Line, where: str) -> Text:
     """One of the corpus."""
     return Text(
-        id=said(line, "id", where),
+        id=named(line, "id", where),
         text=said(line, "text", where),
         title=said(line, "title", where, default=""),
         scope=scope(line, where),
@@ -81,43 +104,55 @@ def text(line: Line, where: str) -> Text:
     )
 
 
-def question(line: Line, where: str) -> Question | None:
-    """One to ask; None: nothing answers it."""
+def question(line: Line, where: str) -> Question:
+    """One to ask."""
     grades = mapping(line, "rel", where)
-    if any(type(grade) is not int for grade in grades.values()):
-        raise Unreadable(f"{where}: a grade in `rel` is no whole number")
-    asked = Question(said(line, "id", where), said(line, "text", where), grades, scope(line, where))
-    if mapping(line, "meta", where).get("unanswerable") or not any(grade > 0 for grade in grades.values()):
-        return None
-    return asked
+    if any(type(grade) is not int or grade not in GRADES for grade in grades.values()):
+        raise Unreadable(f"{where}: a grade in `rel` is no whole number from {GRADES[0]:,} to {GRADES[-1]:,}")
+    asked = said(line, "text", where)
+    return Question(named(line, "id", where), asked, grades, scope(line, where), mapping(line, "meta", where))
 
 
 def said(line: Line, name: str, where: str, *, default: str | None = None) -> str:
     """A field that is text, and not blank unless it may be missing."""
     value = line.get(name, default)
+    value = default if value is None else value
     if not isinstance(value, str) or (default is None and not value.strip()):
-        raise Unreadable(f"{where}: `{name}` is no text")
+        raise Unreadable(
+            f"{where}: `{name}` is no text" if name in line else f"{where}: there is no `{name}`"
+        )
+    if UNKEPT.search(value):
+        raise Unreadable(f"{where}: `{name}` holds a NUL or half of a character, which no store keeps")
+    return value
+
+
+def named(line: Line, name: str, where: str) -> str:
+    """A field that is the name of something."""
+    value = said(line, name, where)
+    if not NAMED.fullmatch(value):
+        raise Unreadable(f"{where}: `{name}` is longer than 500 characters, or holds line breaks or controls")
     return value
 
 
 def scope(line: Line, where: str) -> str | None:
     """What the line belongs to."""
-    return None if line.get("scope") is None else said(line, "scope", where)
+    return None if line.get("scope") is None else named(line, "scope", where)
 
 
 def mapping(line: Line, name: str, where: str) -> Mapping[str, Any]:
     """A field that is an object; missing: empty."""
-    value = line.get(name) or {}
-    if not isinstance(value, dict):
+    value = line.get(name)
+    if not isinstance(value, dict | None):
         raise Unreadable(f"{where}: `{name}` is no object")
-    return value
+    return value or {}
 
 
-def unique(path: Path, items: list[Item]) -> list[Item]:
-    """The same, if no id stands there twice."""
-    seen: set[str] = set()
-    for item in items:
+def unique(found: Iterable[tuple[Item, str]]) -> list[Item]:
+    """The items, if no id stands there twice."""
+    seen: dict[str, tuple[Item, str]] = {}
+    for item, where in found:
         if item.id in seen:
-            raise Unreadable(f"{path}: the id {item.id!r} stands there twice")
-        seen.add(item.id)
-    return items
+            before = seen[item.id][1].rpartition(", ")[2]
+            raise Unreadable(f"{where}: the id {item.id!r} stands there twice, first in {before}")
+        seen[item.id] = item, where
+    return [item for item, _ in seen.values()]

@@ -18,6 +18,8 @@ from app.services.shelf import ALL
 class Named:
     """Texts known by the ids of their rows, and who asks for them."""
 
+    ordered = True
+
     def __init__(self) -> None:
         self._known: defaultdict[str, list[str]] = defaultdict(list)
 

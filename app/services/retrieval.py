@@ -13,17 +13,20 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 import structlog
 
+from app.domain import said
 from app.domain.errors import RetrievalError
 from app.domain.found import Found, Reach
 from app.domain.fusion import fuse
-from app.domain.passage import Embedding, Legs, Query
-from app.domain.ports import Embedder, Source
-from app.domain.ranking import dedupe
+from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.ports import Clock, Embedder, Source
+from app.domain.stopwatch import EMBEDDING, FUSION, REACH, stage
 from app.domain.trace import Degraded
+from app.domain.twin import single
 from app.services.cache import Cache
 from app.services.parcel import FORMAT
 from app.services.second import After, First
@@ -34,9 +37,11 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 5
+VERSION = 6
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
+
+NOW: Clock = partial(datetime.now, UTC)
 
 log = structlog.get_logger(__name__)
 
@@ -55,13 +60,16 @@ class Retrieval:
         seconds: float,
         cache: Cache | None = None,
         second: After | None = None,
+        clock: Clock = NOW,
     ) -> None:
+        """`clock` tells what `yesterday` is."""
         self._sources = sources
         self._embedder = embedder
         self.seconds = seconds
         """From the question to what was found for it: RAG_TIMEOUT_SECONDS."""
         self._cache = cache
         self._second = second
+        self._clock = clock
 
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
@@ -86,7 +94,7 @@ class Retrieval:
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(asked, reaching, until)
             every.extend(found if asked is query else ())
-            return fused(found, faults)
+            return fused(found, faults, self._named(asked))
 
         try:
             return await self._both(query, first, until), every
@@ -96,7 +104,7 @@ class Retrieval:
     def _reaching(self, query: Query, names: Sequence[str]) -> Reaching:
         """Ask the sources how they stand."""
         known = [(name, self._sources[name]) for name in names if name in self._sources]
-        return {name: asyncio.create_task(source.reach(query.scope)) for name, source in known}
+        return {name: asyncio.create_task(_reach(source, query.scope)) for name, source in known}
 
     async def _found(self, query: Query, reaching: Reaching, until: float) -> Found:
         """From the cache if there is one and every source says how it stands; else searched."""
@@ -114,15 +122,20 @@ class Retrieval:
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
+        parts += [self._named(query).key]
         parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
         return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
+
+    def _named(self, query: Query) -> said.Asked:
+        """The people and the times that it names, seen from now."""
+        return said.asked(query.text, self._clock())
 
     async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
         """Every source at once, and what they found as one list, whatever orders it."""
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(asked, reaching, until))
+            return fused(*await self._legs(asked, reaching, until), self._named(asked))
 
         return await self._both(query, first, until)
 
@@ -153,7 +166,8 @@ class Retrieval:
         """The query's vector, or None and a word in `faults`."""
         try:
             async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
-                return await self._embedder.query(text)
+                with stage(EMBEDDING):
+                    return await self._embedder.query(text)
         except TimeoutError:
             faults.append(Degraded("embedding", "timeout"))
         except RetrievalError as error:
@@ -161,22 +175,30 @@ class Retrieval:
         return None
 
 
-def fused(found: Sequence[Legs], faults: Sequence[Degraded]) -> Found:
+def fused(found: Sequence[Legs], faults: Sequence[Degraded], question: said.Asked) -> Found:
     """What the sources found as one list, most relevant first."""
-    kept, duplicates = dedupe(fuse(found), across=False)
+    with stage(FUSION):
+        kept, duplicates, twins = single(said.weighed(fuse(found), question))
+        named = said.notes(kept, question)
     return Found(
         candidates=tuple(kept),
         duplicates=tuple(duplicates),
         degraded=(*faults, *(Degraded(legs.source, legs.partial) for legs in found if legs.partial)),
         stored=sum(legs.stored for legs in found),
         answered=len(found),
-        notes=tuple(note for legs in found for note in legs.notes),
+        notes=(*(note for legs in found for note in legs.notes), *named, *twins),
     )
 
 
 def left(until: float) -> float:
     """Seconds to a time of the loop; 0: it is past."""
     return max(0.0, until - asyncio.get_running_loop().time())
+
+
+async def _reach(source: Source, scope: Scope) -> Reach:
+    """How one source stands."""
+    with stage(REACH):
+        return await source.reach(scope)
 
 
 async def _legs(

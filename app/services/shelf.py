@@ -37,6 +37,10 @@ class Shelf(Protocol):
     def source(self) -> str:
         """Its name."""
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the texts of a scope must come one after the other, as they were said."""
+
     def scope(self, name: str | None) -> Scope:
         """Who asks for what belongs to `name`."""
 
@@ -75,6 +79,7 @@ class MemoryShelf(Worded):
     """Each scope is a user, and each of his texts a memory in the thread that it was said in."""
 
     source = "memories"
+    ordered = True
 
     def __init__(self, memories: Remembering) -> None:
         super().__init__()
@@ -105,6 +110,7 @@ class CorpusShelf(Worded):
     """Each scope is a tenant with one collection."""
 
     source = "corpus"
+    ordered = False
 
     def __init__(self, corpus: Keeping) -> None:
         super().__init__()
@@ -132,6 +138,7 @@ class DocumentShelf:
     """Each scope is a session; what names none is there for all of them. A text is a document."""
 
     source = "documents"
+    ordered = True  # and side by side within a batch
 
     def __init__(self, documents: Uploading, folder: Path, dressed: Callable[[str, str], bytes]) -> None:
         """`folder`: for files on their way; `dressed`: title and text as a file that the parser reads."""

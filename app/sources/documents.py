@@ -23,6 +23,7 @@ from app.domain.errors import RetrievalError
 from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
+from app.domain.stopwatch import TEXTS, stage
 from app.index.analysis import VERSION
 from app.index.bookcase import MEMORY_BYTES
 from app.index.loader import Loader
@@ -93,7 +94,8 @@ class DocumentSource:
         words = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        return await self._legs(search, words, near, seen_from(reached.scope))
+        with stage(TEXTS):
+            return await self._legs(search, words, near, seen_from(reached.scope))
 
     async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
         """The meaning leg; a vector of another space is no vector."""

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from app.cli.eval import Source, apart, chosen, writable
+from app.cli.eval import Source, apart, chosen, tell_all
+from app.cli.figures import result
+from app.cli.pace import Pace
+from app.cli.pace import told as timed
 from app.config import Ibid as IbidKnobs
 from app.config import OpenAI, Postgres, Qdrant, Settings
-from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Text
-from app.domain.errors import BadInput
+from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
+from app.services.evaluation import Found
 from tests.cli.conftest import Ibid, lines
 
 FERRY = "The ferry to Samso leaves at seven in the morning."
@@ -18,7 +21,7 @@ BEES = "My sister keeps bees behind the old mill."
 PERFECT = {**dict.fromkeys(MEASURES, 1.0), "failure@20": 0.0}
 
 
-def written(folder: Path, scope: str) -> Path:
+def written(folder: Path, scope: str | None) -> Path:
     """Two texts and a question that one of them answers."""
     folder.mkdir()
     belongs = {"scope": scope}
@@ -33,22 +36,28 @@ def written(folder: Path, scope: str) -> Path:
 
 
 def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
-    """Texts with scopes as memories, found by what they say, four ways; in the data folder stands what was
-    embedded, and nothing else."""
+    """Texts with scopes as memories, four ways, against an earlier run; times stand apart from figures. In
+    the data folder is what was embedded, and nothing else."""
     mine = written(ibid.place / "mine", "ada")
-    extras = ("--queries", "out/q.jsonl", "--picture", "out/p.svg")
+    lost = {**PERFECT, "mrr": 0.25}
+    row = {"set": "mine", "split": "dev", "source": "memories", "id": "q1", "metrics": {"all": lost}}
+    (ibid.place / "before.jsonl").write_text(json.dumps(row))
+    files = ("--queries", "out/q.jsonl", "--picture", "out/p.svg", "--times", "out/t.jsonl")
 
-    done = ibid.process("eval", str(mine), "--json", *extras)
+    done = ibid.process("eval", str(mine), "--json", *files, "--against", "before.jsonl")
 
     assert done.code == 0, done.err
-    (result,) = lines(done.out)
-    assert (result["set"], result["split"], result["source"]) == ("mine", "dev", "memories")
-    assert result["metrics"] == PERFECT
-    assert result["intervals"]["recall@5"] == [1.0, 1.0]
-    assert list(result["ablations"]) == list(ABLATIONS)
-    assert (result["queries"], result["unanswerable"], result["stored"]) == (1, 1, 2)
-    (row,) = lines((ibid.place / "out/q.jsonl").read_text())
-    assert (row["id"], row["found"][0], row["metrics"]["all"]) == ("q1", "t2", PERFECT)
+    (told,) = lines(done.out)
+    assert (told["set"], told["split"], told["source"]) == ("mine", "dev", "memories")
+    assert told["metrics"] == PERFECT
+    assert told["intervals"]["recall@5"] == [1.0, 1.0]
+    assert list(told["ablations"]) == list(ABLATIONS)
+    assert (told["queries"], told["unanswerable"], told["stored"]) == (1, 1, 2)
+    assert told["against"]["measures"]["mrr"]["wins"] == 1
+    (kept,) = lines((ibid.place / "out/q.jsonl").read_text())
+    assert (kept["id"], kept["found"][0], kept["metrics"]["all"]) == ("q1", "t2", PERFECT)
+    (pace,) = lines((ibid.place / "out/t.jsonl").read_text())
+    assert (pace["embedded"], pace["texts_s"] > 0) == ({"texts": 2, "questions": 1}, True)
     assert (ibid.place / "out/p.svg").read_text().startswith("<svg")
     assert [path.relative_to(ibid.data).as_posix() for path in ibid.data.rglob("*")] == [
         "eval",
@@ -56,32 +65,47 @@ def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
     ]
 
 
-def test_a_run_is_compared_with_an_earlier_one(ibid: Ibid) -> None:
-    """Of code, through its own write side; vectors come from the folder that is named."""
-    mine = written(ibid.place / "mine", "flask")
-    lost = {**PERFECT, "mrr": 0.25}
-    row = {"set": "mine", "split": "dev", "source": "code", "id": "q1", "metrics": {"all": lost}}
-    (ibid.place / "before.jsonl").write_text(json.dumps(row))
-    extras = ("--against", "before.jsonl", "--cache", "vectors")
+def test_one_broken_folder_stops_all_before_any_work(ibid: Ibid) -> None:
+    """With the file and the line; what an earlier run has written stays."""
+    mine, ours = written(ibid.place / "mine", "ada"), written(ibid.place / "ours", None)
+    with (ours / "corpus.jsonl").open("a") as file:
+        file.write('\n{"id": "t1", "text": "again"}')
+    (ibid.place / "q.jsonl").write_text("earlier")
 
-    done = ibid.process("eval", str(mine), "--source", "code", *extras)
+    done = ibid.process("eval", str(mine), str(ours), "--queries", "q.jsonl")
 
-    assert done.code == 0, done.err
-    said = [line.split() for line in done.out.splitlines()]
-    assert ["mine", "(dev),", "code,", "1", "question"] in said
-    assert ["mrr", ".250", "1.000", "+.750", "+.750", "+.750", "1", "0", "0", "1.000"] in said
-    assert (ibid.place / "vectors" / "embeddings.sqlite").exists()
+    assert (done.code, done.out) == (1, "")
+    said = "corpus.jsonl, line 3: the id 't1' stands there twice, first in line 1"
+    assert done.err == f"ibid: {ours / said}\n"
+    assert (ibid.place / "q.jsonl").read_text() == "earlier"
     assert not ibid.data.exists()
 
 
-def test_a_folder_that_is_none_is_told_in_a_sentence(ibid: Ibid) -> None:
-    """With the file that is missing; nothing is opened for it."""
-    (ibid.place / "empty").mkdir()
+def test_vectors_are_kept_where_the_option_says(ibid: Ibid) -> None:
+    """Told before any work, if they cannot be."""
+    mine = written(ibid.place / "mine", "ada")
+    (ibid.place / "place" / "embeddings.sqlite").mkdir(parents=True)
 
-    done = ibid.process("eval", "empty")
+    done = ibid.process("eval", str(mine), "--cache", "place")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("ibid: empty/corpus.jsonl is not there")
+    assert done.err.startswith("ibid: place/embeddings.sqlite cannot be used")
+
+
+def test_the_tables_tell_figures_differences_groups_and_times(capsys: pytest.CaptureFixture[str]) -> None:
+    """And what to doubt, beside them."""
+    questions = [Question("1", "?", {"a": 1}, "en"), Question("2", "?", {"a": 1}, "de")]
+    benchmark = Benchmark("b", "dev", [], questions, dangling=2)
+    figures = {way: dict.fromkeys("12", PERFECT) for way in ABLATIONS}
+    told = result(benchmark, "corpus", Found(), figures)
+    took = [{"words": 1.0, "total": 2.0}]
+
+    tell_all([told], [timed(told, Pace(embedded={"texts": 3}), took)], json=False)
+
+    said = capsys.readouterr()
+    for part in ("all against", "(best single)", "en ", "de ", "p95", "embedded 3 texts", "fused: both legs"):
+        assert part in said.out
+    assert "2 grades of texts" in said.err
 
 
 @pytest.mark.parametrize(
@@ -112,9 +136,3 @@ def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> No
     assert (own.postgres.dsn, own.chroma.url, own.qdrant.url, own.cache.url) == (None, None, None, None)
     assert (own.ibid.data_dir, own.ibid.workers, own.rag.cache_ttl_seconds) == (tmp_path, 1, 0)
     assert own.openai == settings.openai
-
-
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """Before minutes of work."""
-    with pytest.raises(BadInput, match="cannot be written"):
-        writable(tmp_path)

@@ -41,6 +41,16 @@ def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
     assert json.loads(json.dumps(told)) == told
 
 
+def test_a_result_tells_what_may_be_chance() -> None:
+    """Against each way, which single one is the better, and by groups where there are some."""
+    told = result(BENCHMARK, "corpus", found(), ways(BENCHMARK, found()), "topic")
+
+    assert told["beside"]["words"]["recall@5"]["difference"] == -0.5
+    assert told["best"]["recall@5"] == "words"
+    assert told["groups"]["-"]["queries"] == 2
+    assert result(BENCHMARK, "corpus", found(), ways(BENCHMARK, found()))["groups"] == {}
+
+
 def test_an_interval_stands_beside_every_mean() -> None:
     """To the same digits every time."""
     figures = ways(BENCHMARK, found())["meaning"]

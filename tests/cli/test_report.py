@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.report import comparison, remarks, signed, table
+from app.cli.report import against, comparison, grouped, remarks, signed, table
 from app.domain.benchmark import ABLATIONS, MEASURES
 
 FIGURES = {
@@ -42,13 +42,14 @@ def printed(shown: Table) -> list[list[str]]:
 
 
 def test_a_folder_has_a_line_a_way() -> None:
-    """With every measure, and the interval of two; nothing is cut off."""
+    """With every measure, its interval below; nothing is cut off."""
     title, head, *lines = printed(table(RESULT))
 
     assert title == ["birds[1]", "(dev),", "memories,", "1,200", "questions"]
     assert head == list(MEASURES)
-    assert [line[0] for line in lines] == list(ABLATIONS)
-    assert lines[0][1:] == [".500", "[.25", "1.00]", ".500", ".500", "[.25", "1.00]", ".500", ".500", ".500"]
+    assert [line[0] for line in lines[::2]] == list(ABLATIONS)
+    assert lines[0][1:] == [".500"] * len(MEASURES)
+    assert lines[1] == ["[.25", "1.00]"] * len(MEASURES)
 
 
 def test_two_runs_have_a_line_a_measure() -> None:
@@ -61,6 +62,36 @@ def test_two_runs_have_a_line_a_measure() -> None:
     assert head[:3] == ["before", "after", "difference"]
     assert [line[0] for line in lines] == list(MEASURES)
     assert lines[0][1:] == [".250", ".500", "+.250", "-.010", "+.500", "1,200", "3", "2,000", ".031"]
+
+
+HELD = {"difference": 0.25, "interval": [-0.01, 0.5], "p": 0.031, "verdict": "inside"}
+OTHERS = [way for way in ABLATIONS if way != "all"]
+
+
+def test_differences_have_a_line_a_way() -> None:
+    """With interval and verdict; the better single way is marked."""
+    result = {
+        "best": dict.fromkeys(MEASURES, "words"),
+        "beside": {way: dict.fromkeys(MEASURES, HELD) for way in OTHERS},
+    }
+
+    head, *lines = printed(against({**RESULT, **result}))
+
+    assert head == ["all", "against", "ndcg@10", "recall@10"]
+    assert lines[0] == ["words", "(best", "single)", *["+.250", "[-.010", "+.500]", "inside"] * 2]
+    assert [line[0] for line in lines] == OTHERS
+
+
+def test_groups_have_a_line_each() -> None:
+    """Every way, and how the service compares with the best of the others."""
+    means = {way: {"ndcg@10": n / 10} for n, way in enumerate(ABLATIONS)}
+    held = {way: {"ndcg@10": {**HELD, "verdict": f"as {way}"}} for way in OTHERS}
+    groups = {"en[1]": {"queries": 1_200, "ablations": means, "beside": held}}
+
+    head, line = printed(grouped({**RESULT, "groups": groups}, "ndcg@10"))
+
+    assert head == ["ndcg@10", "questions", *ABLATIONS]
+    assert line == ["en[1]", "1,200", ".000", ".100", ".200", ".300", "as", "fused"]
 
 
 def test_a_difference_has_its_sign() -> None:

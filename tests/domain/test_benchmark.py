@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.benchmark import Benchmark, Text
+from app.domain.benchmark import Benchmark, Question, Text
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,17 @@ def test_a_text_knows_the_conversation_it_was_said_in(meta: dict[str, object], t
     ("date", "at"),
     [
         pytest.param("2024-05-08T13:56:00Z", datetime(2024, 5, 8, 13, 56, tzinfo=UTC), id="rfc3339"),
-        pytest.param("2024-05-08T13:56:00", None, id="no zone"),
-        pytest.param("1:56 pm on 8 May, 2024", None, id="in words"),
+        pytest.param("2024-05-08T13:56:00", datetime(2024, 5, 8, tzinfo=UTC), id="no zone"),
+        pytest.param("1:56 pm on 8 May, 2024", datetime(2024, 5, 8, tzinfo=UTC), id="in words"),
+        pytest.param("Mittwoch, 8. Mai 2024", datetime(2024, 5, 8, tzinfo=UTC), id="in other words"),
+        pytest.param("8 May", None, id="any year's"),
+        pytest.param("May 2024", None, id="a month"),
+        pytest.param("yesterday", None, id="relative"),
         pytest.param(None, None, id="null"),
     ],
 )
-def test_a_date_counts_where_it_is_a_time_with_its_zone(date: str | None, at: datetime | None) -> None:
-    """Nothing is guessed."""
+def test_a_date_is_a_time_with_its_zone_or_a_day_in_words(date: str | None, at: datetime | None) -> None:
+    """The day at its beginning in UTC; what is no whole day with its year is no date."""
     assert Text("1", "words", meta={"date": date}).said_at == at
 
 
@@ -46,3 +50,27 @@ def test_one_scope_makes_a_benchmark_scoped() -> None:
 
     assert Benchmark("b", "dev", texts, []).scoped
     assert not Benchmark("b", "dev", texts[:1], []).scoped
+
+
+def asked(*fields: object) -> Benchmark:
+    """A question a value, which is its scope and its `meta.kind`."""
+    questions = [
+        Question(str(n), "?", {"a": 1}, None if value is None else str(value), {"kind": value})
+        for n, value in enumerate(fields)
+    ]
+    return Benchmark("b", "dev", [], questions)
+
+
+def test_questions_are_told_apart_by_scope_where_that_is_a_few_groups() -> None:
+    """In the order in which they come; one group, or more than are read, are none."""
+    assert asked("en", "de", "en", None).groups() == {"en": ["0", "2"], "de": ["1"], "-": ["3"]}
+    assert asked("en", "en").groups() == {}
+    assert len(asked(*range(20)).groups()) == 20
+    assert asked(*range(21)).groups() == {}
+
+
+def test_questions_are_told_apart_by_a_field_that_is_named() -> None:
+    """However many groups it makes; what has no such field is a group too."""
+    assert asked(2, 1, 2).groups("kind") == {"2": ["0", "2"], "1": ["1"]}
+    assert asked(2, 1).groups("nothing") == {"-": ["0", "1"]}
+    assert len(asked(*range(30)).groups("scope")) == 30

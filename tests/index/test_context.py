@@ -12,6 +12,7 @@ from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.index import lots
+from app.index.analysis import VERSION
 from app.index.context import ContextSource
 from app.index.words import packed
 from app.sources.code import CodeSource
@@ -120,7 +121,7 @@ async def test_a_standing_names_all_that_a_result_depends_on(pool: Pool, source:
     reached = await source.reach(Scope(owner="ann", project="THN"))
     [(_, version)] = reached.versions
     assert json.loads(reached.standing) == [
-        *("code", "one", 1, ["default", "ann", "THN"]),
+        *("code", "one", VERSION, ["default", "ann", "THN"]),
         [["", "THN", version]],
     ]
     others = [Scope(), Scope(project="THN"), Scope(project="X"), ANN]

@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import StartError
 from app.domain.passage import Embedding
 from app.models import embedder as module
-from app.models.embedder import DIM, PREFIX, Bundled, load, open_bundled
+from app.models.embedder import DIM, Bundled, load, open_bundled
 from tests.fakes.pace import waits
 
 Loaded: TypeAlias = tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]
@@ -61,11 +61,10 @@ async def test_a_question_is_nearest_to_what_answers_it(embedder: Bundled) -> No
     assert cosine(asked, near) > cosine(asked, far) + 0.1
 
 
-async def test_queries_carry_the_prefix_of_the_model_card(embedder: Bundled) -> None:
-    """A query is embedded as the card says, a passage as it is."""
+async def test_a_question_is_embedded_as_it_is(embedder: Bundled) -> None:
+    """Without the model card's prefix, like a passage."""
     asked = await embedder.query("bridge")
-    with_prefix, without = await embedder.sentences([PREFIX + "bridge", "bridge"])
-    assert asked == with_prefix != without
+    assert [asked] == await embedder.sentences(["bridge"])
 
 
 async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Bundled) -> None:
@@ -111,7 +110,7 @@ async def test_a_query_asked_again_is_remembered() -> None:
     embedder = Bundled(encode)
     assert [await embedder.query("again") for _ in range(3)] == [bytes(4)] * 3
     await embedder.close()
-    assert seen == [PREFIX + "again"]
+    assert seen == ["again"]
 
 
 async def test_an_altered_model_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,31 @@ def test_grades_of_texts_that_are_not_there_are_counted_and_stay(tmp_path: Path)
         pytest.param([{"id": 1, "text": "x"}], [QUESTION], "line 1: `id` is no text", id="id"),
         pytest.param([{"id": "a", "text": " "}], [QUESTION], "line 1: `text` is no text", id="blank"),
         pytest.param([{"id": "a", "text": "x", "scope": 3}], [QUESTION], "`scope` is no text", id="scope"),
-        pytest.param([{"id": "a", "text": "x", "meta": []}, *TEXTS], [QUESTION], "twice", id="twice"),
+        pytest.param([{"id": "a", "text": "x", "meta": []}], [QUESTION], "`meta` is no object", id="meta"),
+        pytest.param(
+            [*TEXTS, "", TEXTS[0]], [QUESTION], "line 4: the id 'a' .* twice, first in line 1", id="twice"
+        ),
+        pytest.param([{"text": "x"}], [QUESTION], "corpus.jsonl, line 1: there is no `id`", id="no id"),
+        pytest.param([{"id": "a"}], [QUESTION], "line 1: there is no `text`", id="no text"),
+        pytest.param(
+            [{"id": "a\nb", "text": "x"}], [QUESTION], "`id` is longer .* line breaks", id="two lines"
+        ),
+        pytest.param([{"id": "a" * 501, "text": "x"}], [QUESTION], "`id` is longer than 500", id="long id"),
+        pytest.param([{"id": "a", "text": "x\0"}], [QUESTION], "line 1: `text` holds a NUL", id="NUL"),
+        pytest.param([{"id": "a", "text": "\ud800"}], [QUESTION], "half of a character", id="surrogate"),
+        pytest.param(["[" * 100_000], [QUESTION], "line 1: no JSON", id="deep"),
+        pytest.param([{"id": "a", "text": 10**400}], [QUESTION], "`text` is no text", id="a large number"),
+        pytest.param(['{"id": ' + "9" * 5_000 + "}"], [QUESTION], "line 1: no JSON", id="a huge number"),
+        pytest.param(TEXTS, [QUESTION | {"text": ""}], "dev.jsonl, line 1: `text` is no text", id="no words"),
+        pytest.param(
+            TEXTS, [QUESTION, QUESTION], "line 2: the id 'q' .* twice, first in line 1", id="asked twice"
+        ),
+        pytest.param(
+            TEXTS, [QUESTION | {"rel": {"a": 10**9}}], "whole number from -1,000 to", id="vast grade"
+        ),
+        pytest.param(
+            TEXTS, [QUESTION | {"rel": {"x": 1}}], "no text that has a grade is in corpus", id="strangers"
+        ),
         pytest.param(TEXTS, [QUESTION | {"rel": ["a"]}], "line 1: `rel` is no object", id="rel"),
         pytest.param(TEXTS, [QUESTION | {"rel": {"a": 0.5}}], "no whole number", id="grade"),
         pytest.param(TEXTS, [QUESTION | {"rel": {"a": True}}], "no whole number", id="boolean"),
@@ -89,9 +113,36 @@ def test_a_folder_without_the_split_says_which_file_is_missing(tmp_path: Path) -
 
 
 def test_what_is_no_text_is_told_too(tmp_path: Path) -> None:
-    """A file in another encoding."""
+    """A line in another encoding."""
     folder(tmp_path, list(TEXTS), [QUESTION])
-    (tmp_path / "corpus.jsonl").write_bytes(b'{"id": "\xff"}')
+    (tmp_path / "corpus.jsonl").write_bytes(b'{"id": "a", "text": "x"}\n{"id": "\xff"}')
 
-    with pytest.raises(Unreadable, match=r"corpus\.jsonl cannot be read"):
+    with pytest.raises(Unreadable, match=r"corpus\.jsonl, line 2: no UTF-8: .* byte 9"):
         read(tmp_path, "dev")
+
+
+def test_marks_line_ends_and_large_texts_of_other_systems_are_read(tmp_path: Path) -> None:
+    """A byte order mark, CR LF, a separator inside a text, nulls for what is missing, eight megabytes."""
+    folder(tmp_path, [], [QUESTION])
+    large = {"id": "a", "title": None, "text": "wörd\u2028" * 1_000_000, "scope": None, "meta": None}
+    line = json.dumps(large, ensure_ascii=False).encode()
+    (tmp_path / "corpus.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b'\r\n{"id": "b", "text": "x"}\r\n')
+
+    found = read(tmp_path, "dev")
+
+    assert [(text.id, text.title, text.scope) for text in found.texts] == [("a", "", None), ("b", "", None)]
+    assert found.texts[0].text == large["text"]
+
+
+def test_texts_of_another_scope_are_as_if_not_there(tmp_path: Path) -> None:
+    """A question is asked in its own; what belongs to nobody is in everybody's reach."""
+    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"scope": "t"}]), "dev")
+
+    assert found.dangling == 1
+
+
+def test_a_question_keeps_its_facts(tmp_path: Path) -> None:
+    """Groups are told apart by them."""
+    found = read(folder(tmp_path, list(TEXTS), [QUESTION | {"meta": {"category": 3}}]), "dev")
+
+    assert found.questions[0].of("category") == "3"

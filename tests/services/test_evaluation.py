@@ -83,6 +83,54 @@ async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.
     assert (steps, evaluated.found.stored) == ([2, 2, 1], 5)
 
 
+class Anyhow(MemoryShelf):
+    """One that minds no order."""
+
+    ordered = False
+
+
+async def test_where_order_does_not_matter_batches_go_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first, which makes what the others are put into: one is embedded while another is stored."""
+    monkeypatch.setattr(evaluation, "BATCH", 1)
+    most = dict[type[MemoryShelf], int]()
+    for kind in (MemoryShelf, Anyhow):
+        under_way, seen = 0, list[int]()
+
+        class Counting(Writing):
+            async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> list[Written]:
+                nonlocal under_way
+                under_way += 1
+                seen.append(under_way)  # noqa: B023 - used up within the turn
+                await asyncio.sleep(0)
+                under_way -= 1
+                return await super().remember(scope, drafts)
+
+        texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
+        shelf = kind(Counting())
+        retrieval = Retrieval({}, FakeEmbedder(), seconds=5)
+        await Evaluation(retrieval, shelf, Benchmark("b", "dev", texts, [])).file(lambda _: None)
+        most[kind] = max(seen)
+        assert (seen[0], len(seen)) == (1, 5)
+
+    assert most == {MemoryShelf: 1, Anyhow: 2}
+
+
+async def test_the_first_questions_are_asked_alone_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for some that wait for what is loaded at first use; every question is asked once."""
+    monkeypatch.setattr(evaluation, "WARM", 2)
+    monkeypatch.setattr(evaluation, "TIMED", 3)
+    source = found("one")
+    questions = [Question(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
+    evaluated = subject(source, [Text("1", "one", scope="ada")], questions, Writing())
+
+    await evaluated.ask(lambda _: None)
+
+    assert sorted(query.text for query in source.queries) == [question.text for question in questions]
+    assert len(evaluated.found.took) == 3
+    assert all({"reach", "embedding", "fusion", "total"} <= took.keys() for took in evaluated.found.took)
+    assert all(took["total"] >= took["embedding"] for took in evaluated.found.took)
+
+
 async def test_questions_search_the_source_of_their_scope() -> None:
     """With nothing cut off, and more than the widest measure looks at."""
     source = found("one")

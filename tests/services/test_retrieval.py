@@ -3,11 +3,12 @@
 import asyncio
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from app.domain.errors import RetrievalError
-from app.domain.passage import Query, Scope
+from app.domain.passage import Passage, Query, Scope
 from app.domain.trace import Degraded
 from app.services.cache import Cache
 from app.services.retrieval import Retrieval
@@ -313,3 +314,48 @@ async def test_a_follower_gets_what_was_found_by_the_leaders_deadline() -> None:
     assert found.took_ms < 350
     assert [item.passage.id for item in found.candidates] == ["a"]
     assert (await leader).degraded == found.degraded == (Degraded("memories", "timeout"),)
+
+
+def memory(key: str, text: str, day: int) -> Passage:
+    """Said on a day of May 2023."""
+    at = datetime(2023, 5, day, tzinfo=UTC)
+    return replace(passage(key, text, label=f"memory#{key}"), source="memories", created_at=at)
+
+
+async def test_what_was_said_at_the_time_asked_about_comes_first() -> None:
+    """Seen from when it is asked; the reply tells what it was taken for, and what is of it."""
+    source = FakeSource([memory("a", "I swam", 1), memory("b", "I ran", 8)], name="memories")
+    sources = {source.name: source}
+    today = Retrieval(sources, FakeEmbedder(), seconds=0.4, clock=lambda: datetime(2023, 5, 9, 1, tzinfo=UTC))
+    found = await today.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
+    assert [item.passage.id for item in found.candidates] == ["b", "a"]
+    assert found.notes == ("Of the time asked about (2023-05-08 to 2023-05-08): memory#b",)
+
+
+async def test_yesterday_is_not_answered_from_the_day_before() -> None:
+    """The cache knows what it was asked; what is not relative is found there."""
+    days = [datetime(2023, 5, day, tzinfo=UTC) for day in (9, 9, 10)]
+    source = FakeSource([memory("a", "I swam", 8)], name="memories")
+    async with Cache(60) as cache:
+        for text, cached in (
+            ("what did I do yesterday", [False, True, False]),
+            ("what", [False, True, True]),
+        ):
+            got = [
+                await Retrieval(
+                    {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda at=at: at
+                ).gather(replace(ASKED, text=text), ["memories"])
+                for at in days
+            ]
+            assert [found.cached for found in got] == cached
+
+
+async def test_the_same_said_twice_is_a_duplicate() -> None:
+    """Named in the reply's notes; the better one stays."""
+    source = FakeSource([memory("a", "I love tea", 8), memory("b", "I really love tea!", 8)], name="memories")
+    found = await retrieval(source).gather(ASKED, ["memories"])
+    assert [[item.passage.id for item in items] for items in (found.candidates, found.duplicates)] == [
+        ["a"],
+        ["b"],
+    ]
+    assert found.notes == ("memory#b is a duplicate of memory#a",)

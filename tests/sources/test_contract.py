@@ -26,6 +26,48 @@ HERE = Scope(tenant="t", user_id="ann", session_id="s1")
 STRANGER = Scope(tenant="u", user_id="ben", session_id="s2")
 TEXTS = [f"the {river} flows to the {sea} sea" for river in ("danube", "rhine", "elbe") for sea in ("a", "b")]
 ASKED = "danube sea"
+WRITTEN = [
+    "to be, or not to be: that is the question he was asked",
+    "that is not the one he was to ask about, or so it is said to be",
+    "The Who smashed guitars on that stage",
+    "the man who called knew the woman who answered",
+    "vitamin C is written on the label with care",
+    "all of our own code is written in C++ with great care",
+    "the rate that he told us was raised",
+    "the rate that most banks of the US pay was raised",
+    "it is late, ask the other department for it",
+    "ask the IT department for a new laptop",
+    "annual report on Form 10-K of 2023-05-07",
+    "quarterly report on Form 10-Q of 2023-07-05",
+    "we owe $1,234.5 for version v1.2.3",
+    "we owe $1,235.4 for version v1.3.2",
+    "COVID-19 closed the school for a year",
+    "nineteen schools closed for a year, 19 in all",
+    "def getUserName(self): return self.user_name",
+    "def setUserAge(self, age): self.age = age",
+    "人工智能改变医疗",
+    "医疗保险改变人生",
+    "सरकार ने किताबें खरीदीं",
+    "सरकार ने कपड़े खरीदे",
+]
+SOUGHT = {
+    "to be or not to be": 0,
+    "The Who stage": 2,
+    "c++": 5,
+    "US rate": 7,
+    "the IT department": 9,
+    "10-K": 10,
+    "2023-05-07": 10,
+    "2023-07-05": 11,
+    "$1,234.5": 12,
+    "1234.5": 12,
+    "v1.2.3": 12,
+    "COVID-19": 14,
+    "user name": 16,
+    "智能": 18,
+    "किताब": 20,
+}
+"""A question, and which text its words should find before all others."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +183,15 @@ async def test_words_do_without_the_embedding(stocked: Stocked) -> None:
     assert legs.words == whole.words
     assert legs.meaning == ()
     assert all(passage.similarity is None for passage in legs.passages.values())
+
+
+async def test_words_find_what_is_written_not_what_looks_alike(stocked: Stocked) -> None:
+    """Common words, names that look like them, numbers, dates, identifiers, scripts: in every store."""
+    await stocked.write(HERE, WRITTEN)
+    reached = await stocked.source.reach(HERE)
+    for asked, place in SOUGHT.items():
+        legs = await reached.search(Query(asked, HERE), given(None))
+        assert legs.passages[legs.words[0].key].text == WRITTEN[place], asked
 
 
 async def test_cancellation_passes_through(stocked: Stocked) -> None:

@@ -1,0 +1,72 @@
+"""Two rounds instead of one: the lists that an engine gives in one, and no search made twice."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.clients import rounds, ties, weights
+from app.clients.drawer import Shape
+from app.clients.points import Ask, Point, Sparse
+from app.clients.shard import Shard
+from tests.fakes.points import DIM, embedding, ids, owned, point
+
+ANN = owned("ann")
+WORDS = Ask(ANN, 3, words=Sparse((1, 2, 3, 4), (1.0, 0.5, 1.0, 2.0)), vectors=True)
+MEANING = Ask(ANN, 4, dense=embedding(99))
+LEGS = [WORDS, MEANING, replace(MEANING, limit=3, among=WORDS), replace(WORDS, limit=4, among=MEANING)]
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Iterator[Shard]:
+    """Sixty points, every fourth another user's."""
+    made = Shard.make(tmp_path / "n", Shape("n", DIM, (), ("tenant", "user_id")))
+    made.put([point(number, "bob" if number % 4 == 0 else "ann") for number in range(60)])
+    yield made
+    made.close()
+
+
+def at_once(shard: Shard, asks: Sequence[Ask]) -> list[list[Point]]:
+    """As a server is asked: it ranks among the others itself."""
+    rows = shard.search(weights.seeing(asks))
+    known = weights.counted(asks, rows)
+    probes = weights.probes(asks, known)
+    return weights.weighed(asks, rows, known, shard.search(probes) if probes else [])
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        pytest.param(LEGS, id="both legs"),
+        pytest.param(LEGS[:2], id="nothing among others"),
+        pytest.param([WORDS, replace(MEANING, among=WORDS)], id="one leg among the other"),
+        pytest.param([replace(ask, where=owned("nobody")) for ask in LEGS[:2]], id="nothing there"),
+        pytest.param(
+            [replace(WORDS, words=Sparse((999,), (1.0,))), replace(MEANING, among=WORDS), WORDS],
+            id="words that nobody has",
+        ),
+    ],
+)
+def test_two_rounds_find_what_one_finds(shard: Shard, asks: list[Ask]) -> None:
+    """The same points with the same scores."""
+    wide = ties.widened(asks, 2)
+
+    found = ties.settled(asks, rounds.weighed(wide, shard.search), 2)
+
+    assert found == ties.settled(asks, at_once(shard, wide), 2)
+
+
+def test_nothing_is_searched_for_twice(shard: Shard) -> None:
+    """What ranks among others names them, within its own filter."""
+    asked: list[Ask] = []
+
+    def search(asks: Sequence[Ask]) -> list[list[Point]]:
+        asked.extend(asks)
+        return shard.search(asks)
+
+    rows = rounds.weighed(LEGS, search)
+
+    assert not any(ask.among for ask in asked)
+    assert [ask.where.ids for ask in asked[-2:]] == [tuple(ids(rows[0])), tuple(ids(rows[1]))]
+    assert all(ask.where.has == ANN.has for ask in asked)
