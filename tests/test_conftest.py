@@ -122,6 +122,14 @@ async def test_a_database_is_used_again_under_a_name_of_its_own(databases: Datab
     assert await visited(databases, "two", number, "SELECT current_database()") == [first, "two"]
 
 
+async def test_nobody_comes_into_a_database_that_was_given_back(databases: Databases) -> None:
+    """A task that an earlier test left running finds no database of the name that it knows."""
+    await visited(databases, "lent")
+    assert databases.spare
+    with pytest.raises(asyncpg.InvalidCatalogNameError):
+        await asyncpg.connect(databases.quarters.dsn("ibid", "lent"))
+
+
 async def test_what_is_known_of_tables_goes_with_their_database(databases: Databases) -> None:
     """Statistics of one test's rows plan no other's queries."""
     known = "SELECT count(*) FROM pg_statistic WHERE starelid = 'public.chat_log'::regclass"

@@ -1,14 +1,14 @@
 """Whether what the service gives is better than each single way, or may be so by chance; by groups, too.
 
-Paired over the same questions: a difference is told with its 95 % interval; one whose interval holds 0 lies
-inside it. Pure computing over figures, to the same digits each time.
+Paired over the same questions: a difference is told with its 95 % interval; one whose interval holds 0, or
+that chance makes oftener than once in twenty, lies inside it. Pure computing, to the same digits each time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.cli.measures import Figures, column
-from app.cli.resample import paired
+from app.cli.resample import Paired, paired
 from app.domain.benchmark import ABLATIONS, MEASURES, SERVED, Benchmark
 
 DIGITS = 4
@@ -16,6 +16,9 @@ SINGLE = ("words", "meaning")
 """The ways that are one leg."""
 GRADED = ("ndcg@10", "recall@10")
 """Measures that groups are told with."""
+FEWEST = 10
+"""Questions that a verdict needs: of fewer, resamples are too much alike."""
+CHANCE = 0.05
 
 
 def beside(figures: Mapping[str, Figures], names: Sequence[str], measures: Iterable[str]) -> dict[str, Any]:
@@ -34,17 +37,18 @@ def held(before: Figures, after: Figures, measure: str, names: Sequence[str]) ->
         "difference": round(found.difference, DIGITS),
         "interval": [round(found.low, DIGITS), round(found.high, DIGITS)],
         "p": round(found.p, DIGITS),
-        "verdict": verdict(found.low, found.high, less=measure.startswith("failure")),
+        "verdict": verdict(found, len(names), less=measure.startswith("failure")),
     }
 
 
-def verdict(low: float, high: float, *, less: bool = False) -> str:
-    """`better` or `worse`, where the whole interval lies on one side of 0, else `inside`."""
-    if low > 0:
-        return "worse" if less else "better"
-    if high < 0:
-        return "better" if less else "worse"
-    return "inside"
+def verdict(found: Paired, questions: int, *, less: bool = False) -> str:
+    """`better` or `worse`, where the whole interval lies on one side of 0 and chance is unlikely, else
+    `inside`; `too few` where nobody can tell."""
+    if questions < FEWEST:
+        return "too few"
+    if found.p >= CHANCE or found.low <= 0 <= found.high:
+        return "inside"
+    return "worse" if less == (found.low > 0) else "better"
 
 
 def best(metrics: Mapping[str, Mapping[str, float]]) -> dict[str, str]:

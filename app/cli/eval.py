@@ -6,27 +6,29 @@ What it has embedded is kept in the data folder for the next run.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from app.cli.chart import picture as drawn
-from app.cli.figures import Earlier, Ways, compared, earlier, result, rows, ways
-from app.cli.measures import vendor
+from app.cli.figures import Earlier, Ways, compared, earlier, result, rows, since, ways
+from app.cli.measures import Figures, vendor
 from app.cli.pace import Pace, clock, spending, told
 from app.cli.pace import measured as spent
 from app.cli.progress import shown
 from app.cli.report import COMPARED, comparison, grouped, remarks, table
 from app.cli.report import against as held
 from app.cli.terminal import Json, as_json, configured, remark, run
-from app.cli.written import lines, writable
+from app.cli.written import distinct, lines, writable
 from app.config import Cache, Chroma, Postgres, Qdrant, Settings
 from app.domain.benchmark import SERVED, Benchmark
 from app.intake.plain import PlainParser, disguised
@@ -43,7 +45,7 @@ PATIENCE_SECONDS = 60.0
 """For a search: quality is measured here, whatever else the machine does."""
 LEGEND = (
     "fused: both legs by rank; all: as the service answers; [95 % of resamples]; better, worse: the "
-    "difference to the other way (of groups: to the best one) lies outside its interval"
+    "difference to the other way (of groups: to the best one) is hardly chance, p below .05"
 )
 KEPT = "eval"
 """Under the data folder: what was embedded."""
@@ -120,22 +122,23 @@ def evaluate(
 ) -> None:
     """Measure retrieval through the real write side and sources: recall, nDCG, reciprocal rank and failure,
     with 95 % intervals, for words alone, meaning alone, both fused by rank, and as the service answers."""
+    distinct({"--queries": queries, "--picture": picture, "--times": times})
     config = configured(None)
     vendor()
     before = earlier(against) if against else {}
     every = [read(folder, split) for folder in folders]  # no work is put into one while another is broken
     results, paces = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
-    with ExitStack() as opened:
+    with interruptible(), ExitStack() as opened:
         known = opened.enter_context(pages(cache or config.ibid.data_dir / KEPT))
         kept, drawing, clocked = (
             opened.enter_context(writable(path)) if path else None for path in (queries, picture, times)
         )
         for benchmark in every:
             place, pace = chosen(benchmark, source).value, Pace()
+            was = past(before, against, benchmark, place)
             found, figures = run(evaluated(config, benchmark, Source(place), known, pace))
-            results.append(
-                result(benchmark, place, found, figures, by) | since(before, benchmark, place, figures)
-            )
+            held_to = {"against": compared(was, figures[SERVED])} if was else {}
+            results.append(result(benchmark, place, found, figures, by) | held_to)
             paces.append(told(results[-1], pace, found.took))
             lines(kept, rows(benchmark, place, figures, found.runs[SERVED]))
             lines(clocked, paces[-1:])
@@ -146,10 +149,27 @@ def evaluate(
     tell_all(results, paces, json=json)
 
 
-def since(before: Earlier, benchmark: Benchmark, source: str, figures: Ways) -> dict[str, Any]:
-    """A folder held against an earlier run of it, where there is one."""
-    known = before.get((benchmark.name, benchmark.split, source))
-    return {"against": compared(known, figures[SERVED])} if known else {}
+def past(before: Earlier, against: Path | None, benchmark: Benchmark, place: str) -> Figures:
+    """The earlier run's figures of the same questions; where it has none, that is told before the work."""
+    was = since(before, benchmark, place)
+    if against and not was:
+        remark(f"nothing in {against} to compare {benchmark.name} with")
+    return was
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends what runs inside as Ctrl-C does: stores are closed, what is half written is removed."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)  # the loop's own while one runs; none behind `nohup … &`
+        (handler if callable(handler) else signal.default_int_handler)(number, frame)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def tell_all(results: Sequence[Mapping[str, Any]], paces: Sequence[Mapping[str, Any]], *, json: bool) -> None:

@@ -90,10 +90,13 @@ def earlier(path: Path) -> Earlier:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                run, question, figures = written(line, f"{path}, line {number}")
-                found.setdefault(run, {})[question] = figures
+                if line.strip():
+                    run, question, figures = written(line, f"{path}, line {number}")
+                    found.setdefault(run, {})[question] = figures
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read: {error}") from None
+    if not found:
+        raise BadInput(f"{path} holds no questions to compare with")
     return found
 
 
@@ -101,10 +104,30 @@ def written(line: str, where: str) -> tuple[Run, str, Mapping[str, float]]:
     """A line of `rows`: which run, which question, its figures of SERVED."""
     try:
         row = json.loads(line)
-        figures = {measure: float(row["metrics"][SERVED][measure]) for measure in MEASURES}
-        return (row["set"], row["split"], row["source"]), row["id"], figures
-    except (ValueError, KeyError, TypeError):
+        figures = {measure: share(row["metrics"][SERVED][measure]) for measure in MEASURES}
+        return (name(row["set"]), name(row["split"]), name(row["source"])), name(row["id"]), figures
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInput(f"{where}: not what ibid eval --queries writes") from None
+
+
+def share(value: object) -> float:
+    """A figure from 0 to 1; `ValueError` for anything else, NaN too."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError
+    return float(value)
+
+
+def name(value: object) -> str:
+    """Text; `ValueError` for anything else."""
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def since(before: Earlier, benchmark: Benchmark, source: str) -> Figures:
+    """An earlier run's figures of those of a folder's questions that it had."""
+    known = before.get((benchmark.name, benchmark.split, source), {})
+    return {question.id: known[question.id] for question in benchmark.questions if question.id in known}
 
 
 def compared(before: Figures, after: Figures) -> dict[str, Any]:

@@ -5,6 +5,7 @@ worse. Processor seconds are this process's, threads included, and those of the 
 (Postgres, Chroma). Seconds, but for questions: milliseconds.
 """
 
+import math
 import resource
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +85,8 @@ def stages(took: Sequence[Took]) -> dict[str, dict[str, float]]:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value that `share` of them do not exceed (nearest rank)."""
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+    rank = math.ceil(round(share * len(values), 9))  # 0.07 * 100 is a little more than 7
+    return sorted(values)[max(rank, 1) - 1]
 
 
 def clock(pace: Mapping[str, Any]) -> Table:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any
 
-from app.domain.span import FIRST as NEVER
-from app.domain.span import ONE, resolved
+from app.domain.calendar import FIRST as NEVER
+from app.domain.calendar import ONE
+from app.domain.span import resolved
 from app.domain.when import expressions
 
 MEASURES = ("ndcg@10", "recall@5", "recall@10", "recall@20", "mrr", "failure@20")

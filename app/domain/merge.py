@@ -12,7 +12,7 @@ from app.domain.found import Found
 from app.domain.fusion import scored
 from app.domain.passage import Candidate
 from app.domain.relevance import is_match, vouched
-from app.domain.twin import single
+from app.domain.twin import noted, single
 
 KEPT = 3
 """As many as a person is told of their memories."""
@@ -21,11 +21,14 @@ Key = tuple[str, str]
 
 
 def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
-    """One list, most relevant first. `threshold`: that of matches."""
+    """One list, most relevant first. `threshold`: that of matches. Which twin stays, each search told of its
+    own order: the notes tell it of this list alone."""
     if not others:
         return own
     every = (own, *others)
     candidates, duplicates, twins = single(falling(ordered(own, every, threshold)))
+    labels = {item.passage.label for item in (*candidates, *duplicates)}
+    rest = (note for found in every for note in found.notes if not noted(note, labels))
     return replace(
         own,
         candidates=tuple(candidates),
@@ -33,7 +36,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
         degraded=tuple(dict.fromkeys(lost for found in every for lost in found.degraded)),
         stored=max(found.stored for found in every),
         answered=max(found.answered for found in every),
-        notes=tuple(dict.fromkeys([*(note for found in every for note in found.notes), *twins])),
+        notes=tuple(dict.fromkeys([*rest, *twins])),
     )
 
 

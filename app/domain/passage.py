@@ -7,13 +7,17 @@ needs no numeric library here. Times are UTC.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import TypeAlias
 
 Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
 DEFAULT_TENANT = "default"
+SAID_ON = "said_on"
+"""The field of a passage that holds an ISO date, or None: the day is not known."""
+KNOWABLE = range(1000, 3000)
+"""Years in which days are counted: from there, and to there, every day has its neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,14 @@ class Query:
     """What the asker said earlier, oldest first, where `text` follows up on it. For `rewording.py` alone."""
 
 
+def day_of(moment: datetime) -> date | None:
+    """Its day in UTC; None: not KNOWABLE."""
+    if moment.year not in KNOWABLE:
+        return None
+    day = moment.astimezone(UTC).date()
+    return day if day.year in KNOWABLE else None
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of text that can be packed and cited."""
@@ -70,6 +82,20 @@ class Passage:
     fields: Mapping[str, str | int | None] = field(default_factory=dict)
     """What the source knows beside the text: page, page_end, heading, url, document."""
     created_at: datetime | None = None
+    """When it was written, or last changed: what recency looks at."""
+
+    @property
+    def said_on(self) -> date | None:
+        """The day, in UTC, on which a text was first written; None: nobody knows, or it is not KNOWABLE.
+        Where the source tells it (the field SAID_ON), a later change does not move it."""
+        day = self.fields.get(SAID_ON, "")
+        if day == "":
+            return day_of(self.created_at) if self.created_at else None
+        try:
+            said = date.fromisoformat(str(day))
+        except ValueError:
+            return None
+        return said if said.year in KNOWABLE else None
 
 
 @dataclass(frozen=True, slots=True)

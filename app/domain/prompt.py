@@ -27,6 +27,8 @@ MEMORY = "[Memory]"
 """The same, of memories and reference texts."""
 DATED = "memories"
 """The source whose passages were said on a day."""
+SAID = "\n  said on "
+"""What stands before it, below a memory."""
 BREAK = "\n\n"
 """Between blocks that share a message."""
 UNSAFE = re.compile(
@@ -86,12 +88,15 @@ def escaped(found: re.Match[str]) -> str:
 
 def context_line(passage: Passage) -> str:
     """One passage as the model sees it. Budget counts this line, newline included."""
-    return f"- From {passage.label}: {quote(passage.text)}{day(passage)}"
+    said = day(passage)
+    return f"- From {passage.label}: {quote(passage.text)}{f' ({said})' if said else ''}"
 
 
 def day(passage: Passage) -> str:
-    """Of a memory, when it was said, behind its text: without it nobody can tell what its `yesterday` was."""
-    return f" ({passage.created_at:%Y-%m-%d})" if passage.source == DATED and passage.created_at else ""
+    """Of a memory, when it was said: without it nobody can tell what its `yesterday` was. "": of others, and
+    of those of which nobody knows. It stands where no text can: behind the closing quote, on its own line."""
+    said = passage.said_on if passage.source == DATED else None
+    return said.isoformat() if said else ""
 
 
 @once
@@ -109,9 +114,10 @@ def visible(text: str) -> str:
 
 def memory_line(passage: Passage) -> str:
     """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`, and
-    the day of a memory."""
+    below it the day of a memory, on a line of its own: a text ends with its line."""
     tags = "".join(f"[{_plain(passage.fields.get(name))}]" for name in ("collection", "kind"))
-    return f"- {tags} [{passage.label}] {line(passage.text)}{day(passage)}"
+    said = day(passage)
+    return f"- {tags} [{passage.label}] {line(passage.text)}{f'{SAID}{said}' if said else ''}"
 
 
 def _plain(name: object) -> str:

@@ -1,10 +1,19 @@
-"""Identical content is told once: the first of equal texts stays, the others are listed as duplicates."""
+"""Identical content is told once: the first of equal texts stays, the others are listed as duplicates.
 
-from collections import Counter
-from collections.abc import Sequence
+But `I ran yesterday` of two days tells of two runs: memories whose words of time mean other days are not
+identical, nor those of two days that speak of `now` or of a weekday. Nothing here raises. Why:
+docs/decisions/0051.
+"""
 
-from app.domain.passage import Candidate
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+from app.domain.almanac import WEEKDAYS, WORD, bare
+from app.domain.passage import Candidate, Passage
+from app.domain.said import SAID, days
 from app.domain.text import once
+from app.domain.tongue import words
+from app.domain.when import expressions
 
 
 @once
@@ -23,6 +32,13 @@ def beginning(text: str) -> str:
     return " ".join(text.split(None, BEGINNING)[:BEGINNING]).casefold()
 
 
+FLEETING = words(WEEKDAYS.replace("|", " ")) | words(
+    "now currently morning noon jetzt momentan morgen mittag ahora actualmente manana mediodia"
+    " maintenant actuellement matin midi"
+)
+"""Words that mean another time on another day, and of themselves no day that can be told. Without accents."""
+
+
 def dedupe(
     candidates: Sequence[Candidate], *, across: bool = True
 ) -> tuple[list[Candidate], list[Candidate]]:
@@ -30,15 +46,42 @@ def dedupe(
     since a person's own memory and a copy of it elsewhere are two things until one of them is told."""
     kept: list[Candidate] = []
     duplicates: list[Candidate] = []
-    seen: set[tuple[str, str]] = set()
+    seen: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
     firsts = [beginning(candidate.passage.text) for candidate in candidates]
     alike = Counter(firsts)
     for candidate, first in zip(candidates, firsts, strict=True):
-        text = candidate.passage.text
-        same = ("" if across else candidate.passage.source, content(text) if alike[first] > 1 else first)
-        (duplicates if same in seen else kept).append(candidate)
-        seen.add(same)
+        passage = candidate.passage
+        name = ("" if across else passage.source, content(passage.text) if alike[first] > 1 else first)
+        if any(identical(passage, other) for other in seen[name]):
+            duplicates.append(candidate)
+        else:
+            kept.append(candidate)
+            seen[name].append(passage)
     return kept, duplicates
+
+
+def identical(one: Passage, other: Passage) -> bool:
+    """Whether equal texts mean the same, as far as anybody knows."""
+    times = meant(one), meant(other)
+    return None in times or times[0] == times[1]
+
+
+def meant(passage: Passage) -> tuple[Hashable, ...] | None:
+    """The days that a memory speaks of, and its own where it is fleeting. (): a text without words of time;
+    None: nobody knows, for want of the day on which it was said, or since nobody said it."""
+    if passage.source not in SAID:
+        return None
+    now = fleeting(passage.text)
+    if passage.said_on is None:
+        return None if now or expressions(passage.text) else ()
+    _, *spans = days(passage)
+    return (*((passage.said_on,) if now else ()), *spans)
+
+
+@once
+def fleeting(text: str) -> bool:
+    """Whether it has such a word."""
+    return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
 
 
 def apart(

@@ -116,11 +116,7 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
     return Prompt(
         text_of(recipe.system, message, today) or "",
         message,
-        tuple(
-            replace(passage, label=entry.label, created_at=entry.created_at)
-            for passage, entry in packed
-            if passage
-        ),
+        tuple(replace(passage, label=entry.label) for passage, entry in packed if passage),
         tuple(text for _, text in texts(recipe.notes)),
         tuple(Turn(Role(block.name), text) for block, text in texts(recipe.turns)),
         tuple(text for _, text in texts(recipe.before)),

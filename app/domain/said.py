@@ -9,13 +9,18 @@ Why, and the figures: docs/decisions/0051. Nothing here raises.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import islice
 
 from app.domain.almanac import DAY, bare, plain
+from app.domain.calendar import FIRST, LAST, ONE, Span, Times, around
 from app.domain.fusion import scored
-from app.domain.passage import Candidate, Passage
-from app.domain.span import FIRST, LAST, ONE, Span, around, chosen, nearest, resolved
+from app.domain.passage import Candidate, Passage, day_of
+from app.domain.relevance import is_match
+from app.domain.span import chosen, nearest, resolved
+from app.domain.speaker import named, speaker
+from app.domain.text import Text, remembered
 from app.domain.when import MOST, Expression, expressions
 
 SAID = frozenset({"memories"})
@@ -23,27 +28,26 @@ SAID = frozenset({"memories"})
 TIME, SPEAKER, DATED = 0.2, 0.2, 0.05
 """Of what relevance lacks of 1: for the time that is asked about, for who is named, and for any word of time
 where nothing but a time is asked for."""
-NAME = re.compile(r"\s*([^\W\d_](?:[^\W_]|[.' -])*?) *$")
-"""Who speaks, as transcripts begin a turn: what stands before the colon."""
-LONGEST = 40
-"""Characters of a name."""
 WHEN = re.compile(
     r"\W*(?:(?:and|so|und|y|et) )?(?:(?:since|seit|desde|depuis) )?(?:when|wann|cuando|quand|how long ago"
     r"|(?:on |in |an |in |en |a )?(?:what|which|welche[mnrs]?|que|quel(?:le)?)"
     r" (?:date|day|month|year|datum|tag|monat|jahr|fecha|dia|mes|ano|jour|mois|annee))\b"
 )
 """How a question begins that asks for a time."""
-FIRST_FEW, NOTED = 20, 5
-"""Of the best: how many are looked at for the note, and how many labels it tells."""
+MANY = 8
+"""Times that one question asks about."""
+NO_TIMES = Times()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a question names: times, people, or that it asks for a time."""
 
-    words: str = ""
+    text: str = ""
     spans: tuple[Span, ...] = ()
     when: bool = False
+    times: Times = NO_TIMES
+    """The spans, made ready."""
 
     @property
     def key(self) -> list[object]:
@@ -55,30 +59,25 @@ class Asked:
         if passage.source not in SAID:
             return 0.0
         dated = self.when and bool(expressions(passage.text))
-        return TIME * self.share(passage) + SPEAKER * self.names(speaker(passage.text)) + DATED * dated
+        who = named(speaker(passage.text), self.text)
+        return TIME * self.share(passage) + SPEAKER * who + DATED * dated
 
     def share(self, passage: Passage) -> float:
         """How much a passage is of that time, in [0, 1]."""
         best = 0.0
         for each in days(passage) if self.spans else ():
-            best = max(best, *(span.share(each) for span in self.spans))
+            best = max(best, self.times.share(each))
             if best == 1:
                 break
         return best
 
-    def names(self, name: str) -> bool:
-        """Whether it names this person."""
-        at = self.words.find(name) if name else -1
-        return at >= 0 and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.words) is not None
-
 
 def asked(text: str, at: datetime) -> Asked:
     """What a question names, asked at `at`."""
-    day = at.astimezone(UTC).date()
-    found = (bounded(each, day) for each in expressions(text))
-    return Asked(
-        text.casefold(), tuple(span for span in found if span), bool(WHEN.match(plain(bare(text[:MOST]))))
-    )
+    day = day_of(at)
+    every = (bounded(each, day) for each in expressions(text)) if day else ()
+    spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
+    return Asked(text, spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans))
 
 
 def bounded(found: Expression, at: date) -> Span | None:
@@ -87,30 +86,28 @@ def bounded(found: Expression, at: date) -> Span | None:
     if span is None or not found.bound:
         return span
     if span.yearly:
-        span = chosen(span.of(at.year), at, -1)
+        span = chosen(span, at, -1)
     if found.bound in ("b", "B"):
-        return Span(FIRST, span.end if found.bound == "b" else span.start)
-    return Span(span.start if found.bound == "s" else span.end, LAST)
+        span = Span(FIRST, span.end if found.bound == "b" else span.start)
+    else:
+        span = Span(span.start if found.bound == "s" else span.end, LAST)
+    return span if span.start < span.end else None
 
 
 def days(passage: Passage) -> Iterator[Span]:
-    """The day it was said on, and the days it speaks of as they were seen from there."""
-    if passage.created_at is None:
+    """The day it was said on, and the days it speaks of as they were seen from there, each once; worked out
+    once for a text that remembers."""
+    at = passage.said_on
+    if at is None:
         return
-    at = passage.created_at.astimezone(UTC).date()
     yield around(at, DAY)
-    for each in expressions(passage.text):
-        if span := resolved(each, at):
-            yield nearest(span, at) if span.yearly else span
+    yield from remembered(passage.text, (days, at), lambda: spoken(passage.text, at))
 
 
-def speaker(text: str) -> str:
-    """Who said it, in lower case; "": it does not tell."""
-    head, colon, rest = text[: LONGEST + 2].partition(":")
-    if not colon or not rest[:1].isspace():
-        return ""
-    found = NAME.match(head)
-    return found[1].casefold() if found else ""
+def spoken(text: str, at: date) -> tuple[Span, ...]:
+    """The days that a text speaks of, seen from a day."""
+    every = (resolved(each, at) for each in expressions(text))
+    return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 
 
 def weighed(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:
@@ -119,18 +116,23 @@ def weighed(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]
 
 
 def supported(item: Candidate, question: Asked) -> Candidate:
-    """One of them."""
-    passage, evidence = item.passage, question.evidence(item.passage)
+    """One of them. Its text remembers what it is read for: its days are asked for again."""
+    passage = item.passage
+    if passage.source in SAID and not isinstance(passage.text, Text):
+        passage = replace(passage, text=Text(passage.text))
+        item = Candidate(passage, item.words)
+    evidence = question.evidence(passage)
     if not evidence:
         return item
     return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), item.words)
 
 
-def notes(candidates: Sequence[Candidate], question: Asked) -> list[str]:
-    """What was taken for the time asked about, and the first of what is of it; give the best first."""
-    labels = [item.passage.label for item in candidates[:FIRST_FEW] if question.share(item.passage) > 0]
+def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) -> list[str]:
+    """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
+    is told is decided later."""
     times = ", ".join(map(written, question.spans))
-    return [f"Of the time asked about ({times}): {', '.join(labels[:NOTED])}"] if labels else []
+    found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
+    return [f"Time asked about: {times}"] if times and found else []
 
 
 def written(span: Span) -> str:

@@ -5,73 +5,15 @@ one (`nearest`), as in a memory that was said on that day. Seasons are the meteo
 What people mean by `a week ago` is not a day: spans are as wide as the unit. Nothing here raises.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date, timedelta
 
-from app.domain.almanac import DAY, MONTH, WEEK, WEEKEND
+from app.domain.almanac import DAY, MONTH, WEEK, WEEKEND, YEAR
+from app.domain.calendar import LEAP, MONTHS, ONE, WEEK_DAYS, Span, around, later, shifted
 from app.domain.when import Expression
 
-LEAP = 2000
-"""The year in which days without a year are written."""
-FIRST, LAST = date(1800, 1, 1), date(2200, 1, 1)
-"""Before and after everything."""
-ONE = timedelta(days=1)
-WEEK_DAYS, MONTHS, SATURDAY, WINTER = 7, 12, 5, 0
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Days from `start` to before `end`; `yearly`: those of any year, written in the year LEAP."""
-
-    start: date
-    end: date
-    yearly: bool = False
-
-    def share(self, other: "Span") -> float:
-        """Which part of another, that has its year, lies in this one: in [0, 1]."""
-        inside = sum(overlap(each, other) for each in self.of(other.start.year))
-        return min(1.0, inside / max(1, (other.end - other.start).days))
-
-    def of(self, year: int) -> "list[Span]":
-        """Itself, or those of a year and of its neighbours."""
-        if not self.yearly:
-            return [self]
-        return [
-            Span(shifted(self.start, by), shifted(self.end, by))
-            for by in range((year - 1 - LEAP) * MONTHS, (year + 2 - LEAP) * MONTHS, MONTHS)
-        ]
-
-
-def overlap(one: Span, other: Span) -> int:
-    """Days that both have."""
-    return max(0, (min(one.end, other.end) - max(one.start, other.start)).days)
-
-
-def shifted(day: date, months: int) -> date:
-    """The same day so many months later, the last one of a month that has it not."""
-    year, month = divmod(day.year * MONTHS + day.month - 1 + months, MONTHS)
-    last = (date(year + month // 11, (month + 1) % MONTHS + 1, 1) - ONE).day
-    return date(year, month + 1, min(day.day, last))
-
-
-def later(day: date, count: int, unit: int) -> date:
-    """So many units later."""
-    if unit in (DAY, WEEK, WEEKEND):
-        return day + timedelta(days=count * (1 if unit == DAY else WEEK_DAYS))
-    return shifted(day, count * (1 if unit == MONTH else MONTHS))
-
-
-def around(day: date, unit: int) -> Span:
-    """The day, week, weekend, month or year that it is in."""
-    monday = day - timedelta(days=day.weekday())
-    if unit == DAY:
-        return Span(day, day + ONE)
-    if unit in (WEEK, WEEKEND):
-        start = monday + timedelta(days=SATURDAY) if unit == WEEKEND else monday
-        return Span(start, monday + timedelta(days=WEEK_DAYS))
-    start = day.replace(day=1) if unit == MONTH else date(day.year, 1, 1)
-    return Span(start, later(start, 1, unit))
+WINTER = 0
+"""The season that two years share."""
 
 
 def months(first: int, count: int) -> Span:
@@ -87,12 +29,20 @@ def season(number: int) -> Span:
 
 def in_year(span: Span, year: int | None) -> Span:
     """Of that year; None: of any."""
-    return span if year is None else span.of(year)[1]
+    return span if year is None else span.of(year)
 
 
 def nearest(span: Span, at: date) -> Span:
     """Of the year in which it lies nearest to a day."""
-    return min(span.of(at.year), key=lambda each: max((each.start - at).days, (at - each.end).days + 1, 0))
+    here = span.of(at.year)
+    if not span.yearly or here.start <= at < here.end:
+        return here
+    return min(here, span.of(at.year + (1 if at >= here.end else -1)), key=lambda each: gap(each, at))
+
+
+def gap(span: Span, at: date) -> int:
+    """Days between it and a day."""
+    return max((span.start - at).days, (at - span.end).days + 1, 0)
 
 
 def resolved(found: Expression, at: date) -> Span | None:
@@ -108,7 +58,7 @@ def named(found: Expression, _: date) -> Span:
     ordinal, year = found.number("I"), found.number("Y")
     if ordinal is not None:
         return around(date.fromordinal(ordinal), DAY)
-    month, day = found.number("Mm") or 1, found.number("D")
+    month, day = found.number("Mmw") or 1, found.number("D")
     if day is None:
         return in_year(months(month, 1), year)
     start = date(LEAP if year is None else year, month, day)
@@ -117,16 +67,79 @@ def named(found: Expression, _: date) -> Span:
 
 def bare(found: Expression, _: date) -> Span:
     """`in May`, `in summer 2021`, `in 2021`."""
-    year, month, number = found.number("Y"), found.number("Mm"), found.number("S")
+    year, month, number = found.number("Y"), found.number("Mmw"), found.number("S")
     if month is None and number is None:
-        return around(date(year or LEAP, 1, 1), 4)
+        return around(date(year or LEAP, 1, 1), YEAR)
     return in_year(season(number) if number is not None else months(month or 1, 1), year)
 
 
+def weekly(found: Expression, at: date) -> Span:
+    """`on Monday`: the last one, today included; what is told is mostly over."""
+    return around(at - timedelta(days=(at.weekday() - (found.number("W") or 0)) % WEEK_DAYS), DAY)
+
+
+def between(found: Expression, at: date) -> Span | None:
+    """`from May to July 2023`: both included; the year of the second is that of the first, too."""
+    cut = next(n for n, letter in enumerate(found.letters) if n and letter in "&b")
+    last = Expression("", found.letters[cut + 1 :], found.numbers[cut + 1 :])
+    letters, numbers = found.letters[1:cut], found.numbers[1:cut]
+    month, year = last.number("Mmw"), last.number("Y")
+    if letters == "D" and month is not None:
+        letters, numbers = "DM", (*numbers, month)
+    lent = year is not None and not set(letters) & set("IY")
+    if lent and year is not None:
+        letters, numbers = letters + "Y", (*numbers, year)
+    return stretch(point(Expression("", letters, numbers), at), point(last, at), 1 if lent else 0)
+
+
+def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
+    """From the one to the other; over the turn of the year where the year is not told, or told (`lent`) of
+    the last alone."""
+    if first is None or last is None or first.yearly != last.yearly:
+        return None
+    start, end = first.start, last.end
+    if end <= start and first.yearly:
+        end = shifted(end, MONTHS)
+    elif end <= start:
+        start = shifted(start, -MONTHS * lent)
+    return Span(start, end, first.yearly) if start < end else None
+
+
+def point(found: Expression, at: date) -> Span | None:
+    """One end of it."""
+    if set(found.letters) in ({"D"}, {"D", "Y"}):
+        return None
+    return bare(found, at) if set(found.letters) <= set("SY") else named(found, at)
+
+
+def edge(found: Expression, at: date) -> Span | None:
+    """`the last week of May`, `the last day of 2023`."""
+    whole = point(Expression("", found.letters[1:], found.numbers[1:]), at)
+    unit = found.numbers[0]
+    if whole is None or (whole.yearly and unit == WEEKEND):
+        return None
+    if unit == MONTH:
+        return Span(shifted(whole.end, -1), whole.end, whole.yearly)
+    if unit == WEEKEND:
+        return around(whole.end - (whole.end.weekday() + 1) * ONE, WEEKEND)
+    return Span(whole.end - (1 if unit == DAY else WEEK_DAYS) * ONE, whole.end, whole.yearly)
+
+
+def hence(found: Expression, at: date) -> Span | None:
+    """`in two weeks`; `in a week` is more often a measure."""
+    count = found.numbers[1]
+    return ahead(found, at, count) if found.numbers[0] and count > 1 else None
+
+
 def counted(found: Expression, at: date) -> Span:
-    """`two weeks ago`: as wide as its unit is."""
+    """`two weeks ago`."""
+    return ahead(found, at, -(found.number("NDC") or 1))
+
+
+def ahead(found: Expression, at: date, count: int) -> Span:
+    """So many units later: as wide as a unit is."""
     unit = found.number("U") or DAY
-    then = later(at, -(found.number("ND") or 1), unit)
+    then = later(at, count, unit)
     if unit == WEEK:
         return Span(then - 3 * ONE, then + 4 * ONE)
     return around(then, unit)
@@ -134,42 +147,55 @@ def counted(found: Expression, at: date) -> Span:
 
 def lately(found: Expression, at: date) -> Span:
     """`the last two weeks`."""
-    return Span(later(at, -(found.number("ND") or 1), found.number("U") or DAY), at + ONE)
+    return Span(later(at, -(found.number("NDC") or 1), found.number("U") or DAY), at + ONE)
 
 
 def beside(found: Expression, at: date) -> Span | None:
     """`the week before 3 June`: up to that day, on which it is told."""
-    cut = 1 + max(found.letters.find("b"), found.letters.find("a"))
+    cut = 1 + next(n for n, letter in enumerate(found.letters) if letter in "bav")
     day = named(Expression("date", found.letters[cut:], found.numbers[cut:]), at)
-    span = nearest(day, at) if day.yearly else day
-    count = found.number("N") or found.numbers[0] if found.letters[0] in "ND" else 1
+    span = nearest(day, at)
+    count = found.numbers[0] if found.letters[0] in "NDC" else 1
     unit = WEEK if found.letters[0] == "W" else found.number("U") or DAY
-    if "b" in found.letters:
+    if found.letters[cut - 1] != "a":
         return Span(later(span.start, -count, unit), span.end)
     return Span(span.start, later(span.end, count, unit))
 
 
 def turned(found: Expression, at: date) -> Span:
-    """`last spring`, `next Tuesday`, `this year`: seen from the day, the nearest that is over or to come."""
-    step = next(step for kind, step in (("L", -1), ("T", 0), ("X", 1)) if kind in found.letters)
+    """`last spring`, `next Tuesday`, `this year`: seen from the day, the nearest that is over or to come, or
+    that of this week or year."""
+    step = next(step for kinds, step in (("Ll", -1), ("T", 0), ("Xx", 1)) if set(kinds) & set(found.letters))
     unit, weekday = found.number("U"), found.number("W")
     if unit is not None:
-        return around(later(at if unit == DAY else around(at, unit).start, step, unit), unit)
+        past = found.number("L") == 1 and unit not in (DAY, WEEKEND)
+        then = later(at if unit == DAY else around(at, unit).start, step, unit)
+        return lately(found, at) if past else around(then, unit)
     if weekday is not None:
-        back = (at.weekday() - weekday) % WEEK_DAYS or WEEK_DAYS
-        return around(at + timedelta(days=-back if step < 0 else -back % WEEK_DAYS or WEEK_DAYS), DAY)
+        return the_weekday(weekday, at, step)
     number = found.number("S")
-    span = season(number) if number is not None else months(found.number("Mm") or 1, 1)
-    return chosen(span.of(at.year - 1) + span.of(at.year + 1), at, step)
+    span = season(number) if number is not None else months(found.number("Mmw") or 1, 1)
+    if not step:
+        return nearest(span, at) if number == WINTER else span.of(at.year)
+    return chosen(span, at, step)
 
 
-def chosen(spans: Iterable[Span], at: date, step: int) -> Span:
-    """The last that is over, the one that is on or next to come, or the first that begins later."""
+def the_weekday(weekday: int, at: date, step: int) -> Span:
+    """The last one before a day, that of its week, or the first after it."""
+    days = weekday - at.weekday()
+    if step > 0:
+        days = days % WEEK_DAYS or WEEK_DAYS
     if step < 0:
-        return max((each for each in spans if each.end <= at), key=lambda each: each.end)
-    return min(
-        (each for each in spans if (each.start if step else each.end) > at), key=lambda each: each.start
-    )
+        days = days % WEEK_DAYS - WEEK_DAYS
+    return around(at + timedelta(days=days), DAY)
+
+
+def chosen(span: Span, at: date, step: int) -> Span:
+    """The last that is over, or the first that begins later."""
+    every = [span.of(at.year + by) for by in (-2, -1, 0, 1)]
+    if step < 0:
+        return max((each for each in every if each.end <= at), key=lambda each: each.end)
+    return min((each for each in every if each.start > at), key=lambda each: each.start)
 
 
 RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
@@ -179,6 +205,9 @@ RESOLVE: dict[str, Callable[[Expression, date], Span | None]] = {
     "range": lately,
     "turn": turned,
     "ago": counted,
+    "hence": hence,
+    "between": between,
+    "edge": edge,
     "word": lambda found, at: around(at + timedelta(days=found.numbers[0]), DAY),
-    "bare": bare,
+    "bare": lambda found, at: weekly(found, at) if "W" in found.letters else bare(found, at),
 }

@@ -1,65 +1,75 @@
-"""Near duplicates: memories that say the same with other marks and fillers. The best stays, once. Pure.
+"""Near duplicates: memories that say the same but for how it is written. The best stays, once. Pure.
 
-Two are twins if the same words stand in the same order in both, what says nothing (`FILLERS`) aside:
-neither then holds a number, date, name or `not` that the other lacks. A guess (shared words, close vectors)
-would merge the red pill with the blue one. Words of time count as the days they mean: `yesterday` of two days
-is two days. One pass, a key a text. Why: docs/decisions/0051. Nothing here raises.
+Twins are equal once Unicode (NFC), case, white space, and the forms of quotes and dashes are unified, English
+contractions spelled out, an interjection that opens and the full stops or exclamation marks that close left
+out. Nothing else is: no words that say nothing, for each says something somewhere ("not just a toy", "Le
+called", "plan A"). So no digit, letter or sign in the middle is lost. Words of time count as the days that
+they mean (`ranking.py`). One pass, a key a text. Why: docs/decisions/0051. Nothing here raises.
 """
 
 import re
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from unicodedata import normalize
 
 from app.domain.passage import Candidate, Passage
-from app.domain.ranking import dedupe
-from app.domain.said import SAID, days
+from app.domain.ranking import dedupe, meant
+from app.domain.said import SAID
 from app.domain.text import once
-from app.domain.tongue import words
 
-FILLERS = words(
-    "a an the just really very truly actually simply indeed definitely oh hey hi ok okay yeah please that"
-    " der das den dem ein eine einen einem einer eines sehr wirklich einfach eben halt bitte"
-    " el la los las un una unos unas muy realmente pues le les une vraiment"
-)
-"""In English, German, Spanish and French; none that means something in another of them (`die`, `mal`)."""
-TOKEN = re.compile(r"(?<!\w)[-+]\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*|\w+|[^\w\s.,;:!¡¿'’\"“”„«»()…–—-]")
-"""Words, numbers with their marks, and signs that mean something: `€`, `%`, `?`, a face."""
-SHORT = (("n't", " not"), ("'m", " am"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"))
+FORMS = {
+    "'": "\u2018\u2019\u02bc",
+    '"': "\u201c\u201d\u201e\u00ab\u00bb",
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2212",
+}
+"""Quotes and dashes, by the one that all are read as."""
+STRAIGHT = str.maketrans({form: plain for plain, forms in FORMS.items() for form in forms})
+NEGATED = re.compile(r"n(?<=[a-z]n)'t(?!\w)")
+CONTRACTED = re.compile(r"'(?<=[a-z]')(?:m|re|ve|ll)(?!\w)")
+"""Each begins with its sign, which is found at a fifth of the price of what stands before it."""
+WHOLE = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
+"""What contractions stand for; `'s` and `'d` stand for several."""
+OPENING = re.compile(r"(?:oh|hey|hi|well|ok|okay), (?=\S+ \S+ \S)")
+"""An interjection, where a sentence follows: `oh, no` is one by itself."""
 LONGEST = 1_000
 """Characters: longer ones are texts, and seldom said twice."""
-PAIRS = ("ou", "mo", "or", "ti", "wa", "co", "ro", "ng")
-"""Frequent pairs of letters that no filler holds, nor what SHORT adds; none ends in `n`, as `don't` does."""
 NOTED = 5
 """Pairs that are told."""
+STAYS = " is a duplicate of "
+"""Between the labels of a pair that is told."""
 
 Pair = tuple[Candidate, Candidate]
 """A twin, and the one that stays for it."""
 
 
-def marked(text: str) -> tuple[int, ...]:
-    """What twins share and few others do, at a tenth of the price: only such texts are compared."""
-    low = text.casefold()
-    return tuple([low.count(pair) for pair in PAIRS])
-
-
 @once
-def told(text: str) -> tuple[str, ...]:
-    """Its words in their order, without fillers."""
-    low = text.casefold().replace("’", "'")
-    for mark, whole in SHORT if "'" in low else ():
-        low = low.replace(mark, whole)
-    every = TOKEN.findall(low)
-    return tuple(word for word in every if word not in FILLERS) or tuple(every)
+def told(text: str) -> str:
+    """What it says: of twins the same."""
+    low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)
+    low = " ".join(low.split())
+    if "'" in low:
+        low = CONTRACTED.sub(lambda found: WHOLE[found[0]], NEGATED.sub(" not", low))
+    return ended(OPENING.sub("", low, count=1) if OPENING.match(low) else low)
+
+
+def ended(text: str) -> str:
+    """Without the full stops, or the exclamation marks, behind its last word; behind a digit or another sign
+    they may be a part of it (`am 5.`, `3!`, `:).`)."""
+    for mark in ".!":
+        if text.endswith(mark):
+            bare = text.rstrip(mark).rstrip()
+            return bare if bare[-1:].isalpha() else text
+    return text
 
 
 def whose(passage: Passage) -> Hashable:
     """Twins are of one source, one namespace and one kind, and mean the same days."""
-    _, *of = (*days(passage),) or (None,)
-    return (passage.source, passage.fields.get("vantage_id"), passage.fields.get("kind"), *of)
+    fields = passage.fields
+    return passage.source, fields.get("vantage_id"), fields.get("kind"), meant(passage)
 
 
 def single(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
-    """(kept, duplicates and twins, what is told of the twins), of each source alone: give the best first."""
+    """(kept, duplicates and twins, what is told of the twins), of each source alone: give the best first.
+    Identical content is told once whatever its kind and namespace, near duplicates within theirs."""
     first, same = dedupe(candidates, across=False)
     kept, pairs = twins(first)
     return kept, [*same, *(item for item, _ in pairs)], notes(pairs)
@@ -67,14 +77,11 @@ def single(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candi
 
 def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]:
     """(kept, twins of them with the one that stays), each in the order given: give the best first."""
-    marks = [marked(item.passage.text) if compared(item.passage) else None for item in candidates]
-    alike = Counter(marks)
     kept: list[Candidate] = []
     pairs: list[Pair] = []
-    groups: dict[tuple[str, ...], list[Candidate]] = {}
-    for item, mark in zip(candidates, marks, strict=True):
-        alone = mark is None or alike[mark] < 2
-        group = [] if alone else groups.setdefault(told(item.passage.text), [])
+    groups: dict[str, list[Candidate]] = {}
+    for item in candidates:
+        group = groups.setdefault(told(item.passage.text), []) if compared(item.passage) else []
         stays = next((each for each in group if whose(each.passage) == whose(item.passage)), None)
         if stays:
             pairs.append((item, stays))
@@ -91,4 +98,10 @@ def compared(passage: Passage) -> bool:
 
 def notes(pairs: Sequence[Pair]) -> list[str]:
     """What stays for what, by label."""
-    return [f"{item.passage.label} is a duplicate of {stays.passage.label}" for item, stays in pairs[:NOTED]]
+    return [f"{item.passage.label}{STAYS}{stays.passage.label}" for item, stays in pairs[:NOTED]]
+
+
+def noted(note: str, labels: Collection[str]) -> bool:
+    """Whether a note tells that of two of these labels."""
+    one, between, other = note.partition(STAYS)
+    return bool(between) and one in labels and other in labels

@@ -3,8 +3,8 @@
 NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (`10-K`, `AT&T`, `e-mail`,
 `getUserName`, `FY2022`) written together and in parts; decimals and years kept; scripts that write no
 spaces as character bigrams. Signs that make a name stay (`C++`, `C#`, `.NET`), and capitals that tell a name
-from a common word (`US`, `IT`, `WHO`), each beside the plain word. No list of stop words: BM25's IDF knows
-them. A term is 64 bits of its BLAKE2b hash, so that postings are plain numbers.
+from a common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too (`C/C++`, `US-based`). No
+list of stop words: BM25's IDF knows them. A term is 64 bits of its BLAKE2b hash: postings are plain numbers.
 """
 
 import re
@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 from Stemmer import Stemmer
 
-VERSION = 2
+VERSION = 3
 """Kept with the postings: after a change here, documents are analysed anew from their chunks."""
 
 LONGEST = 64
@@ -33,6 +33,8 @@ BEFORE, AFTER = r"(?<![\w.)\]])\.(?=[^\W\d_])", r"\+\+|(?<=\b[A-Za-z])#(?![^\W\d
 """Signs of a name. `a.b`, `f().b`, `...and` and `page#part` have none."""
 WORD = re.compile(f"(?:{BEFORE})?[\\w{MARKS}]+(?:[{JOINTS}.][\\w{MARKS}]+)*(?:{AFTER})?")
 SIGN = re.compile(r"^\.|(?:\+\+|#)$")
+DOTTED = re.compile(r"(?<=\w)\.[A-Z]{2,}(?!\w)")
+"""A name's dot inside of a compound: `ASP.NET`, but neither `a.b` nor `Foo.Bar`."""
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 JOINT = re.compile(rf"[{JOINTS}]|(?<!\d)\.|\.(?!\d)")
 INNER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -41,7 +43,11 @@ ACCENTS = re.compile("[\u0300-\u036f]")
 CAPITALS = ("AIDS", "IT", "US", "WHO")
 """Another, common word in small letters. No more: capitals are often mere emphasis (`OR`, `10 AM`)."""
 CAPITAL = re.compile(rf"(?<!\w)(?:{'|'.join(CAPITALS)})(?!\w)")
-CAPS = re.compile(r"[A-Z]+")
+HYPHENS = re.compile(f"[{JOINTS.replace('_', '')}]")
+"""What joins a name to others. Not `_`: constants (`TRUST_US`) are written in capitals whatever they mean."""
+CAPS = re.compile(r"[A-Z]{2,}")
+LONG, MANY = 5, 6
+"""Letters that few acronyms have, and words that few lines of mere acronyms have (`US EPA CO2`)."""
 
 STEMMERS = (
     (0x0000, 0x024F, "english"),
@@ -82,8 +88,11 @@ def calmed(text: str) -> str:
 
 
 def shouted(line: str) -> bool:
-    """Whether a line has several words and no small letter. A single one is a name as it stands."""
-    return len(CAPS.findall(line)) > 1 and not any(sign.islower() for sign in line)
+    """Whether a line without small letters has several words, and they cannot all be acronyms."""
+    if any(sign.islower() for sign in line):
+        return False
+    found = CAPS.findall(line)
+    return len(found) >= MANY or (len(found) > 1 and max(map(len, found)) >= LONG)
 
 
 def words(text: str) -> list[str]:
@@ -99,25 +108,31 @@ def word_terms(word: str) -> tuple[int, ...]:
 
 
 def names(word: str) -> list[str]:
-    """What the word is called besides: with its signs, or in capitals, as no stem is written."""
-    if SIGN.search(word):
-        return [word.casefold()]
-    plain = word.replace(".", "")
-    return [plain] if plain in CAPITALS else []
+    """What it and its parts are called besides: with a sign, or in capitals, as no stem is written."""
+    bare = SIGN.sub("", word)
+    parts = [part for part in JOINT.split(bare) if part]
+    signed = DOTTED.findall(bare)
+    if parts and word.startswith("."):
+        signed.append(f".{parts[0]}")
+    if parts and (sign := SIGN.search(word, 1)):
+        signed.append(f"{parts[-1]}{sign[0]}")
+    plain = (part.replace(".", "") for part in HYPHENS.split(bare))
+    return [*map(str.casefold, signed), *(part for part in plain if part in CAPITALS)]
 
 
 def forms(word: str) -> list[str]:
     """The word itself; a compound written together, its parts, and their parts. Without its signs."""
     if RUN.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-    word = SIGN.sub("", word)
-    parts = [part for part in JOINT.split(word) if part]
+    bare = SIGN.sub("", word)
+    parts = [part for part in JOINT.split(bare) if part]
     if not parts:
         return []
     inner = [piece for part in parts for piece in INNER.split(part)]
-    # A single letter beside a joint ("l'eau", "10-K") says little alone; a single digit says much.
+    # A single letter beside a joint ("l'eau", "10-K") says little alone, unless it has a sign (`C/C++`); a
+    # single digit says much.
     kept = [piece for piece in (*parts, *inner) if len(piece) > 1 or piece.isdigit()]
-    return ["".join(parts), *kept]
+    return ["".join(parts), *kept, *(parts[-1:] if SIGN.search(word, 1) else [])]
 
 
 def stem(form: str) -> str:

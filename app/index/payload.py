@@ -74,6 +74,12 @@ def dated(payload: Payload) -> datetime | None:
     return max((at for at in told if at is not None), default=None)
 
 
+def day(payload: Payload) -> str | None:
+    """When it was written, whatever changed it since: an ISO date, UTC. None: it does not tell."""
+    written = moment(payload)
+    return written.date().isoformat() if written else None
+
+
 def moment(payload: Payload, name: str = "created_at") -> datetime | None:
     """RFC 3339, or seconds since 1970, as older tools wrote."""
     value = payload.get(name)

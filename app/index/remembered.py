@@ -10,7 +10,7 @@ from app.clients.points import Point, Where
 from app.domain.label import label
 from app.domain.memory import NOTE, RAW, UNTOLD, Memory
 from app.domain.neighbour import Spot
-from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Scope
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope
 from app.domain.text import Text
 from app.index import payload
 from app.index.sparse import passage as words_of
@@ -110,6 +110,7 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
             "vantage_id": payload.fact(facts, "vantage_id") or None,
             "thread_id": payload.fact(facts, "thread_id") or None,
             "place": payload.number(facts, "place"),
+            SAID_ON: payload.day(facts),
         },
         created_at=payload.dated(facts),
     )

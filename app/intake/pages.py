@@ -7,12 +7,14 @@ Only letter forms are folded (ligatures, Arabic presentation forms, CJK radicals
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import pairwise
-from typing import TypeAlias
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 from app.intake.line import BREAK, Line
+from app.intake.table import tables
 
 UNREADABLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\uf8ff\ufeff\uffff"
@@ -41,15 +43,41 @@ SPLIT = re.compile(r"[^\W\d_][-\u2010]$")
 EDGE = 3
 """Lines at the top and at the bottom of a page among which running heads are looked for."""
 MANY = 0.4
-"""Share of the pages that a running head stands on: left and right pages may have their own, but heads of
-columns that are the same from table to table are text."""
-LONG, NEAR = 20, 2
-"""Pages of a stretch that prove it too, none more than so many behind the one before: a report may have as
-many pages of appendices."""
+"""Share of the pages that a running head stands on: left and right pages may have their own."""
+STRETCH = 20
+"""Pages one behind the other that prove it too: a report may have as many pages of appendices."""
+NEAR = 2
+"""Pages from one to the next of the same side, left or right."""
 NUMBER = re.compile(r"\d+")
+COUNTERS, DIGITS = 4, 5
+"""Numbers of a line that can count pages, and their digits: more is a row of figures."""
 
-Key: TypeAlias = tuple[str, str | int]
-"""Which edge, and what a line says there without its numbers; or how far its number is from the page's."""
+PAGE = attrgetter("page")
+
+Side: TypeAlias = Literal["top", "bottom"]
+
+
+class Said(NamedTuple):
+    """What a line at an edge says; it says the same on another page where all of this is the same."""
+
+    side: Side
+    mask: str
+    """Without its numbers."""
+    numbers: tuple[int | str, ...]
+    counter: int = -1
+    """Which of the numbers is told as its distance from the page's; -1: none."""
+
+
+class Place(NamedTuple):
+    """Where a line stands."""
+
+    page: int
+    """From 0, among those with lines."""
+    rank: int
+    """Lines between it and the edge."""
+    line: int
+    """Index in the page."""
+    in_table: bool
 
 
 def clean(lines: Iterable[Line]) -> list[Line]:
@@ -101,51 +129,94 @@ def is_compound(left: str, right: str, known: set[str]) -> bool:
 
 
 def without_heads(lines: list[Line]) -> list[Line]:
-    """Lines that stand at the edge of many pages, but for their numbers, dropped. A page whose lines
-    would all go keeps them: a text that repeats is still a text."""
-    pages: defaultdict[int, list[Line]] = defaultdict(list)
-    for line in lines:
-        pages[line.page].append(line)
-    seen: defaultdict[Key, list[int]] = defaultdict(list)
-    for n, page in enumerate(pages.values()):
-        for key in {key for _, key in edges(page)}:
-            seen[key].append(n)
-    running = {key for key, where in seen.items() if is_running(key, where, len(pages))}
-    return [line for page in pages.values() for line in kept(page, running)]
+    """Lines dropped that say the same at the edge of many pages, or count them. A page whose lines would all
+    go keeps them: a text that repeats is still a text."""
+    pages = [list(page) for _, page in groupby(sorted(lines, key=PAGE), PAGE)]
+    seen: defaultdict[Said, list[Place]] = defaultdict(list)
+    for n, page in enumerate(pages):
+        for said, place in edges(n, page):
+            seen[said].append(place)
+    dropped: defaultdict[int, set[int]] = defaultdict(set)
+    for place in chain(everywhere(seen, len(pages)), stretches(seen)):
+        dropped[place.page].add(place.line)
+    return [line for n, page in enumerate(pages) for line in kept(page, dropped[n])]
 
 
-def is_running(key: Key, where: Sequence[int], pages: int) -> bool:
-    """Whether what stands on these of so many pages, in order, is a running head."""
-    return len(where) >= max(least(key), MANY * pages) or longest(where) >= LONG
+def edges(n: int, page: Sequence[Line]) -> Iterator[tuple[Said, Place]]:
+    """What the lines at the edges of a page say."""
+    order = sorted(range(len(page)), key=lambda line: -page[line].top)
+    rows = {line for start, end in tables(page) for line in range(start, end)}
+    sides: tuple[tuple[Side, list[int]], ...] = (("top", order[:EDGE]), ("bottom", order[::-1][:EDGE]))
+    for side, part in sides:
+        for rank, line in enumerate(part):
+            for said in told(side, page[line]):
+                yield said, Place(n, rank, line, line in rows)
 
 
-def longest(where: Sequence[int]) -> int:
-    """Pages of the longest stretch."""
-    most = stretch = 1
-    for before, here in pairwise(where):
-        stretch = stretch + 1 if here - before <= NEAR else 1
-        most = max(most, stretch)
-    return most
+def told(side: Side, line: Line) -> Iterator[Said]:
+    """What a line says: as it stands, and with each of its numbers taken for the page's."""
+    text = line.text.lower()
+    mask, numbers = NUMBER.sub("#", text), NUMBER.findall(text)
+    yield Said(side, mask, tuple(numbers))
+    for n, number in enumerate(numbers if len(numbers) <= COUNTERS else ()):
+        if len(number) <= DIGITS:
+            yield Said(side, mask, (*numbers[:n], int(number) - line.page, *numbers[n + 1 :]), n)
 
 
-def least(key: Key) -> int:
-    """Pages it takes to prove a running head; numbers that count the pages prove it sooner."""
-    return 2 if isinstance(key[1], int) else 3
+def everywhere(seen: Mapping[Said, Sequence[Place]], pages: int) -> Iterator[Place]:
+    """Of the running heads of the whole document: what is said again near by, on enough of its pages."""
+    alike: defaultdict[tuple[Side, str], list[Place]] = defaultdict(list)
+    counted, worded = set[tuple[Side, str]](), set[tuple[Side, int]]()
+    for said, places in seen.items():
+        again = [] if is_of_tables(said, places) else said_again(places)
+        alike[said.side, said.mask] += again
+        if again and said.counter >= 0:
+            counted.add((said.side, said.mask))
+        elif again:
+            worded |= {(said.side, place.page) for place in again}
+    for (side, mask), found in alike.items():
+        where, counts = {place.page for place in found}, (side, mask) in counted
+        # Page numbers prove themselves sooner than words do.
+        if len(where) >= max(2 if counts else 3, MANY * pages) and (counts or is_shared(side, where, worded)):
+            yield from found
 
 
-def kept(page: list[Line], running: set[Key]) -> list[Line]:
-    """A page without its running heads."""
-    dropped = {n for n, key in edges(page) if key in running}
+def said_again(places: Sequence[Place]) -> list[Place]:
+    """Those of which another is on a page near by."""
+    near = [stretch for stretch in stretches_of(places, NEAR) if stretch[0].page < stretch[-1].page]
+    return list(chain.from_iterable(near))
+
+
+def is_shared(side: Side, where: Set[int], worded: Set[tuple[Side, int]]) -> bool:
+    """Whether a head stands on pages in a row; if on every other page, whether those between have one too."""
+    between = {page + 1 for page in where} - where
+    return 2 * len(between) <= len(where) + 1 or 2 * sum((side, n) in worded for n in between) >= len(between)
+
+
+def stretches(seen: Mapping[Said, Sequence[Place]]) -> Iterator[Place]:
+    """Of the running heads of a part of the document: in one place on each of its pages. The first stays, if
+    it is more than a number."""
+    for said, places in seen.items():
+        ranks = {place.rank for place in places} if not is_of_tables(said, places) else ()
+        for rank in ranks:
+            here = [place for place in places if place.rank == rank]
+            if any(len(stretch) >= STRETCH for stretch in stretches_of(here, 1)):
+                yield from here if said.counter >= 0 else here[1:]
+
+
+def stretches_of(places: Sequence[Place], near: int) -> Iterator[list[Place]]:
+    """Parted where the next is on a page further on."""
+    begins = [n for n, (a, b) in enumerate(pairwise(places), 1) if b.page - a.page > near]
+    for start, end in pairwise([0, *begins, len(places)]):
+        yield list(places[start:end])
+
+
+def is_of_tables(said: Said, places: Sequence[Place]) -> bool:
+    """Whether it is a row or the heads of columns, on more than half of its pages."""
+    return said.counter < 0 and 2 * sum(place.in_table for place in places) > len(places)
+
+
+def kept(page: list[Line], dropped: Set[int]) -> list[Line]:
+    """A page without these lines."""
     rest = [line for n, line in enumerate(page) if n not in dropped]
     return rest if any(WORD.search(line.text) for line in rest) else page
-
-
-def edges(page: list[Line]) -> Iterator[tuple[int, Key]]:
-    """(index, key) of the lines at the edges."""
-    order = sorted(range(len(page)), key=lambda n: -page[n].top)
-    for side, part in (("top", order[:EDGE]), ("bottom", order[-EDGE:])):
-        for n in part:
-            text = page[n].text
-            yield n, (side, NUMBER.sub("#", text.lower()))
-            if text.isdecimal() and len(text) < 6:
-                yield n, (side, int(text) - page[n].page)

@@ -127,22 +127,26 @@ class Packer:
         total = passed + sum(piece.tokens for piece in group)
         most = max((sum(piece.tokens for piece in each) for each in heads.values()), default=0)
         share = total / ceil(total / (LONG_TABLE - most if most else TARGET))
-        due, again = share, list[Piece]()
+        due, again, said = share, list[Piece](), 0
         for n, piece in enumerate(group):
-            if passed + piece.tokens / 2 > due or self.tokens + piece.tokens > LIMIT:
-                parted = self.labels() if heads else []
+            full = passed + piece.tokens / 2 > due and not all(is_lead(each) for each in self.held[said:])
+            if full or self.tokens + piece.tokens > LIMIT:
+                parted = self.labels(said) if heads else []
                 self.close()
                 self.held += [*again, *parted]
-                due += share
+                due, said = due + share, len(again)
             again = list(heads.get(n + 1, again))
             self.held.append(piece)
             passed += piece.tokens
 
-    def labels(self) -> list[Piece]:
-        """Taken off the end of the chunk under way: what introduces the rows that follow."""
+    def labels(self, said: int) -> list[Piece]:
+        """Taken off the end of the chunk under way: what introduces the rows that follow, if it is little and
+        more is left than the heads `said` again."""
         end = len(self.held)
-        while end > 1 and len(self.held) - end < GAP and self.held[end - 1].text.endswith(":"):
+        while end > said + 1 and len(self.held) - end < GAP and is_lead(self.held[end - 1]):
             end -= 1
+        if sum(piece.tokens for piece in self.held[end:]) > LEAD:
+            end = len(self.held)
         parted, self.held = self.held[end:], self.held[:end]
         return parted
 
@@ -162,6 +166,11 @@ class Packer:
         elif text:
             page, page_end = min(piece.page for piece in ended), max(piece.page_end for piece in ended)
             self.done.append(Chunk(len(self.done) + 1, text, page, page_end, heading(ended), tokens))
+
+
+def is_lead(piece: Piece) -> bool:
+    """Whether it is a label that introduces rows."""
+    return piece.text.endswith(":")
 
 
 def introduced(held: Sequence[Piece], block: Block) -> int:

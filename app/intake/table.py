@@ -6,22 +6,30 @@ of columns) make a table. Only shapes are looked at, so it works in every langua
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from app.intake.line import Line
 
-FIGURE = re.compile(r"[($€£¥+\-–—−~<>≤≥]*\d[\d.,:/'’]*[)%†*‡¹²³⁴⁵]*|[-–—−]+|[$€£¥%)]+|[nN]/?[aAmM]\.?")
+FIGURE = re.compile(
+    r"[($€£¥+\-–—−~<>≤≥]*\d[\d.,:/'’]*[)%†*‡¹²³⁴⁵€$£¥]*|[-–—−]+[$€£¥%]?|[$€£¥%)]+|[nN]/?[aAmM]\.?"
+)
 YEAR = re.compile(r"(?:19|20)\d\d")
 DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{2,4}")
 DAY = re.compile(r"(?:[0-2]?\d|3[01])[.,:]?")
-BETWEEN = re.compile(r"(?<=[$€£¥]) (?=[(\d—–-])|(?<=[\d)]) (?=[%)])")
-"""Space between a figure and its sign: `$ 512`, `12 %`."""
+BEFORE = re.compile(r"(?<=[$€£¥]) (?=[(\d—–-])|(?<=[\d)]) (?=[%)])")
+BEHIND = re.compile(r"(?<=[\d)—–-]) (?=[$€£¥%)](?!\S))")
+"""Space between a figure and its sign: `$ 512`, `12 %`, and in other countries `512 €`."""
+SIGN = re.compile(r"(?<!\S)[$€£¥](?!\S)")
 SENTENCE_END = re.compile(r"[.;!?。！？؟۔।]['\"”’)]*$")
 
 LABEL_WORDS = 12
 """Words of the longest line that can be a label rather than prose."""
 LONG_WORDS = 24
 """Words of a label that fills its line and goes on in the next, or that a colon ends."""
+WRAPS = 3
+"""Lines of the longest label that is put together again."""
+NARROW = 0.75
+"""Of the next line's label: a line that with its first word is shorter did not wrap before it."""
 GAP = 3
 """Lines without figures between two rows of one table."""
 ENOUGH = 3
@@ -48,7 +56,14 @@ def is_row(text: str) -> bool:
 
 def cells(text: str) -> list[str]:
     """The figures at the end of a line, last first; a sign is no figure of its own."""
-    return list(takewhile(FIGURE.fullmatch, reversed(BETWEEN.sub("", text).split())))
+    return list(takewhile(FIGURE.fullmatch, reversed(signed(text).split())))
+
+
+def signed(text: str) -> str:
+    """A row whose figures stand with their signs: those behind, where the first one does and the last."""
+    first = SIGN.search(text)
+    behind = first and SIGN.search(text, len(text) - 1) and bool(BEHIND.match(text, first.start() - 1))
+    return (BEHIND if behind else BEFORE).sub("", text)
 
 
 def ends_in_cells(text: str) -> bool:
@@ -108,27 +123,65 @@ def is_between(lines: Sequence[Line], n: int) -> bool:
     text = lines[n].text
     if is_label(text):
         return True
-    unfinished = text.endswith(":") or goes_on(text, lines[n + 1].text)
+    unfinished = text.endswith(":") or goes_on([text], lines[n + 1].text)
     return unfinished and len(text.split()) <= LONG_WORDS and not SENTENCE_END.search(text)
 
 
 def rowed(lines: Sequence[Line]) -> list[str]:
     """A table's rows: a label that wraps in one line with the rest of it, figures with their signs."""
-    rows: list[str] = []
+    small = begins_small([line.text for line in lines])
+    rows: list[list[str]] = []
     for line in lines:
-        if rows and goes_on(rows[-1], line.text):
-            rows[-1] += " " + line.text
+        if rows and goes_on(rows[-1], line.text, small):
+            rows[-1].append(line.text)
         else:
-            rows.append(line.text)
-    return [BETWEEN.sub("", row) if is_row(row) else row for row in rows]
+            rows.append([line.text])
+    joined = [" ".join(row) for row in rows]
+    return [signed(row) if is_row(row) else row for row in joined]
 
 
-def goes_on(above: str, text: str) -> bool:
-    """Whether a line of a table is the rest of a label above it, which has no figures of its own yet."""
-    if above.count("(") > above.count(")"):
-        return len(above.split()) <= 2 * LONG_WORDS
-    finished = is_row(above) or is_entry(above) or above.endswith(":")
-    return text[:1].islower() and not finished
+def begins_small(lines: Sequence[str]) -> bool:
+    """Whether rows of their own begin with small letters: half of those that do, or more, are below a row."""
+    above = [before for before, line in pairwise(lines) if line[:1].islower() and is_row(line)]
+    after_rows = sum(is_row(line) for line in above)
+    return 0 < len(above) <= 2 * after_rows
+
+
+def goes_on(above: Sequence[str], text: str, small: bool = False) -> bool:
+    """Whether a line of a table is the rest of a label above it, which has no figures of its own yet: it
+    closes a bracket, or begins with a small letter, as rows of their own do not (`small`: do)."""
+    last = above[-1]
+    words = sum(len(line.split()) for line in above)
+    if len(above) == WRAPS or words > 2 * LONG_WORDS:
+        return False
+    if is_open(above) and (")" in text.partition("(")[0] or not (is_row(text) or is_row(last))):
+        return True
+    finished = is_row(last) or is_entry(last) or last.endswith(":")
+    return text[:1].islower() and not finished and not is_of_its_own(last, text, small)
+
+
+def is_open(above: Sequence[str]) -> bool:
+    """Whether a label has a bracket left open; those of figures at its end are not its own."""
+    brackets = sum(line.count("(") - line.count(")") for line in above)
+    return brackets > sum(each.count("(") > each.count(")") for each in cells(above[-1]))
+
+
+def is_of_its_own(above: str, text: str, small: bool) -> bool:
+    """Whether a line with figures is a row below heads of columns or a label: as its table's rows are, or as
+    its first word has a capital inside, or would have fitted in above, or as heads stand above."""
+    if not (is_row(text) or is_entry(text)):
+        return False
+    first = text.split(maxsplit=1)[0]
+    own = " ".join(takewhile(str.islower, text.split()))
+    fits = len(above) + 1 + len(first) < NARROW * len(own)
+    return small or fits or not first.islower() or are_heads(above.split(), len(cells(text)))
+
+
+def are_heads(words: Sequence[str], columns: int) -> bool:
+    """Whether each word names a column: it has a figure, or there are as many, none of them small."""
+    if all(any(map(str.isdigit, word)) for word in words):
+        return True
+    return len(words) == columns > 1 and not any(word[0].islower() for word in words)
 
 
 def tables(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:

@@ -37,7 +37,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 6
+VERSION = 7
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -79,7 +79,7 @@ class Retrieval:
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = self._reaching(query, names)
         try:
-            found = await self._found(query, reaching, until)
+            found = await self._found(query, reaching, until, self._clock())
         finally:
             await _end(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
@@ -90,11 +90,12 @@ class Retrieval:
         until = asyncio.get_running_loop().time() + self.seconds
         reaching = self._reaching(query, names)
         every: list[Legs] = []
+        now = self._clock()
 
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(asked, reaching, until)
             every.extend(found if asked is query else ())
-            return fused(found, faults, self._named(asked))
+            return fused(found, faults, asked, now)
 
         try:
             return await self._both(query, first, until), every
@@ -106,36 +107,33 @@ class Retrieval:
         known = [(name, self._sources[name]) for name in names if name in self._sources]
         return {name: asyncio.create_task(_reach(source, query.scope)) for name, source in known}
 
-    async def _found(self, query: Query, reaching: Reaching, until: float) -> Found:
+    async def _found(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """From the cache if there is one and every source says how it stands; else searched."""
-        key = await self._key(query, reaching, until) if self._cache and reaching else None
+        key = await self._key(query, reaching, until, now) if self._cache and reaching else None
         if self._cache is None or key is None:
-            return await self._search(query, reaching, until)
-        search = partial(self._search, query, reaching, until)
+            return await self._search(query, reaching, until, now)
+        search = partial(self._search, query, reaching, until, now)
         found = await self._cache.get(key, search, seconds=left(until) + GRACE)
         return found or Found(degraded=tuple(Degraded(name, "timeout") for name in reaching))
 
-    async def _key(self, query: Query, reaching: Reaching, until: float) -> str | None:
+    async def _key(self, query: Query, reaching: Reaching, until: float, now: datetime) -> str | None:
         """Everything a result depends on, hashed; None: not known for every source."""
         await asyncio.wait(reaching.values(), timeout=min(self.seconds * REACH_SHARE, left(until)))
         if not all(task.done() and not task.exception() for task in reaching.values()):
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
-        parts += [self._named(query).key]
+        parts += [said.asked(query.text, now).key]
         parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
         return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
 
-    def _named(self, query: Query) -> said.Asked:
-        """The people and the times that it names, seen from now."""
-        return said.asked(query.text, self._clock())
-
-    async def _search(self, query: Query, reaching: Reaching, until: float) -> Found:
-        """Every source at once, and what they found as one list, whatever orders it."""
+    async def _search(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
+        """Every source at once, and what they found as one list, whatever orders it. `now`: what the key was
+        made with, since midnight may pass meanwhile."""
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(asked, reaching, until), self._named(asked))
+            return fused(*await self._legs(asked, reaching, until), asked, now)
 
         return await self._both(query, first, until)
 
@@ -175,11 +173,12 @@ class Retrieval:
         return None
 
 
-def fused(found: Sequence[Legs], faults: Sequence[Degraded], question: said.Asked) -> Found:
-    """What the sources found as one list, most relevant first."""
+def fused(found: Sequence[Legs], faults: Sequence[Degraded], query: Query, now: datetime) -> Found:
+    """What the sources found as one list, most relevant first. `now` tells what `yesterday` is."""
     with stage(FUSION):
+        question = said.asked(query.text, now)
         kept, duplicates, twins = single(said.weighed(fuse(found), question))
-        named = said.notes(kept, question)
+        named = said.notes(kept, question, query.threshold)
     return Found(
         candidates=tuple(kept),
         duplicates=tuple(duplicates),

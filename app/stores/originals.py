@@ -17,7 +17,7 @@ from app.clients.points import Point, Points, Where
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import NOTE, RAW, Memory
-from app.domain.passage import Passage, Scope
+from app.domain.passage import SAID_ON, Passage, Scope
 from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
@@ -204,11 +204,13 @@ def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]
 
 
 def told(card: Memory) -> Passage:
-    """A memory as a prompt shows it."""
+    """A memory as a prompt shows it, with the day on which it was said."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
-    return shown(remembered.NAME, card.id, card.text, collection=RAW, kind=kind)
+    day = payload.day({"created_at": card.created_at.isoformat()})
+    said = {SAID_ON: None if card.created_at == remembered.LONG_AGO else day}
+    return shown(remembered.NAME, card.id, card.text, collection=RAW, kind=kind, **said)
 
 
-def shown(source: str, key: str, text: str, **fields: str) -> Passage:
+def shown(source: str, key: str, text: str, **fields: str | None) -> Passage:
     """A passage with what a prompt shows of it; its label is put in by whoever knows it."""
     return Passage(source, key, text, 0, "", fields=fields)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.cli.beside import beside, best, groups, verdict
+from app.cli.beside import FEWEST, beside, best, groups, held, verdict
+from app.cli.resample import Paired
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question
 
 NAMES = [str(n) for n in range(40)]
@@ -17,19 +18,36 @@ FIGURES = {"words": figures(0.5), "meaning": figures(0.7), "fused": figures(0.6)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "less", "expected"),
+    ("low", "high", "p", "less", "expected"),
     [
-        pytest.param(0.01, 0.2, False, "better", id="above"),
-        pytest.param(-0.2, -0.01, False, "worse", id="below"),
-        pytest.param(-0.1, 0.1, False, "inside", id="around"),
-        pytest.param(0.0, 0.1, False, "inside", id="from 0"),
-        pytest.param(0.01, 0.2, True, "worse", id="more failures"),
-        pytest.param(-0.2, -0.01, True, "better", id="fewer failures"),
+        pytest.param(0.01, 0.2, 0.01, False, "better", id="above"),
+        pytest.param(-0.2, -0.01, 0.01, False, "worse", id="below"),
+        pytest.param(-0.1, 0.1, 0.01, False, "inside", id="around"),
+        pytest.param(0.0, 0.1, 0.01, False, "inside", id="from 0"),
+        pytest.param(0.01, 0.2, 0.05, False, "inside", id="chance would, too"),
+        pytest.param(0.01, 0.2, 0.01, True, "worse", id="more failures"),
+        pytest.param(-0.2, -0.01, 0.01, True, "better", id="fewer failures"),
     ],
 )
-def test_a_verdict_needs_the_whole_interval(low: float, high: float, less: bool, expected: str) -> None:
-    """On one side of 0; of failures fewer are better."""
-    assert verdict(low, high, less=less) == expected
+def test_a_verdict_needs_the_whole_interval_and_little_chance(
+    low: float, high: float, p: float, less: bool, expected: str
+) -> None:
+    """On one side of 0; of failures fewer are better. Nothing is said of a handful of questions."""
+    found = Paired((low + high) / 2, low, high, 1, 0, 0, p)
+
+    assert verdict(found, FEWEST, less=less) == expected
+    assert verdict(found, FEWEST - 1, less=less) == "too few"
+
+
+def test_a_few_gains_among_many_questions_may_be_chance() -> None:
+    """Four of twelve: the interval lies above 0, but flipped signs make as much every eighth time."""
+    names = NAMES[:12]
+    after = {**figures(0.5), **{name: figures(0.9)[name] for name in names[:4]}}
+
+    told = held(figures(0.5), after, "mrr", names)
+
+    assert told["interval"][0] > 0
+    assert (told["p"] > 0.05, told["verdict"]) == (True, "inside")
 
 
 def test_the_service_is_held_against_each_other_way() -> None:

@@ -1,12 +1,15 @@
 """`ibid eval`: folders measured on stores of their own, through the real write side and sources."""
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
-from app.cli.eval import Source, apart, chosen, tell_all
+from app.cli.eval import Source, apart, chosen, interruptible, tell_all
 from app.cli.figures import result
 from app.cli.pace import Pace
 from app.cli.pace import told as timed
@@ -14,7 +17,7 @@ from app.config import Ibid as IbidKnobs
 from app.config import OpenAI, Postgres, Qdrant, Settings
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
 from app.services.evaluation import Found
-from tests.cli.conftest import Ibid, lines
+from tests.cli.conftest import COMMAND_SECONDS, PROGRAM, Ibid, lines
 
 FERRY = "The ferry to Samso leaves at seven in the morning."
 BEES = "My sister keeps bees behind the old mill."
@@ -79,6 +82,62 @@ def test_one_broken_folder_stops_all_before_any_work(ibid: Ibid) -> None:
     assert done.err == f"ibid: {ours / said}\n"
     assert (ibid.place / "q.jsonl").read_text() == "earlier"
     assert not ibid.data.exists()
+
+
+def test_two_outputs_of_one_name_are_refused_before_any_work(ibid: Ibid) -> None:
+    """Else the second would fail after hours, or only it would be there."""
+    mine = written(ibid.place / "mine", "ada")
+
+    done = ibid.process("eval", str(mine), "--queries", "x.jsonl", "--times", "./x.jsonl")
+
+    assert (done.code, done.err) == (1, "ibid: --queries and --times name the same file, x.jsonl\n")
+    assert not ibid.data.exists()
+
+
+def test_sigterm_leaves_nothing_behind(ibid: Ibid) -> None:
+    """As Ctrl-C: no stores with somebody's texts, and no half file. What there is nothing to compare with
+    has been told before."""
+    mine, scratch = written(ibid.place / "mine", "ada"), ibid.place / "scratch"
+    scratch.mkdir()
+    figures = {"all": PERFECT}
+    row = {"set": "theirs", "split": "dev", "source": "memories", "id": "q1", "metrics": figures}
+    (ibid.place / "before.jsonl").write_text(json.dumps(row))
+    arguments = ("eval", "mine", "--queries", "out/q.jsonl", "--against", "before.jsonl")
+    process = subprocess.Popen(
+        [PROGRAM, *arguments],
+        cwd=mine.parent,
+        env=ibid.environment(TMPDIR=str(scratch)),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + COMMAND_SECONDS
+        while not list(scratch.glob("ibid-eval-*/*")) and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=COMMAND_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert process.returncode == 130
+    assert "nothing in before.jsonl to compare mine with" in said
+    assert not list(scratch.glob("ibid-eval-*"))
+    assert not list((ibid.place / "out").iterdir())
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["heard", "ignored"])
+def test_sigterm_interrupts_whatever_becomes_of_ctrl_c(handler: signal.Handlers) -> None:
+    """Where a shell has it ignored, too; what was there before stands again."""
+    before = signal.signal(signal.SIGINT, handler), signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+
+    assert signal.getsignal(signal.SIGTERM) is before[1]
 
 
 def test_vectors_are_kept_where_the_option_says(ibid: Ibid) -> None:

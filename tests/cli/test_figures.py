@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.figures import compared, earlier, result, rows, summary, ways
+from app.cli.figures import compared, earlier, result, rows, since, summary, ways
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question
 from app.domain.errors import BadInput
 from app.services.evaluation import Found
@@ -76,21 +76,58 @@ def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
     assert known == {("birds", "dev", "corpus"): figures["all"]}
 
 
+PERFECT = {"metrics": {"all": dict.fromkeys(MEASURES, 1)}}
+ROW = {"set": "s", "split": "dev", "source": "corpus", "id": "q", **PERFECT}
+
+
+def changed(**other: object) -> str:
+    """A line that is as it should be but for what is given."""
+    return json.dumps(ROW | other)
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        pytest.param("no json", "line 1: not what ibid eval --queries writes", id="no JSON"),
-        pytest.param("[]", "line 1: not what", id="no object"),
-        pytest.param('{"set": "s", "metrics": {}}', "line 1: not what", id="another file"),
+        pytest.param("no json", id="no JSON"),
+        pytest.param("[]", id="no object"),
+        pytest.param('{"set": "s", "metrics": {}}', id="another file"),
+        pytest.param(changed(set=["s"]), id="a list of sets"),
+        pytest.param(changed(id=["q"]), id="a list of ids"),
+        pytest.param(changed(id=7), id="a number"),
+        pytest.param("[" * 200_000, id="too deep"),
+        *(
+            pytest.param(changed(metrics={"all": dict.fromkeys(MEASURES, value)}), id=f"a figure of {value}")
+            for value in (float("nan"), float("inf"), 1.5, -1, True, "1", None, [1])
+        ),
     ],
 )
-def test_a_file_that_is_something_else_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_something_else_is_told(tmp_path: Path, text: str) -> None:
     """With its name and the line."""
     path = tmp_path / "x.jsonl"
-    path.write_text(text)
+    path.write_text(f"{changed()}\n{text}")
 
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=r"x\.jsonl, line 2: not what ibid eval --queries writes"):
         earlier(path)
+
+
+def test_empty_lines_say_nothing(tmp_path: Path) -> None:
+    """Beside others they do no harm; a file of them alone is told."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(f"\n{changed()}\n \n")
+    assert list(earlier(path)) == [("s", "dev", "corpus")]
+
+    path.write_text("\n")
+    with pytest.raises(BadInput, match="holds no questions to compare with"):
+        earlier(path)
+
+
+def test_an_earlier_run_is_one_of_the_same_questions() -> None:
+    """Of the same set, split and source; others are not compared with."""
+    figures = ways(BENCHMARK, found())["all"]
+    before = {("birds", "dev", "corpus"): {"q2": figures["q2"], "other": figures["q1"]}}
+
+    assert since(before, BENCHMARK, "corpus") == {"q2": figures["q2"]}
+    assert since(before, BENCHMARK, "memories") == {}
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

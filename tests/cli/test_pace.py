@@ -27,11 +27,13 @@ def test_stages_come_in_their_order_and_those_that_were_not_are_left_out() -> No
     assert stages(TOOK) == {
         "reach": {"p50": 2.0, "p95": 2.0},
         "fusion": {"p50": 1.0, "p95": 1.0},
-        "total": {"p50": 51.0, "p95": 96.0},
+        "total": {"p50": 50.0, "p95": 95.0},
     }
     assert list(stages(TOOK)) == ["reach", "fusion", "total"]
     assert stages([]) == {}
     assert percentile([3.0], 0.95) == 3.0
+    assert percentile([5.0, 1.0, 3.0], 0.5) == 3.0
+    assert percentile([float(n) for n in range(1, 101)], 0.07) == 7.0
 
 
 def test_a_pace_is_told_and_shown() -> None:
@@ -49,4 +51,4 @@ def test_a_pace_is_told_and_shown() -> None:
     assert second == "time (processor): texts 30 s (12 s), questions 2 s (1 s), whole 40 s (15 s)"
     head, *lines = [line.split() for line in out.getvalue().splitlines()]
     assert head == ["ms", "of", "100", "questions", "reach", "fusion", "total"]
-    assert lines == [["p50", "2.0", "1.0", "51.0"], ["p95", "2.0", "1.0", "96.0"]]
+    assert lines == [["p50", "2.0", "1.0", "50.0"], ["p95", "2.0", "1.0", "95.0"]]

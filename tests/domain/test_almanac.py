@@ -12,7 +12,8 @@ from app.domain.almanac import FRENCH, KNOWN, PHRASES, bare, plain, timeless
         pytest.param("autumn fall herbst otono automne", ("S",), 3, id="season"),
         pytest.param("tuesday dienstag martes mardi", ("W",), 1, id="weekday"),
         pytest.param("weeks wochen semanas semaines", ("U",), 1, id="unit"),
-        pytest.param("last letzten pasado dernier", ("L",), 0, id="over"),
+        pytest.param("last letzten pasado dernier", ("L", "l"), 0, id="over"),
+        pytest.param("thirty dreißig treinta trente", ("N",), 30, id="thirty"),
         pytest.param("07 7", ("D",), 7, id="day"),
     ],
 )

@@ -55,6 +55,13 @@ def test_where_cards_or_a_thread_are_shown_it_says_what_for(text: str) -> None:
     assert O200k().count(text) < 240
 
 
+@pytest.mark.parametrize("text", [SYSTEM_MEMORY, GIVEN[SYSTEM_MEMORY], SYSTEM_SOURCES])
+def test_where_memories_are_shown_it_says_what_their_day_is(text: str) -> None:
+    """In both forms; documents alone have none."""
+    assert "on which it was said" in text
+    assert "on which it was said" not in SYSTEM
+
+
 def test_each_text_has_a_name_of_its_own() -> None:
     """A replay looks it up: one without a name would be kept word for word in every answer."""
     assert {*GIVEN, *GIVEN.values()} <= set(NAMED.values())

@@ -103,8 +103,21 @@ def test_what_two_searches_found_in_nearly_the_same_words_is_told_once() -> None
     """The better one stays, and the notes say for what."""
     one, other = (
         Candidate(replace(scored(passage(key, text), score), source="memories"))
-        for key, text, score in (("a", "I love tea", 0.9), ("b", "I really love tea!", 0.8))
+        for key, text, score in (("a", "I love tea", 0.9), ("b", "i love  tea!", 0.8))
     )
     found = merged(Found((one,), notes=("n",)), [Found((other,))], 0.2)
     assert (ids(found), [each.passage.id for each in found.duplicates]) == (["a"], ["b"])
     assert found.notes == ("n", "b.pdf#1 is a duplicate of a.pdf#1")
+
+
+def test_twins_are_told_of_the_list_that_is_told() -> None:
+    """A rewording may see them the other way round; what stays is no duplicate, and is not called one."""
+    one, other = (
+        Candidate(replace(scored(passage(key, text), 0.9), source="memories"))
+        for key, text in (("a", "I love tea"), ("b", "I love tea!"))
+    )
+    own = Found((one,), (other,), notes=("n", "b.pdf#1 is a duplicate of a.pdf#1"))
+    more = Found((other,), (one,), notes=("a.pdf#1 is a duplicate of b.pdf#1", "x is a duplicate of y"))
+    found = merged(own, [more], 0.2)
+    assert ids(found) == ["a"]
+    assert found.notes == ("n", "x is a duplicate of y", "b.pdf#1 is a duplicate of a.pdf#1")

@@ -1,10 +1,11 @@
 """The words of retrieval: values that can key a cache."""
 
 import dataclasses
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from app.domain.passage import DEFAULT_TENANT, Candidate, Hit, Legs, Passage, Query, Scope
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Candidate, Hit, Legs, Passage, Query, Scope
 
 
 def test_equal_queries_are_one_key() -> None:
@@ -43,3 +44,21 @@ def test_legs_without_hits_hold_nothing() -> None:
         (),
         {},
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "day"),
+    [
+        pytest.param({}, date(2023, 5, 9), id="when it was written"),
+        pytest.param({SAID_ON: "2023-04-01"}, date(2023, 4, 1), id="as the source tells"),
+        pytest.param({SAID_ON: None}, None, id="nobody knows"),
+        pytest.param({SAID_ON: "soon"}, None, id="no day"),
+        pytest.param({SAID_ON: 7}, None, id="a number"),
+    ],
+)
+def test_a_text_was_said_on_a_day(fields: dict[str, str | int | None], day: date | None) -> None:
+    """In UTC; that of `created_at`, unless its source knows better."""
+    at = datetime(2023, 5, 8, 23, tzinfo=timezone(timedelta(hours=-2)))
+    assert Passage("memories", "1", "t", 1, "a#1", fields=fields, created_at=at).said_on == day
+    assert Passage("memories", "1", "t", 1, "a#1", fields=fields).said_on == (day if fields else None)
+    assert Passage("memories", "1", "t", 1, "a#1", created_at=at.astimezone(UTC)).said_on == date(2023, 5, 9)

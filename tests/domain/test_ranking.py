@@ -1,5 +1,8 @@
 """Identical content once."""
 
+from datetime import UTC, datetime
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +34,54 @@ def test_copies_of_what_is_told_are_set_apart() -> None:
     one, two, three = candidates(["The sea", "the SAND", "THE  sea"])
     assert apart([one, two, three], [three]) == ([two], [one, three])
     assert apart([one, two], []) == ([one, two], [])
+
+
+def told(text: str, *times: datetime | None, source: str = "memories") -> int:
+    """How often a text is told that was said at these times."""
+    every = [
+        Candidate(Passage(source, str(n), text, 1, f"m#{n}", created_at=at)) for n, at in enumerate(times)
+    ]
+    assert len(dedupe(every, across=False)[0]) == len(dedupe(every)[0])
+    return len(dedupe(every)[0])
+
+
+MAY, JUNE = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 6, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yesterday I ran",
+        "Dentist on Monday",
+        "every week, but not last week",
+        "Lunes: dentista",
+        "Am Montag zum Arzt",
+        "I am ill now",
+        "ran this morning, for the first time since 8 May 1990",
+    ],
+)
+def test_words_of_time_of_two_days_are_two_things(text: str) -> None:
+    """Equal to the letter, and not the same; said on one day they are. Of an unknown day nobody can tell."""
+    assert told(text, MAY, JUNE) == 2
+    assert told(text, MAY, JUNE, MAY.replace(hour=9), JUNE) == 2
+    assert told(text, MAY, None) == told(text, None, None) == 1
+    assert told(text, MAY, JUNE, source="corpus") == 1
+
+
+def test_a_copy_in_another_source_is_one_whatever_its_words_of_time() -> None:
+    """A text that nobody said is of no day."""
+    one, other = (
+        Passage(source, "1", "Yesterday I ran", 1, "m#1", created_at=MAY) for source in ("memories", "corpus")
+    )
+    assert len(dedupe([Candidate(one), Candidate(other)])[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["I like tea", "I was born on 8 May 1990", "An apple a day", "I just march on", "Since 2019"]
+)
+def test_what_means_the_same_on_any_day_is_told_once(text: str) -> None:
+    """A date with its year does."""
+    assert told(text, MAY, JUNE) == 1
 
 
 LONG = st.lists(st.sampled_from(["a", "A", "b", "\u00df", "SS"]), max_size=11).map(" ".join)

@@ -13,7 +13,7 @@ from app.domain.gravity import gravity, gravity_note, gravity_weights
 from app.domain.instructions import SYSTEM_MEMORY, SYSTEM_PROJECT
 from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.memory import GRAVITY, Memory
-from app.domain.passage import Passage
+from app.domain.passage import SAID_ON, Passage
 from app.domain.persona import block_of
 from app.domain.project import Knowledge, KnowledgeNote
 from app.domain.prompt import BREAK, MEMORIES, Prompt, Role, Turn
@@ -111,11 +111,13 @@ def test_of_the_same_things_comes_the_same_prompt() -> None:
 
 
 def test_the_day_of_a_memory_is_the_one_that_was_shown() -> None:
-    """The trace keeps it: stores need not."""
-    shown = replace(PROMPT, passages=(replace(PASSAGE, created_at=NOW),))
+    """Whenever it was changed since: that is the moment of its passage, not the day on which it was said."""
+    said = replace(PASSAGE, created_at=NOW, fields={**FIELDS, SAID_ON: "2026-11-21"})
+    shown = replace(PROMPT, passages=(said,))
     told = replace(ANSWER, trace=Trace(Reason.OK, (replace(PACKED, created_at=NOW),)))
-    assert "Squats first. (2026-11-21)" in shown.context
-    assert rebuilt(told, RECIPE, TODAY).sha256() == shown.sha256()
+    today = replace(TODAY, passages={("memories", "m1"): replace(said, created_at=NOW.replace(year=2027))})
+    assert "Squats first.\n  said on 2026-11-21" in shown.context
+    assert rebuilt(told, RECIPE, today).sha256() == shown.sha256()
 
 
 def test_a_joined_block_is_the_blocks_it_was_joined_of() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.almanac import KNOWN
-from app.domain.span import ONE, Span, nearest, resolved, shifted
+from app.domain.calendar import ONE, Span, Times, shifted
+from app.domain.span import nearest, resolved
 from app.domain.when import expressions
 
 MONDAY = date(2023, 5, 8)
@@ -51,6 +52,35 @@ def days(text: str, at: date = MONDAY) -> Span | None:
         pytest.param("the week before 3 June 2023", "2023-05-27", "2023-06-03", id="before a day"),
         pytest.param("two months after 3 June 2023", "2023-06-03", "2023-08-03", id="after a day"),
         pytest.param("the Sunday before 3 June", "2023-05-27", "2023-06-03", id="before any year's"),
+        pytest.param("zwei Wochen vor dem 3. Juni 2023", "2023-05-20", "2023-06-03", id="vor a day"),
+        pytest.param("this Monday", "2023-05-08", "2023-05-08", id="this Monday"),
+        pytest.param("this April", "2023-04-01", "2023-04-30", id="this April, over"),
+        pytest.param("this summer", "2023-06-01", "2023-08-31", id="this summer, to come"),
+        pytest.param("this winter", "2022-12-01", "2023-02-28", id="this winter, the nearest"),
+        pytest.param("twenty two days ago", "2023-04-16", "2023-04-16", id="twenty two"),
+        pytest.param("half a year ago", "2022-11-01", "2022-11-30", id="half a year"),
+        pytest.param("a couple of weeks ago", "2023-04-21", "2023-04-27", id="a couple"),
+        pytest.param("a few days ago", "2023-05-05", "2023-05-05", id="a few"),
+        pytest.param("45 days ago", "2023-03-24", "2023-03-24", id="45 days"),
+        pytest.param("the past month", "2023-04-08", "2023-05-08", id="the past month"),
+        pytest.param("the past year", "2022-05-08", "2023-05-08", id="the past year"),
+        pytest.param("last 90 days", "2023-02-07", "2023-05-08", id="90 days"),
+        pytest.param("the last day of May 2022", "2022-05-31", "2022-05-31", id="the last day"),
+        pytest.param("the last week of May 2022", "2022-05-25", "2022-05-31", id="the last week"),
+        pytest.param("the last weekend of May 2022", "2022-05-28", "2022-05-29", id="the last weekend"),
+        pytest.param("the last month of 2022", "2022-12-01", "2022-12-31", id="the last month"),
+        pytest.param("the day after tomorrow", "2023-05-10", "2023-05-10", id="after tomorrow"),
+        pytest.param("day before yesterday", "2023-05-06", "2023-05-06", id="before yesterday"),
+        pytest.param("between May and July 2022", "2022-05-01", "2022-07-31", id="between"),
+        pytest.param("from November to February 2022", "2021-11-01", "2022-02-28", id="over a new year"),
+        pytest.param("von 2020 bis 2022", "2020-01-01", "2022-12-31", id="years"),
+        pytest.param("from 5 to 10 May 2022", "2022-05-05", "2022-05-10", id="days of a month"),
+        pytest.param("on Monday", "2023-05-08", "2023-05-08", id="on Monday"),
+        pytest.param("on Tuesday", "2023-05-02", "2023-05-02", id="on Tuesday"),
+        pytest.param("in two weeks", "2023-05-19", "2023-05-25", id="to come"),
+        pytest.param("this morning", "2023-05-08", "2023-05-08", id="this morning"),
+        pytest.param("il y a sept jours", "2023-05-01", "2023-05-01", id="sept jours"),
+        pytest.param("last march", "2023-03-01", "2023-03-31", id="last march"),
     ],
 )
 def test_an_expression_means_days(text: str, first: str, last: str) -> None:
@@ -64,21 +94,35 @@ def test_without_a_year_it_is_any_years() -> None:
     assert may is not None
     assert winter is not None
     for year in (1987, 2023):
-        assert may.share(Span(date(year, 5, 31), date(year, 6, 1))) == 1
-        assert may.share(Span(date(year, 6, 1), date(year, 6, 2))) == 0
-        assert winter.share(Span(date(year, 1, 31), date(year, 2, 1))) == 1
-        assert winter.share(Span(date(year, 12, 31), date(year + 1, 1, 1))) == 1
+        assert Times([may]).share(Span(date(year, 5, 31), date(year, 6, 1))) == 1
+        assert Times([may]).share(Span(date(year, 6, 1), date(year, 6, 2))) == 0
+        assert Times([winter]).share(Span(date(year, 1, 31), date(year, 2, 1))) == 1
+        assert Times([winter]).share(Span(date(year, 12, 31), date(year + 1, 1, 1))) == 1
 
 
 def test_a_share_is_the_part_that_lies_inside() -> None:
     """Of a week of which two days are in May, two sevenths."""
     may = Span(date(2023, 5, 1), date(2023, 6, 1))
-    assert may.share(Span(date(2023, 4, 26), date(2023, 5, 3))) == pytest.approx(2 / 7)
+    assert Times([may]).share(Span(date(2023, 4, 26), date(2023, 5, 3))) == pytest.approx(2 / 7)
 
 
-def test_a_day_that_is_not_is_none() -> None:
-    """30 February."""
-    assert days("on 30 February") is None
+@pytest.mark.parametrize(
+    "text", ["on 30 February", "in a year", "from 2023 to 2021", "from 2022 to 2021", "from 5 to 2023"]
+)
+def test_days_that_are_not_are_none(text: str) -> None:
+    """30 February, a measure, years that run backwards, and what is no day."""
+    assert days(text) is None
+
+
+@pytest.mark.parametrize("year", [2023, 2024])
+def test_the_last_days_of_february_are_days_in_any_year(year: int) -> None:
+    """The 28th is one where no 29th follows; and the month ends with either."""
+    day, month = days("on 28 February"), days("in February")
+    assert day is not None
+    assert month is not None
+    assert day.of(year) == Span(date(year, 2, 28), date(year, 2, 28) + ONE)
+    assert month.of(year).end == date(year, 3, 1)
+    assert Times([day]).share(day.of(year)) == Times([month]).share(month.of(year)) == 1
 
 
 @pytest.mark.parametrize(
@@ -110,4 +154,4 @@ def test_what_is_found_has_days(text: str, at: date) -> None:
     """At least one, and no more than some years: whatever the words, from whatever day."""
     for found in expressions(text):
         span = resolved(found, at)
-        assert span is None or timedelta() < span.end - span.start < timedelta(days=366 * 40)
+        assert span is None or timedelta() < span.end - span.start < timedelta(days=366 * 1000)

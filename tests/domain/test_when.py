@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.almanac import KNOWN
-from app.domain.when import MOST, expressions
+from app.domain.when import MANY, MOST, WORDS, excerpt, expressions
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,21 @@ from app.domain.when import MOST, expressions
         pytest.param("am 7. Mai 2023", ["DMY"], id="German"),
         pytest.param("el 7 de mayo de 2023", ["DMY"], id="Spanish"),
         pytest.param("le 7 février 2023", ["DMY"], id="French"),
-        pytest.param("2023-05-07 and 7.5.2023", ["I", "I"], id="digits"),
+        pytest.param("2023-05-07 and 8.5.2023", ["I", "I"], id="digits"),
         pytest.param("il y a deux semaines", ["VNU"], id="il y a"),
         pytest.param("a couple of weeks ago", ["NUA"], id="ago"),
+        pytest.param("twenty-two days ago", ["NUA"], id="two words of one number"),
+        pytest.param("45 days ago, in the last 90 days", ["CUA", "LCU"], id="large numbers"),
+        pytest.param("il y a sept jours", ["VDU"], id="sept"),
+        pytest.param("*yesterday*", ["R"], id="marked"),
+        pytest.param("on Monday, am Dienstag", ["OW", "OW"], id="on a weekday"),
+        pytest.param("last march, last may", ["Lm", "Lm"], id="small months"),
+        pytest.param("between May and July 2023", ["QM&MY"], id="between"),
+        pytest.param("from 2021 to 2023", ["QY&Y"], id="from"),
+        pytest.param("7 mar 2023, on 7 may", ["DwY", "Dm"], id="months that are words"),
         pytest.param("in 1999", ["PY"], id="year"),
         pytest.param("two weeks before 11 August 2023", ["NUbDMY"], id="beside"),
+        pytest.param("on the Sunday before 11 August 2023", ["WbDMY"], id="on a day beside"),
     ],
 )
 def test_an_expression_is_told_by_the_kinds_of_its_words(text: str, letters: list[str]) -> None:
@@ -42,6 +52,29 @@ def test_an_expression_is_told_by_the_kinds_of_its_words(text: str, letters: lis
         "2023-02-30",
         "half past 3",
         "day by day",
+        "Quels sont mes derniers projets ?",
+        "en el mar",
+        "al mar",
+        "life on Mars",
+        "How long did the summer last?",
+        "How long does a day last?",
+        "Which of the 10 may be used?",
+        "section 5 may be",
+        "the 10 may start",
+        "I am May",
+        "for April",
+        "a poem written by May",
+        "during the fall of Rome",
+        "for spring rolls",
+        "in 2000 words",
+        "after 2000 meters",
+        "1.5 years ago",
+        "2,5 weeks ago",
+        "one hundred two days ago",
+        "we have not met in a few days",
+        "drawings inspired by autumn",
+        "the last day of school",
+        "0001-01-01 or 9999-12-30 of a day",
         "",
     ],
 )
@@ -59,6 +92,11 @@ def test_what_is_no_time_is_none(text: str) -> None:
         pytest.param("bis Mai", "b", id="bis"),
         pytest.param("después de mayo", "a", id="after"),
         pytest.param("in May", "", id="in"),
+        pytest.param("vor 2020", "B", id="vor"),
+        pytest.param("by 7 May 2021", "b", id="by"),
+        pytest.param("for the summer", "", id="for the summer"),
+        pytest.param("since Monday", "s", id="since a weekday"),
+        pytest.param("from May until July", "", id="both"),
     ],
 )
 def test_a_word_before_it_bounds_it(text: str, bound: str) -> None:
@@ -74,9 +112,29 @@ def test_any_text_is_read(text: str) -> None:
     """An expression has a number for each of its letters, and at least one word of time."""
     for found in expressions(text):
         assert len(found.letters) == len(found.numbers)
-        assert set(found.letters) & set("MmSWURYI")
+        assert set(found.letters) & set("MmwSWURYI")
 
 
 def test_of_a_long_text_the_beginning_is_read() -> None:
     """The rest costs nothing."""
     assert expressions("x " * MOST + "yesterday") == ()
+
+
+def test_a_ligature_makes_no_text_longer() -> None:
+    """What it is without accents is cut again."""
+    assert expressions("\ufdfa " * (MOST // 2 - 5) + "yesterday") == ()
+
+
+def test_of_many_expressions_the_first_are_read() -> None:
+    """And those that are the same, once."""
+    assert len(expressions(" ".join(f"7 May {year}" for year in range(1950, 2000)))) == MANY
+    assert len(expressions("yesterday and yesterday")) == 1
+
+
+def test_of_a_long_text_what_is_near_a_time_is_read() -> None:
+    """Wherever that is; what did not stand together does not."""
+    filler = "so " * WORDS
+    (found,) = expressions(f"{filler} two weeks ago {filler}")
+    assert found.letters == "NUA"
+    assert expressions(f"last {filler} May {filler} ago") == ()
+    assert len(excerpt("7 may " * WORDS).split()) <= WORDS + 20

@@ -4,6 +4,8 @@ To empty the tables that a test has written to takes a third of what a copy of t
 or less. What cannot be made as it was, another schema for one, is dropped; so is what has had `ANALYZE`.
 """
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import asyncpg
@@ -47,6 +49,8 @@ class Databases:
     quarters: Quarters
     fresh: State | None = None
     spare: list[str] = field(default_factory=list)
+    """Under names that no test has been told: what an earlier one left running finds none of them."""
+    serial: Iterator[int] = field(default_factory=itertools.count)
 
     async def lend(self, admin: asyncpg.Connection, name: str) -> str:
         """The DSN of one. The name is new, and with it its identity (`app/clients/identity.py`)."""
@@ -61,10 +65,16 @@ class Databases:
     async def back(self, admin: asyncpg.Connection, name: str) -> None:
         """As it was, for another test; or gone."""
         await admin.execute(LEAVE, name)
-        if await self.renewed(name):
-            self.spare.append(name)
-        else:
+        hidden = f"spare_{next(self.serial)}"
+        try:
+            await admin.execute(f"ALTER DATABASE {name} RENAME TO {hidden}")
+        except asyncpg.ObjectInUseError:  # somebody has come in again
             await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            return
+        if await self.renewed(hidden):
+            self.spare.append(hidden)
+        else:
+            await admin.execute(f"DROP DATABASE {hidden} WITH (FORCE)")
 
     async def renewed(self, name: str) -> bool:
         """Whether nothing tells it from new."""

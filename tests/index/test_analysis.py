@@ -1,10 +1,13 @@
 """Text to terms: what finds what."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.index.analysis import forms, terms, words
+from tests.fakes.pace import known, processor
 
 
 def meets(query: str, passage: str) -> bool:
@@ -51,6 +54,22 @@ def meets(query: str, passage: str) -> bool:
         pytest.param("the US", "of the U.S.", id="capitals with dots"),
         pytest.param("ABOUT US", "about us", id="a shouted line"),
         pytest.param("who am i", "WHO AM I?", id="a shouted question"),
+        pytest.param("C++", "a C/C++ compiler", id="a sign at the end of a compound"),
+        pytest.param("C++", "Objective-C++", id="a sign behind a hyphen"),
+        pytest.param("c#", "Java/C# code", id="another sign in a compound"),
+        pytest.param("C#", "VB.NET/C#", id="a sign behind a name with a dot"),
+        pytest.param("g++", "gcc/g++", id="small letters with a sign"),
+        pytest.param(".NET", "ASP.NET", id="a dot of a name inside"),
+        pytest.param(".NET", ".NET/C#", id="signs on both sides"),
+        pytest.param("C#", ".NET/C#", id="the other of both signs"),
+        pytest.param(".env", "the .env.local file", id="a dot before a compound"),
+        pytest.param("US", "US-based", id="capitals before a hyphen"),
+        pytest.param("US", "non-US", id="capitals behind a hyphen"),
+        pytest.param("US", "US's", id="capitals with a possessive"),
+        pytest.param("US", "EU/US", id="capitals behind a stroke"),
+        pytest.param("the US", "the US GAAP", id="two acronyms shout nothing"),
+        pytest.param("the US", "the\nUS GDP", id="a line of two acronyms"),
+        pytest.param("US EPA CO2", "the US agency EPA on CO2", id="a question of acronyms"),
         pytest.param("किताब", "किताबें", id="Hindi plural"),
         pytest.param("한국", "한국어를", id="Korean with its particle"),
     ],
@@ -75,6 +94,11 @@ def test_a_query_meets_what_is_written_otherwise(query: str, passage: str) -> No
         pytest.param("IT", "it is late", id="a trade and a pronoun"),
         pytest.param("does the WHO say", "what does one say who is asked", id="an agency and a pronoun"),
         pytest.param("the US", "LET US PRAY FOR THE SICK", id="shouting names nobody"),
+        pytest.param("US", "US GAAP".lower(), id="capitals and none"),
+        pytest.param("US GAAP", "tell us what gaap is", id="two acronyms and a pronoun"),
+        pytest.param("C++", "C/C# code", id="another sign in a compound"),
+        pytest.param(".NET", "shop.net", id="a name of a machine"),
+        pytest.param("the US", "the flag TRUST_US", id="a constant"),
         pytest.param("v1.2.3", "v1.2.4", id="another version"),
         pytest.param("2023-05-07", "2023-07-05", id="another date of the same numbers"),
     ],
@@ -82,6 +106,11 @@ def test_a_query_meets_what_is_written_otherwise(query: str, passage: str) -> No
 def test_a_query_does_not_meet_another_word(query: str, passage: str) -> None:
     """What only looks alike stays apart."""
     assert not meets(query, passage)
+
+
+def test_dots_and_a_hyphen_hide_no_country() -> None:
+    """`non-U.S.` has the term in capitals, which `US` has."""
+    assert set(terms("the US")) & set(terms("non-U.S. sales"))
 
 
 def test_common_words_are_kept() -> None:
@@ -104,6 +133,12 @@ def test_marks_alone_are_no_words(text: str) -> None:
 def test_data_is_cut() -> None:
     """A megabyte without a space costs no more than a word."""
     assert terms("x" * 1_000_000) == terms("x" * 64)
+
+
+@pytest.mark.parametrize("joint", ["-US", ".AB", "+", "U.S.", "C/C++", ".", "#a", "IT "])
+def test_names_without_end_cost_what_they_are_long(joint: str) -> None:
+    """No sign is sought again from each place: a quarter of a second, not hours."""
+    assert processor(partial(terms, joint * 50_000)) < 50 * processor(known)
 
 
 @given(st.text())

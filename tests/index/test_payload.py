@@ -100,3 +100,17 @@ def test_tokens_are_those_counted_or_about_as_many() -> None:
     """A quarter of the bytes where nobody counted."""
     assert payload.tokens({"tokens": 3}, "x" * 100) == 3
     assert payload.tokens({"tokens": -3}, "x" * 100) == payload.tokens({}, "x" * 100) == 26
+
+
+@pytest.mark.parametrize(
+    ("facts", "day"),
+    [
+        pytest.param(
+            {"created_at": "2026-11-01T23:30:00-02:00", "updated_at": "2026-11-09"}, "2026-11-02", id="UTC"
+        ),
+        pytest.param({"updated_at": "2026-11-02T00:00:00Z"}, None, id="changed"),
+    ],
+)
+def test_a_text_was_said_when_it_was_written(facts: dict[str, object], day: str | None) -> None:
+    """Whatever changed it since; when that was tells nothing of it."""
+    assert payload.day(facts) == day

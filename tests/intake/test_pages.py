@@ -82,12 +82,57 @@ def test_numbers_that_count_the_pages_go_from_the_second_on() -> None:
     assert len(clean([*page_of(["Net sales", "17"], 1), *page_of(["Net loss", "99"], 2)])) == 4
 
 
-@pytest.mark.parametrize(("stretch", "goes"), [(20, True), (19, False)])
-def test_a_long_stretch_of_pages_proves_a_running_head(stretch: int, goes: bool) -> None:
-    """However many pages of something else come behind it."""
+def document(*pages: list[str]) -> list[str]:
+    """What is left of pages of lines."""
+    return [
+        found.text for found in clean([each for n, page in enumerate(pages, 1) for each in page_of(page, n)])
+    ]
+
+
+@pytest.mark.parametrize(("stretch", "left"), [(20, 1), (19, 19)])
+def test_a_long_stretch_of_pages_proves_a_running_head(stretch: int, left: int) -> None:
+    """However many pages of something else come behind it; its first stays."""
     pages = [["Contents" if n <= stretch else f"Page {n * 'x'}", f"Text {n * 'y'}."] for n in range(1, 101)]
-    lines = clean([found for n, texts in enumerate(pages, 1) for found in page_of(texts, n)])
-    assert any(found.text == "Contents" for found in lines) is not goes
+    assert document(*pages).count("Contents") == left
+
+
+def test_page_numbers_of_a_long_stretch_go() -> None:
+    """All of them; beside words, too."""
+    pages = [[f"Text {n * 'y'}.", f"Ferry 2022 {n}" if n <= 25 else f"End {n * 'x'}"] for n in range(1, 101)]
+    assert not any("Ferry" in text for text in document(*pages))
+
+
+@pytest.mark.parametrize("pages", [10, 300], ids=["all of a document", "a part of one"])
+def test_rows_and_the_heads_of_their_columns_stay(pages: int) -> None:
+    """Though they look alike, and the heads are the same, on page after page."""
+
+    def page(n: int) -> list[str]:
+        rows = [f"Item {1_000 + 37 * n + row} {n * n + row}.{50 - row}" for row in range(8)]
+        figures = [f"{7 * n * n % 1_009}.{row}" for row in range(3)]
+        table = ["Species Weight (kg) Length (cm)", *rows, *figures]
+        return table if n <= 25 else [f"Text {n * 'y'}."]
+
+    written = [page(n) for n in range(1, pages + 1)]
+    assert document(*written) == [text for each in written for text in each]
+
+
+@pytest.mark.parametrize("length", [40, 100])
+def test_what_every_other_page_says_stays(length: int) -> None:
+    """Unless the pages between have a running head of their own."""
+    pages = [
+        ["Advice: Buy" if n % 2 else f"Firm {n * 'z'}", f"Text {n * 'y'}."] for n in range(1, length + 1)
+    ]
+    assert document(*pages).count("Advice: Buy") == length // 2
+    pages = [["The Report" if n % 2 else "The Ferry", f"Text {n * 'y'}."] for n in range(1, length + 1)]
+    assert not {"The Report", "The Ferry"} & set(document(*pages))
+
+
+def test_a_stretch_is_of_one_place() -> None:
+    """What stands now here, now there is text."""
+    below = [[f"Text {n * letter}." for letter in "abcd"] for n in range(1, 101)]
+    above = [[f"A line {n * 'z'}"] * (n % 2) + ["Advice: Buy"] for n in range(1, 26)]
+    pages = [[*head, *text] for head, text in zip(above, below, strict=False)]
+    assert document(*pages, *below[25:]).count("Advice: Buy") == 25
 
 
 def test_a_line_that_repeats_inside_pages_stays() -> None:

@@ -182,6 +182,17 @@ def test_what_introduces_rows_goes_with_them() -> None:
     assert not any(chunk.text.endswith(":") for chunk in chunks)
 
 
+@pytest.mark.parametrize(("labels", "words"), [(3, 5), (6, 20)], ids=["short rows", "long rows"])
+def test_no_part_of_a_table_is_without_a_row(labels: int, words: int) -> None:
+    """The heads of its columns and labels alone say nothing."""
+    long = f"Row {'of ferries and boats ' * words}12 11"
+    lead = [f"Kind {n} {'and ' * 30}kind:" for n in range(labels)]
+    text = "\n".join(["2022 2021", *[*lead, long] * 8])
+    chunks = split([block(text, Kind.TABLE)], count)
+    assert len(chunks) > 3
+    assert all("Row" in chunk.text for chunk in chunks)
+
+
 def test_pages_span_what_the_chunk_holds() -> None:
     """A sentence that begins on a page belongs to it, and to the next if it goes on there."""
     text = SENTENCE * 3

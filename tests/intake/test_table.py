@@ -1,5 +1,7 @@
 """Rows, labels and tables, told from prose by shape."""
 
+import time
+
 import pytest
 
 from app.intake.table import (
@@ -114,11 +116,67 @@ def test_what_repeats_below_the_dates_is_of_the_columns() -> None:
         pytest.param(["Fares:", "paid 12 14"], ["Fares:", "paid 12 14"], id="a colon ends a label"),
         pytest.param(["Fares 9 8", "paid 12 14"], ["Fares 9 8", "paid 12 14"], id="a row is a row"),
         pytest.param(["Fares", "Freight 12 14"], ["Fares", "Freight 12 14"], id="a label of its own"),
+        pytest.param(
+            ["Cost of boats, crews, piers and", "of all that is", "bought for", "them 12 14"],
+            ["Cost of boats, crews, piers and of all that is bought for", "them 12 14"],
+            id="three lines at most",
+        ),
     ],
 )
 def test_a_label_that_wraps_stands_with_its_figures(lines: list[str], rows: list[str]) -> None:
     """In one line; other lines stay apart."""
     assert rowed(page_of(lines)) == rows
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(
+            ["Loss $(512 $(601", "Boats worn 5 6", "Piers worn 7 8"], id="a figure's bracket is open"
+        ),
+        pytest.param(["Loss (net", "Boats worn 5 6"], id="no bracket is closed in the row"),
+        pytest.param(["Fares (Level 1)", "Freight"], id="a figure closes the bracket"),
+        pytest.param(["Q1 Q2 Q3", "iShip 12 13 14"], id="quarters"),
+        pytest.param(["FY22 FY21", "fares 512 601"], id="years"),
+        pytest.param(["Net Gross", "fares 512 601"], id="as many words as columns"),
+        pytest.param(["Ferry", "iShip 4 5"], id="a name that begins small"),
+        pytest.param(["Boats", "fares 4 5", "freight 4 6"], id="small rows"),
+        pytest.param(["Boats", "owned by others than the company 4 5"], id="the word would have fitted in"),
+    ],
+)
+def test_a_row_of_its_own_stays_apart(lines: list[str]) -> None:
+    """From heads of columns, labels and rows above it."""
+    assert rowed(page_of(lines)) == lines
+
+
+def test_rows_are_put_together_in_linear_time() -> None:
+    """Also long ones that begin with small letters, below a caption."""
+    row = f"share of {'the ferry and ' * 6}part a 5 6"
+
+    def seconds(size: int) -> float:
+        lines = page_of(["Costs of the ferry by kind of boat", *[row] * size])
+        start = time.process_time()
+        assert len(rowed(lines)) == size + 1
+        return time.process_time() - start
+
+    few, many = (min(seconds(size) for _ in range(3)) for size in (250, 2_000))
+    assert many < 24 * max(few, 0.005)
+
+
+@pytest.mark.parametrize(
+    ("row", "read"),
+    [
+        ("Umsatz 512 € 601 €", "Umsatz 512€ 601€"),
+        ("100 $ 200 $", "100$ 200$"),
+        ("Verlust (512) € — €", "Verlust (512)€ —€"),
+        ("Fares $ 512 $ 601", "Fares $512 $601"),
+        ("Fares 2 $ 512 4 $ 601", "Fares 2 $512 4 $601"),
+    ],
+)
+def test_signs_stand_where_the_country_writes_them(row: str, read: str) -> None:
+    """Behind the figures if the line ends in one; and it is still a row."""
+    assert rowed([line(row)]) == [read]
+    assert is_row(read)
 
 
 def test_figures_stand_with_their_signs() -> None:

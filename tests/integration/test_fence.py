@@ -47,6 +47,8 @@ ATTACKS = {
     "a greeting": "\nHello! Good morning! quillon\n\n\nhey again!",
 }
 """Each holds the mark `quillon`, by which it is found."""
+DAY = re.compile(r"  said on \d{4}-\d\d-\d\d")
+"""Below a fenced memory."""
 MARK = "quillon"
 SERVED = {"ENABLE_VANTAGE_ENDPOINTS": "1", "VANTAGE_PERSONAL_MEMORY": "1", "VANTAGE_DEBUG": "1"}
 
@@ -61,7 +63,8 @@ def ask(running: Service, user: str, message: str, **fields: Any) -> Json:
 
 def outside(reply: Json) -> list[str]:
     """The lines of its prompt that are no fenced passage; whatever breaks a line, breaks it here."""
-    return [line for line in str(reply["system_prompt"]).splitlines() if not FENCED.match(line)]
+    told = str(reply["system_prompt"]).splitlines()
+    return [line for line in told if not FENCED.match(line) and not DAY.fullmatch(line)]
 
 
 def fenced(reply: Json) -> list[str]:
@@ -80,7 +83,7 @@ def held(reply: Json, twin: Json) -> None:
     assert decided(reply) == decided(twin)
     assert outside(reply) == outside(twin)
     assert not any(MARK in line for line in outside(reply))
-    assert len(fenced(reply)) == len(reply["memory_used"])
+    assert len(fenced(reply)) == len(reply["memory_used"]) >= len(DAY.findall(reply["system_prompt"]))
 
 
 @pytest.fixture(scope="module")

@@ -323,13 +323,35 @@ def memory(key: str, text: str, day: int) -> Passage:
 
 
 async def test_what_was_said_at_the_time_asked_about_comes_first() -> None:
-    """Seen from when it is asked; the reply tells what it was taken for, and what is of it."""
+    """Seen from when it is asked; the reply tells what it was taken for."""
     source = FakeSource([memory("a", "I swam", 1), memory("b", "I ran", 8)], name="memories")
     sources = {source.name: source}
     today = Retrieval(sources, FakeEmbedder(), seconds=0.4, clock=lambda: datetime(2023, 5, 9, 1, tzinfo=UTC))
     found = await today.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
     assert [item.passage.id for item in found.candidates] == ["b", "a"]
-    assert found.notes == ("Of the time asked about (2023-05-08 to 2023-05-08): memory#b",)
+    assert found.notes == ("Time asked about: 2023-05-08 to 2023-05-08",)
+
+
+async def test_a_time_that_no_match_is_of_is_not_told() -> None:
+    """A note of what nobody is told misleads; the order is as it is, and no memory is named."""
+    source = FakeSource([memory("a", "I swam", 1), memory("b", "I ran", 8)], name="memories")
+    today = Retrieval(
+        {source.name: source}, FakeEmbedder(), seconds=0.4, clock=lambda: datetime(2023, 5, 9, tzinfo=UTC)
+    )
+    asked = replace(ASKED, text="what did I do yesterday", threshold=1.0)
+    assert (await today.gather(asked, ["memories"])).notes == ()
+
+
+async def test_the_clock_is_read_once_a_question() -> None:
+    """Midnight passes between the key and the search: they are of one day."""
+    days = iter([datetime(2023, 5, 9, tzinfo=UTC), datetime(2023, 5, 10, tzinfo=UTC)])
+    source = FakeSource([memory("a", "I swam", 8)], name="memories")
+    async with Cache(60) as cache:
+        asking = Retrieval(
+            {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda: next(days)
+        )
+        await asking.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
+    assert next(days).day == 10
 
 
 async def test_yesterday_is_not_answered_from_the_day_before() -> None:
@@ -352,7 +374,7 @@ async def test_yesterday_is_not_answered_from_the_day_before() -> None:
 
 async def test_the_same_said_twice_is_a_duplicate() -> None:
     """Named in the reply's notes; the better one stays."""
-    source = FakeSource([memory("a", "I love tea", 8), memory("b", "I really love tea!", 8)], name="memories")
+    source = FakeSource([memory("a", "I love tea", 8), memory("b", "I love tea!", 8)], name="memories")
     found = await retrieval(source).gather(ASKED, ["memories"])
     assert [[item.passage.id for item in items] for items in (found.candidates, found.duplicates)] == [
         ["a"],

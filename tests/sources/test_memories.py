@@ -79,6 +79,7 @@ async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:
         "vantage_id": "v",
         "thread_id": "t",
         "place": 1,
+        "said_on": THEN.date().isoformat(),
     }
 
 
@@ -241,7 +242,18 @@ async def test_what_older_tools_wrote_is_searched(memories: MemorySource, edge: 
     assert (passage.text, passage.fields["origin"], passage.fields["tags"]) == ("the danube", "web", "a,b")
     assert passage.created_at is not None
     assert passage.created_at.isoformat() == "1970-01-02T00:00:00+00:00"
+    assert passage.said_on == passage.created_at.date()
     assert "7" not in (await search(memories, "danube", Scope(tenant="other", user_id="ann"))).passages
+
+
+async def test_a_change_moves_what_is_recent_not_the_day(memories: MemorySource, edge: Edge) -> None:
+    """Recency looks at `updated_at`; what "yesterday" was depends on when it was said."""
+    await keep(memories, ANN, "otters")
+    payload = {"text": "the danube", "user_id": "ann", "created_at": "2023-05-08", "updated_at": "2026-11-02"}
+    await edge.put(RAW, [Point("7", payload, bag("the danube"))])
+    passage = (await search(memories, "danube")).passages["7"]
+    assert passage.created_at is not None
+    assert (passage.created_at.year, str(passage.said_on)) == (2026, "2023-05-08")
 
 
 async def test_a_point_without_text_is_passed_over(memories: MemorySource, edge: Edge) -> None:

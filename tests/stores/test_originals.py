@@ -122,7 +122,8 @@ async def test_memories_are_found_in_the_record(pool: Pool, originals: OriginalS
     for stranger in (Scope(user_id="ben"), Scope("other", user_id="ann"), Scope()):
         assert await texts(originals, stranger, *entries) == {}
     passage = (await originals.passages(ANN, entries[:1]))["memories", kept.id]
-    assert passage.fields == {"collection": RAW, "kind": "style"}
+    day = kept.created_at.date().isoformat()
+    assert passage.fields == {"collection": RAW, "kind": "style", "said_on": day}
 
 
 async def test_what_older_tools_wrote_is_asked_of_the_engine(
@@ -137,6 +138,7 @@ async def test_what_older_tools_wrote_is_asked_of_the_engine(
     entries = [line("memories", key) for key in (mine, removed, other)]
     assert await texts(originals, ANN, *entries) == {mine: "older"}
     assert (await originals.cards(ANN, [mine]))[mine].kind == "idea"
+    assert (await originals.passages(ANN, entries))["memories", mine].said_on is None
     await pool.execute(ERASING)
     assert await texts(originals, ANN, *entries) == {}
 
