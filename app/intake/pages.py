@@ -165,20 +165,22 @@ def told(side: Side, line: Line) -> Iterator[Said]:
 
 def everywhere(seen: Mapping[Said, Sequence[Place]], pages: int) -> Iterator[Place]:
     """Of the running heads of the whole document: what is said again near by, on enough of its pages."""
-    alike: defaultdict[tuple[Side, str], list[Place]] = defaultdict(list)
-    counted, worded = set[tuple[Side, str]](), set[tuple[Side, int]]()
-    for said, places in seen.items():
-        again = [] if is_of_tables(said, places) else said_again(places)
-        alike[said.side, said.mask] += again
-        if again and said.counter >= 0:
-            counted.add((said.side, said.mask))
-        elif again:
-            worded |= {(said.side, place.page) for place in again}
-    for (side, mask), found in alike.items():
+    again = {said: said_again(places) for said, places in seen.items() if not is_of_tables(said, places)}
+    counted = {(said.side, said.mask) for said, places in again.items() if places and said.counter >= 0}
+    worded = {(said.side, place.page) for said in again if said.counter < 0 for place in again[said]}
+    for (side, mask), found in alike(again).items():
         where, counts = {place.page for place in found}, (side, mask) in counted
         # Page numbers prove themselves sooner than words do.
         if len(where) >= max(2 if counts else 3, MANY * pages) and (counts or is_shared(side, where, worded)):
             yield from found
+
+
+def alike(again: Mapping[Said, Sequence[Place]]) -> Mapping[tuple[Side, str], Sequence[Place]]:
+    """Places together that say the same but for their numbers."""
+    found: defaultdict[tuple[Side, str], list[Place]] = defaultdict(list)
+    for said, places in again.items():
+        found[said.side, said.mask] += places
+    return found
 
 
 def said_again(places: Sequence[Place]) -> list[Place]:
