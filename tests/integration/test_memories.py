@@ -1,6 +1,7 @@
 """Memories and the corpus in a whole service: kept, found by the next question, lost and found again."""
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ from tests.fakes.process import Service, service
 
 RABBITS = "I keep two rabbits in Odense. They are called Juno and Bramble."
 ASKED = "What are the rabbits of Odense called?"
+SOON = 10.0
+"""Seconds within which a lost index is there again."""
 
 
 def keep(house: Service, user: str, text: str, **fields: Any) -> dict[str, Any]:
@@ -57,7 +60,7 @@ def test_a_reference_text_is_found_by_the_very_next_question(house: Service) -> 
 
 def test_a_collection_goes_with_its_texts_and_comes_again(house: Service) -> None:
     """Its files too; the next question is answered without a word of it."""
-    texts_of = {"texts": ["Neap tides follow the half moon.", "Rip currents run off the beach."]}
+    texts_of = {"texts": ["Neap tides follow the half moon.", "The printer needs a new drum."]}
     shelves = house.folder / "qdrant"
     ask = {"sources": ["corpus"], "session_id": "currents"}
     for _ in range(2):
@@ -92,7 +95,7 @@ def test_answers_fed_back_leave_no_recall_loop(house: Service) -> None:
 
 
 def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> None:
-    """Qdrant's folder deleted between two starts: everything is found, nothing embedded by anybody."""
+    """Qdrant's folder deleted between two starts: everything is soon found, nothing embedded by anybody."""
     data = tmp_path / "data"
     with service(data) as first:
         keep(first, "ada", RABBITS)
@@ -100,5 +103,7 @@ def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> Non
     shutil.rmtree(data / "qdrant")
     with service(data) as second:
         for ask, source in ((ASKED, "memories"), ("When do spring tides follow?", "corpus")):
-            found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
-            assert found["citations"][0]["source"] == source
+            found, until = {"citations": []}, time.monotonic() + SOON
+            while not found["citations"] and time.monotonic() < until:  # given back behind the first requests
+                found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
+            assert [each["source"] for each in found["citations"][:1]] == [source]

@@ -285,7 +285,7 @@ def test_a_short_message_gets_what_was_chosen_by_time(world: World) -> None:
     said = chat(world.acme, "hm?", project="THN")
     assert [item["source"] for item in said["citations"]] == ["conversations", "conversations"]
     assert {item["verdict"] for item in said["debug"]["chunks"]} == {"packed", "skipped"}
-    assert chat(world.acme, "hm?", project="DAAS")["rag"]["reason"] == "skipped_short_query"
+    assert chat(world.acme, "eh?", project="DAAS")["rag"]["reason"] == "skipped_short_query"
 
 
 HOSTILE = {
