@@ -103,7 +103,8 @@ def test_an_index_that_is_lost_comes_back_from_the_record(tmp_path: Path) -> Non
     shutil.rmtree(data / "qdrant")
     with service(data) as second:
         for ask, source in ((ASKED, "memories"), ("When do spring tides follow?", "corpus")):
-            found, until = {"citations": []}, time.monotonic() + SOON
+            found: dict[str, Any] = {"citations": []}
+            until = time.monotonic() + SOON
             while not found["citations"] and time.monotonic() < until:  # given back behind the first requests
                 found = second.chat(ask, user_id="ada", sources=[source], session_id="s")
             assert [each["source"] for each in found["citations"][:1]] == [source]
