@@ -182,9 +182,10 @@ class LastResort:
 
 
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI's `responses=` for these problems, an example each; 405 and 500 are always among them."""
+    """OpenAPI's `responses=` for these problems, an example each; 400 (what is not HTTP, a request line too
+    long), 405 and 500 are always among them."""
     found: dict[int | str, dict[str, Any]] = {}
-    listed: tuple[type[IbidError], ...] = (*kinds, tree.WrongMethod, IbidError)
+    listed: tuple[type[IbidError], ...] = (*kinds, tree.BadInput, tree.WrongMethod, IbidError)
     for kind in listed:
         shown = found.setdefault(kind.status, _entry(kind.status))
         shown["content"][MEDIA]["examples"][kind.slug] = {"summary": kind.title, "value": _example(kind)}
