@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.cli.pace import stages
+from app.cli.serve import settle
 from app.config import Ibid, Rag, Settings
 from app.domain.corpus import Given
 from app.domain.memory import Draft
@@ -135,6 +136,7 @@ async def measure(rows: int = ROWS) -> dict[str, Any]:
 
         async with open_services(settings, None, known) as services:
             rates |= await filled(services, planted[0], rows)
+            settle()  # as the service does when it has started
             found = {
                 name: await asked(services, names, turn * (WARM + ASKED))
                 for turn, (name, names) in enumerate(ASKS.items())

@@ -131,7 +131,8 @@ def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) ->
     """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
     is told is decided later."""
     times = ", ".join(map(written, question.spans))
-    found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
+    told = (item for item in candidates if item.passage.source in SAID and is_match(item, threshold))
+    found = any(question.share(item.passage) for item in told)
     return [f"Time asked about: {times}"] if times and found else []
 
 

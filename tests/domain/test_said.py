@@ -168,6 +168,12 @@ def test_what_a_question_was_taken_for_is_told(question: str, times: str) -> Non
     assert notes(found, asked("in June", NOW), 0.3) == notes(found, asked("Who swam?", NOW), 0.3) == []
 
 
+def test_only_what_somebody_said_is_of_a_time() -> None:
+    """A document that was uploaded in May, and speaks of it, is neither looked at nor told of."""
+    passage = replace(memory("on 8 May 2023").passage, source="documents", similarity=0.5)
+    assert notes([Candidate(passage, None)], asked("in May 2023", NOW), 0.3) == []
+
+
 def test_the_same_words_are_another_question_tomorrow() -> None:
     """So that a cache does not answer with yesterday's yesterday."""
     later = NOW.replace(day=2)
