@@ -14,6 +14,8 @@ Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
 DEFAULT_TENANT = "default"
+SAID = frozenset({"memories"})
+"""Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
 SAID_ON = "said_on"
 """The field of a passage that holds an ISO date, or None: the day is not known."""
 KNOWABLE = range(1000, 3000)
@@ -86,8 +88,10 @@ class Passage:
 
     @property
     def said_on(self) -> date | None:
-        """The day, in UTC, on which a text was first written; None: nobody knows, or it is not KNOWABLE.
-        Where the source tells it (the field SAID_ON), a later change does not move it."""
+        """The day, in UTC, on which it was said; None: nobody said it (SAID), nobody knows, or the day is not
+        KNOWABLE. Where the source tells it (the field SAID_ON), a later change does not move it."""
+        if self.source not in SAID:
+            return None
         day = self.fields.get(SAID_ON, "")
         if day == "":
             return day_of(self.created_at) if self.created_at else None

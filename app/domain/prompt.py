@@ -25,8 +25,6 @@ HEAD = "[Context]"
 """The context block's first line."""
 MEMORY = "[Memory]"
 """The same, of memories and reference texts."""
-DATED = "memories"
-"""The source whose passages were said on a day."""
 SAID = "\n  said on "
 """What stands before it, below a memory."""
 BREAK = "\n\n"
@@ -95,8 +93,7 @@ def context_line(passage: Passage) -> str:
 def day(passage: Passage) -> str:
     """Of a memory, when it was said: without it nobody can tell what its `yesterday` was. "": of others, and
     of those of which nobody knows. It stands where no text can: behind the closing quote, on its own line."""
-    said = passage.said_on if passage.source == DATED else None
-    return said.isoformat() if said else ""
+    return said.isoformat() if (said := passage.said_on) else ""
 
 
 @once

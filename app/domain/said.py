@@ -16,15 +16,13 @@ from itertools import islice
 from app.domain.almanac import DAY, bare, plain
 from app.domain.calendar import FIRST, LAST, ONE, Span, Times, around
 from app.domain.fusion import scored
-from app.domain.passage import Candidate, Passage, day_of
+from app.domain.passage import SAID, Candidate, Passage, day_of
 from app.domain.relevance import is_match
 from app.domain.span import chosen, nearest, resolved
 from app.domain.speaker import named, speaker
 from app.domain.text import Text, remembered
 from app.domain.when import MOST, Expression, expressions
 
-SAID = frozenset({"memories"})
-"""Sources whose passages somebody said at a time."""
 TIME, SPEAKER, DATED = 0.2, 0.2, 0.05
 """Of what relevance lacks of 1: for the time that is asked about, for who is named, and for any word of time
 where nothing but a time is asked for."""
@@ -131,8 +129,7 @@ def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) ->
     """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
     is told is decided later."""
     times = ", ".join(map(written, question.spans))
-    told = (item for item in candidates if item.passage.source in SAID and is_match(item, threshold))
-    found = any(question.share(item.passage) for item in told)
+    found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
     return [f"Time asked about: {times}"] if times and found else []
 
 

@@ -11,9 +11,8 @@ import re
 from collections.abc import Collection, Hashable, Sequence
 from unicodedata import normalize
 
-from app.domain.passage import Candidate, Passage
+from app.domain.passage import SAID, Candidate, Passage
 from app.domain.ranking import dedupe, meant
-from app.domain.said import SAID
 from app.domain.text import once
 
 FORMS = {
