@@ -19,10 +19,11 @@ from typing import TypeVar
 import structlog
 
 from app.clients import drawer
-from app.clients.drawer import Shape
+from app.clients.broken import Broken
+from app.clients.hand import Hand
 from app.clients.phrase import MEANING, WORDS
 from app.clients.points import Ask, Collection, Point, Where
-from app.clients.shard import Broken, Shard
+from app.clients.shard import Shard
 from app.clients.threads import CLOSE_SECONDS, Threads
 from app.domain.errors import Overloaded, RetrievalError
 
@@ -39,15 +40,14 @@ class Edge:
 
     def __init__(self, root: Path, threads: Threads, *, look: bool = False) -> None:
         self._root = root
-        self._look = look
-        """Nothing is moved: what is damaged is only told."""
+        self._look = look  # nothing is moved: what is damaged is only told
         self._threads = threads
         self._reading = asyncio.Semaphore(READS)
         self._shards: dict[str, Shard] = {}
+        self._hand = Hand()
         self._opening = threading.Lock()
         self._closed = False
-        self._lost: deque[str] = deque()
-        """Collections put aside that nobody was told of yet."""
+        self._lost: deque[str] = deque()  # collections put aside that nobody was told of yet
         self.renewed: Callable[[str], None] | None = None
         """Called with the name of a collection that was put aside, on the loop."""
 
@@ -65,7 +65,7 @@ class Edge:
         times: Sequence[str] = (),
     ) -> None:
         """One more; there already: fields that are not indexed yet are."""
-        await self._run(lambda: self._create(Shape(name, dim).also(keys, tenants, times)))
+        await self._run(lambda: self._create(drawer.Shape(name, dim).also(keys, tenants, times)))
 
     async def drop(self, name: str) -> None:
         """Gone with its files."""
@@ -160,7 +160,7 @@ class Edge:
         if shape is None or self._closed:
             return None
         try:
-            shard = Shard.load(place, shape)
+            shard = Shard.load(place, shape, self._hand)
         except Broken as error:
             if not error.files:
                 raise
@@ -198,7 +198,7 @@ class Edge:
             drawer.put_aside(place)
         self._lost.append(name)
 
-    def _create(self, wanted: Shape) -> None:
+    def _create(self, wanted: drawer.Shape) -> None:
         """In a thread."""
         place = drawer.drawer(self._root, wanted.name)
         with self._opening:
@@ -206,7 +206,7 @@ class Edge:
             if shard is None:
                 if place.exists():
                     drawer.put_aside(place)
-                self._shards[wanted.name] = Shard.make(place, wanted)
+                self._shards[wanted.name] = Shard.make(place, wanted, self._hand)
             elif (also := shard.shape.also(wanted.keys, wanted.tenants, wanted.times)) != shard.shape:
                 shard.index(also)
 

@@ -6,13 +6,12 @@ a ranking. Dense vectors are float32 bytes here and lists of floats there, bit f
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
 import qdrant_edge as engine
 
-from app.clients.points import Ask, Payload, Point, Sparse, Where
+from app.clients.points import Ask, Payload, Point, Sparse, Where, ascending
 from app.domain.passage import Embedding
 
 MEANING, WORDS = "meaning", "words"
@@ -20,12 +19,13 @@ MEANING, WORDS = "meaning", "words"
 DIGITS = 20
 """Of a number that is an id; 32 of them are a UUID."""
 EXACT = engine.SearchParams(exact=True)
-CONDITIONS = 8
+IDENTITIES = 8_192
+"""Ids that are remembered as the engine has them: to read one takes 4 us."""
+CONDITIONS = 32
 """Filters that are remembered: a search counts and asks up to a dozen times by the same one."""
 
-Vendor: TypeAlias = engine.ScoredPoint | engine.Record
 
-
+@lru_cache(maxsize=IDENTITIES)
 def identity(told: str) -> int | UUID:
     """A point's id as the engine has it. `ValueError`: no point can have this one."""
     plain = told.isascii() and told.isdigit() and len(told) <= DIGITS
@@ -64,7 +64,7 @@ def absent_or(key: str, values: Sequence[str]) -> engine.Filter:
 
 
 def question(ask: Ask) -> engine.QueryRequest:
-    """One ranked question."""
+    """One ranked question, for ids and scores alone: the rest is read apart, or at hand (`hand.py`)."""
     query, params = ranked(ask)
     return engine.QueryRequest(
         ask.limit,
@@ -72,8 +72,8 @@ def question(ask: Ask) -> engine.QueryRequest:
         params=params,
         filter=condition(ask.where),
         prefetches=[prefetch(ask.among)] if ask.among else None,
-        with_payload=ask.payload,
-        with_vector=[WORDS] if ask.vectors else False,
+        with_payload=False,
+        with_vector=False,
     )
 
 
@@ -104,7 +104,7 @@ def record(point: Point) -> engine.Point:
     return engine.Point(identity(point.id), vectors, dict(point.payload))
 
 
-def told(found: Vendor) -> Point:
+def told(found: engine.Record) -> Point:
     """A point that was read."""
     given = found.vector  # the engine makes it anew whenever it is read
     vectors = given if isinstance(given, dict) else {}
@@ -115,8 +115,7 @@ def told(found: Vendor) -> Point:
         str(found.id),
         payload,
         packed(dense),
-        Sparse(tuple(words.indices), tuple(words.values)) if isinstance(words, engine.SparseVector) else None,
-        found.score if isinstance(found, engine.ScoredPoint) else 0.0,
+        ascending(words.indices, words.values) if isinstance(words, engine.SparseVector) else None,
     )
 
 

@@ -18,10 +18,19 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """Terms (32 bits of their hash, ascending, each once) and their weights."""
+    """Terms (32 bits of their hash, ascending, each once) and their weights; a question's are tuples."""
 
-    indices: tuple[int, ...] = ()
-    values: tuple[float, ...] = ()
+    indices: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+
+def ascending(indices: Sequence[int], values: Sequence[float]) -> Sparse:
+    """As they were read: another tool's may stand in any order."""
+    terms = tuple(indices)
+    if terms == tuple(sorted(terms)):
+        return Sparse(terms, tuple(values))
+    pairs = sorted(zip(indices, values, strict=True))
+    return Sparse(tuple(term for term, _ in pairs), tuple(weight for _, weight in pairs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,20 +148,20 @@ class Qdrant:
         return await work(found)
 
     async def _searched(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One round, and another if equal scores go on beyond what was fetched."""
-        spare = ties.SPARE
-        while (
-            found := ties.settled(asks, await self._weighed(shape, ties.widened(asks, spare)), spare)
-        ) is None:
-            spare = ties.MOST
-        return found
+        """One round, and others if equal scores go on beyond what was fetched."""
+        found, before, spares = list[list[Point]](), None, ties.spares(asks)
+        while spares != before:
+            found = await self._weighed(shape, ties.widened(asks, spares))
+            before, spares = spares, ties.grown(asks, found, spares)
+        return ties.settled(asks, found)
 
     async def _weighed(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
         """One round, and another for words that cannot be counted."""
         rows = await self._asked(shape, weights.seeing(asks))
         known = weights.counted(asks, rows)
         probes = weights.probes(asks, known)
-        return weights.weighed(asks, rows, known, await self._asked(shape, probes) if probes else [])
+        rare = weights.probed(probes, await self._asked(shape, probes) if probes else [])
+        return weights.weighed(asks, rows, known, rare)
 
     async def _asked(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
         """One list an ask, as the server has it."""

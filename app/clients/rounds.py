@@ -1,8 +1,9 @@
 """The asks of one question put to an engine at hand in two rounds: what ranks by itself, then all that needs
 to know of it. A server is asked in one, for there a round trip costs more than a search.
 
-What ranks among another ask's points is asked for those points by name: else the engine makes that other
-search once more. Words that cannot be counted are probed in the same round. Nothing here raises by itself.
+What ranks among another ask's points is asked for those points by name, or, by words, weighed here: else the
+engine makes that other search once more. Words that cannot be counted are probed in the same round, unless
+that was done since the last write. Nothing here raises by itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,30 +11,90 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from app.clients import weights
-from app.clients.points import Ask, Point
-from app.clients.ties import key
+from app.clients.points import Ask, Point, Where
+from app.clients.tally import Tally
+from app.clients.ties import Question, key
 
 Rows: TypeAlias = list[list[Point]]
 """One list an ask."""
+Found: TypeAlias = Mapping[Question, tuple[Ask, Sequence[Point]]]
+"""The first round, by `ties.key`."""
+Rarities: TypeAlias = Tally[tuple[Where, int], float]
+"""The IDF of a word in a scope."""
 
 
-def weighed(asks: Sequence[Ask], search: Callable[[Sequence[Ask]], Rows]) -> Rows:
+def weighed(
+    asks: Sequence[Ask],
+    search: Callable[[Sequence[Ask]], Rows],
+    rarities: Rarities,
+    current: Callable[[], bool],
+) -> Rows:
     """The asks' lists, in the engine's order, with scores that are the asker's alone (`weights.py`). Whatever
-    an ask ranks among must be asked too (`ties.widened`)."""
-    plain = [ask for ask in asks if ask.among is None]
-    first = search(weights.seeing(plain))
+    an ask ranks among must be asked too (`ties.widened`). `current`: nobody wrote since this began."""
+    plain = list(seeing(asks))
+    first = search(plain)
     known = weights.counted(plain, first)
+    told = {key(ask): (ask, row) for ask, row in zip(plain, first, strict=True)}
     probes = weights.probes(asks, known)
-    rest = list(named(asks, {key(ask): row for ask, row in zip(plain, first, strict=True)}))
-    second = search([*probes, *weights.seeing(rest)]) if probes or rest else []
-    rows, others = iter(first), iter(second[len(probes) :])
-    every = [next(others if ask.among else rows) for ask in asks]
-    return weights.weighed(asks, every, known, second[: len(probes)])
+    rare = {word: idf for word in map(weights.word, probes) if (idf := rarities.known(word)) is not None}
+    lacking = [ask for ask in probes if weights.word(ask) not in rare]
+    rest = [named(ask, told) for ask in asks if ask.among and not at_hand(ask, told)]
+    second = search([*lacking, *rest]) if lacking or rest else []
+    for word, idf in weights.probed(lacking, second[: len(lacking)]).items():
+        rare[word] = idf
+        rarities.keep(word, idf, current)
+    rows, others = iter(first), iter(second[len(lacking) :])
+    every = [row(ask, rows, others, told) for ask in asks]
+    return weights.weighed(asks, every, known, rare)
 
 
-def named(asks: Sequence[Ask], found: Mapping[Ask, Sequence[Point]]) -> Iterator[Ask]:
-    """Those that rank among others, for these by name."""
-    for ask in asks:
-        if ask.among:
-            ids = tuple(point.id for point in found[key(ask.among)])
-            yield replace(ask, among=None, where=replace(ask.where, ids=ids))
+def row(ask: Ask, rows: Iterator[list[Point]], others: Iterator[list[Point]], found: Found) -> list[Point]:
+    """An ask's list: of the first round, of the second, or of what the first one gave for another."""
+    if ask.among:
+        return held(ask, found) if at_hand(ask, found) else next(others)
+    own = next(rows)
+    return (
+        own
+        if ask.vectors or ask.words
+        else [Point(point.id, point.payload, score=point.score) for point in own]
+    )
+
+
+def seeing(asks: Sequence[Ask]) -> Iterator[Ask]:
+    """Those that rank by themselves, with word vectors where somebody needs them."""
+    among = {key(ask.among) for ask in asks if ask.among and ask.words}
+    plain = [ask for ask in asks if ask.among is None]
+    for ask, own in zip(plain, weights.seeing(plain), strict=True):
+        yield replace(ask, vectors=True) if key(ask) in among else own
+
+
+def named(ask: Ask, found: Found) -> Ask:
+    """One that ranks among others, for these by name."""
+    if ask.among is None:
+        return ask
+    _, row = found[key(ask.among)]
+    [made] = weights.seeing(
+        [replace(ask, among=None, where=replace(ask.where, ids=tuple(point.id for point in row)))]
+    )
+    return made
+
+
+def at_hand(ask: Ask, found: Found) -> bool:
+    """Whether all that a leg by words wants to know of the others' points was given with them."""
+    if ask.among is None or not ask.words:
+        return False
+    other, _ = found[key(ask.among)]
+    return ask.where == other.where and (other.payload or not ask.payload)
+
+
+def held(ask: Ask, found: Found) -> list[Point]:
+    """The others' points, as an ask by words is answered."""
+    if ask.among is None or not ask.words:
+        return []
+    wanted = set(ask.words.indices)
+    _, row = found[key(ask.among)]
+    return [
+        Point(point.id, point.payload if ask.payload else {}, None, point.words)
+        for point in row
+        if point.words and not wanted.isdisjoint(point.words.indices)
+    ]

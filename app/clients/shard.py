@@ -1,92 +1,57 @@
 """One collection of the embedded engine, open: a shard of it, and what Ibid adds. Everything here blocks.
 
-A write is on disk when it returns; writers that come together share one flush. The engine raises nothing but
-bare `Exception` (and panics): `engine_faults` turns what it refuses into `RetrievalError(rejected=True)` and
-all else into `Broken`. Safe in threads.
+A write is on disk when it returns; writers that come together share one flush. Its reads are `reader.py`'s.
+Raises `RetrievalError(rejected=True)` for what the engine refuses and `Broken` for all else (`broken.py`).
+Safe in threads.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 import qdrant_edge as engine
 
-from app.clients import drawer, phrase, rounds, ties
+from app.clients import drawer, phrase
+from app.clients.broken import engine_faults
 from app.clients.drawer import Shape
-from app.clients.points import Ask, Point, Where
-from app.domain.errors import RetrievalError
+from app.clients.hand import Hand, Identity
+from app.clients.points import Point, Where
+from app.clients.reader import Reader
 
 BATCH = 256
 """Points an update, so that searches come in between."""
 SEARCHERS = 2
 """Threads of the engine's own a collection: unset it starts 8 or more for each, and there may be hundreds."""
-REFUSALS = (
-    "Vector dimension error",
-    "Not existing vector name",
-    "Validation failed",
-    "Wrong input",
-    "Bad request",
-)
-"""How its words begin when the request is at fault, and not the files."""
-SCARCE = ("os error 12)", "os error 23)", "os error 24)", "os error 28)", "os error 122)")
-"""Memory, handles, room on the disk: the files are not to blame."""
 
 
-class Broken(Exception):
-    """The engine failed. `files`: its files may be what is wrong."""
-
-    def __init__(self, said: str) -> None:
-        super().__init__(said)
-        self.files = not any(code in said for code in SCARCE)
-
-
-class EngineFaults:
-    """Around every call of the engine."""
-
-    def __enter__(self) -> None:
-        """Nothing to set up."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is ValueError or (kind is Exception and str(error).startswith(REFUSALS)):
-            raise RetrievalError("unavailable", rejected=True) from error
-        if kind is not None and (kind is Exception or kind.__name__ == "PanicException"):
-            raise Broken(str(error)) from error
-
-
-engine_faults = EngineFaults()
-
-
-class Shard:
+class Shard(Reader):
     """See the module. `place` is the collection's folder."""
 
-    def __init__(self, place: Path, shape: Shape, vendor: engine.EdgeShard) -> None:
+    def __init__(self, place: Path, shape: Shape, vendor: engine.EdgeShard, hand: Hand | None = None) -> None:
+        super().__init__(vendor, hand)
         self.place = place
         self.shape = shape
-        self._vendor = vendor
         self._writing = threading.Lock()
         self._flushing = threading.Lock()
-        self._written = 0
         self._flushed = 0
         self._meanwhile: list[engine.UpdateOperation] | None = None
         """What was written while a new shard is built beside; None: none is."""
         self._compacting = threading.Lock()
 
     @classmethod
-    def make(cls, place: Path, shape: Shape) -> "Shard":
+    def make(cls, place: Path, shape: Shape, hand: Hand | None = None) -> "Shard":
         """A new and empty one, on disk."""
         vendor = build(drawer.files(place, shape), shape)
         drawer.write(place, shape)
-        return cls(place, shape, vendor)
+        return cls(place, shape, vendor, hand)
 
     @classmethod
-    def load(cls, place: Path, shape: Shape) -> "Shard":
+    def load(cls, place: Path, shape: Shape, hand: Hand | None = None) -> "Shard":
         """The one that is there."""
         with engine_faults:
-            return cls(place, shape, engine.EdgeShard.load(str(drawer.files(place, shape)), config(shape)))
+            vendor = engine.EdgeShard.load(str(drawer.files(place, shape)), config(shape))
+        return cls(place, shape, vendor, hand)
 
     def index(self, shape: Shape) -> None:
         """Index what `shape` wants beside what is indexed already."""
@@ -101,19 +66,23 @@ class Shard:
         with engine_faults:
             records = [phrase.record(point) for point in points]
         for at in range(0, len(records), BATCH):
-            self._write(engine.UpdateOperation.upsert_points(records[at : at + BATCH]))
+            some = records[at : at + BATCH]
+            self._write(engine.UpdateOperation.upsert_points(some), {each.id for each in some})
         self.flush()
 
     def remove(self, where: Where) -> None:
         """Delete them."""
-        self._write(engine.UpdateOperation.delete_points_by_filter(phrase.condition(where)))
+        named = None if where.ids is None else phrase.identities(where.ids)
+        self._write(engine.UpdateOperation.delete_points_by_filter(phrase.condition(where)), named)
         self.flush()
 
-    def _write(self, operation: engine.UpdateOperation) -> None:
-        """One update, told to the shard that is being built too."""
+    def _write(self, operation: engine.UpdateOperation, ids: Collection[Identity] | None) -> None:
+        """One update, told to the shard that is being built too; `ids`: what it changes, if that is known."""
         with self._writing, engine_faults:
-            self._vendor.update(operation)
-            self._written += 1
+            try:
+                self._vendor.update(operation)
+            finally:  # half of it may be done
+                self._changed(ids)
             if self._meanwhile is not None:
                 self._meanwhile.append(operation)
 
@@ -125,42 +94,6 @@ class Shard:
                 now = self._written
                 self._vendor.flush()
                 self._flushed = now
-
-    def ranked(self, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask: scores are the asker's alone (`weights.py`), equal ones by id (`ties.py`)."""
-        spare = ties.SPARE
-        while (found := ties.settled(asks, self._weighed(ties.widened(asks, spare)), spare)) is None:
-            spare = ties.MOST
-        return found
-
-    def _weighed(self, asks: Sequence[Ask]) -> list[list[Point]]:
-        """As the engine has them, the scores made here."""
-        return rounds.weighed(asks, self.search)
-
-    def search(self, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask, as the engine has it."""
-        with engine_faults:
-            batch = engine.QueryBatchRequest([phrase.question(ask) for ask in asks])
-            return [[phrase.told(found) for found in row] for row in self._vendor.query_batch(batch)]
-
-    def scroll(self, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
-        """Points by id, those after `after`."""
-        with engine_faults:
-            rows, _ = self._vendor.scroll(
-                engine.ScrollRequest(
-                    offset=None if after is None else phrase.identity(after),
-                    limit=limit + (after is not None),
-                    filter=phrase.condition(where),
-                    with_payload=True,
-                    with_vector=vectors,
-                )
-            )
-        return [point for point in map(phrase.told, rows) if point.id != after][:limit]
-
-    def count(self, where: Where) -> int:
-        """How many."""
-        with engine_faults:
-            return self._vendor.count(engine.CountRequest(exact=True, filter=phrase.condition(where)))
 
     def compact(self) -> None:
         """Built anew beside, from what is in it; then it takes over. Writes meanwhile are in both."""
@@ -208,6 +141,7 @@ class Shard:
 
     def close(self) -> None:
         """Everything on disk, files let go of."""
+        self._changed()
         with self._writing, self._flushing, engine_faults:
             self._vendor.flush()
             self._vendor.close()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from qdrant_client import models
 
 from app.clients.phrase import MEANING, WORDS, floats, identities, identity, packed
-from app.clients.points import Ask, Collection, Payload, Point, Sparse, Where
+from app.clients.points import Ask, Collection, Payload, Point, Sparse, Where, ascending
 
 __all__ = ["MEANING", "WORDS", "condition", "identity", "indexes", "question", "record", "shape", "told"]
 
@@ -108,7 +108,7 @@ def told(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
         str(found.id),
         payload,
         packed(vectors.get(shape.dense)),
-        Sparse(tuple(words.indices), tuple(words.values)) if isinstance(words, models.SparseVector) else None,
+        ascending(words.indices, words.values) if isinstance(words, models.SparseVector) else None,
         found.score if isinstance(found, models.ScoredPoint) else 0.0,
     )
 

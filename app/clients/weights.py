@@ -10,6 +10,7 @@ ln((N + 1) / (df + .5)), N the points that have words.
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ TERMS = 256
 """Words of a question that score at all (`chosen`): a search asks for each by itself, .15 ms of a thread."""
 Reach: TypeAlias = tuple[Where, tuple[int, ...]]
 """A scope and the words asked in it: they have the same IDFs in every leg."""
+Word: TypeAlias = tuple[Where, int]
+"""One word in a scope."""
 Idf: TypeAlias = Mapping[int, float]
 Weights: TypeAlias = Mapping[int, float]
 """A question's, by term: made once, looked up for every point."""
@@ -35,8 +38,13 @@ def seeing(asks: Sequence[Ask]) -> list[Ask]:
 
 def reach(ask: Ask) -> Reach | None:
     """Where and for which words IDFs are needed, however many; None: it does not ask by words."""
-    terms = ask.words.indices if ask.words else ()
+    terms = tuple(ask.words.indices) if ask.words else ()
     return (ask.where, terms) if terms else None
+
+
+def word(probe: Ask) -> Word:
+    """What a probe asks for."""
+    return probe.where, probe.words.indices[0] if probe.words else 0
 
 
 def probes(asks: Sequence[Ask], known: Mapping[Reach, Idf]) -> list[Ask]:
@@ -106,12 +114,11 @@ def chosen(words: Sparse, row: Sequence[Point]) -> Sparse:
     return Sparse(tuple(term for term, _ in held), tuple(weight for _, weight in held))
 
 
-def probed(asked: Sequence[Ask], told: Sequence[Sequence[Point]]) -> dict[tuple[Where, int], float]:
-    """The IDFs that probes tell: a score is the IDF times the point's own weight."""
+def probed(asked: Sequence[Ask], told: Sequence[Sequence[Point]]) -> dict[Word, float]:
+    """The IDFs that probes tell, a score being the IDF times the point's own weight; 0: nobody has it."""
     return {
-        (ask.where, ask.words.indices[0]): row[0].score / own
+        word(ask): row[0].score / own if row and (own := held(row[0]).get(word(ask)[1])) else 0.0
         for ask, row in zip(asked, told, strict=True)
-        if row and ask.words and (own := held(row[0]).get(ask.words.indices[0]))
     }
 
 
@@ -119,17 +126,16 @@ def weighed(
     asks: Sequence[Ask],
     found: Sequence[Sequence[Point]],
     known: Mapping[Reach, Idf],
-    told: Sequence[Sequence[Point]],
+    rare: Mapping[Word, float],
 ) -> list[list[Point]]:
     """The asks' lists, with the scores as they should be; still in the engine's order. `known` is `counted`,
-    `told` answers `probes`."""
-    alone = probed(probes(asks, known), told)
+    `rare` is what `probes` told."""
     rows = []
     for ask, row in zip(asks, found, strict=True):
         if (each := reach(ask)) is None:
             rows.append(list(row))
             continue
-        idf = known.get(each) or {term: alone.get((ask.where, term), 0.0) for term in each[1]}
+        idf = known.get(each) or {term: rare.get((ask.where, term), 0.0) for term in each[1]}
         own = shares(ask.words or Sparse(), row)
         rows.append(
             [scored(point, some, idf, vectors=ask.vectors) for point, some in zip(row, own, strict=True)]
@@ -154,13 +160,8 @@ def shares(words: Sparse, row: Sequence[Point]) -> list[list[Share]]:
 def shared(wanted: Weights, point: Point) -> list[Share]:
     """The words that a point holds, in order: each with the question's weight and the point's."""
     own = point.words or Sparse()
-    found = [
-        (term, wanted[term], value)
-        for term, value in zip(own.indices, own.values, strict=True)
-        if term in wanted
-    ]
-    found.sort()  # sums are made in one order, whoever wrote the point
-    return found
+    found = sorted(wanted.keys() & own.indices)  # sums are made in one order, whoever wrote the point
+    return [(term, wanted[term], own.values[bisect_left(own.indices, term)]) for term in found]
 
 
 def held(point: Point) -> Mapping[int, float]:

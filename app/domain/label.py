@@ -7,11 +7,14 @@ two names look alike; lengths are in characters (code points). Nothing here rais
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 LABEL_MAX = 160
 """Characters of `[name#id]`, brackets included."""
 NAME_MAX = 140
 """Characters of a name: leaves 17 for the id, as in `#L100000-100042`."""
+NAMES = 1_024
+"""Names that are remembered as labels show them: every passage of a document asks for its own."""
 FALLBACK = "document"
 
 # Full-width and lenticular forms too: models write them for the plain ones, and the filter reads them so.
@@ -39,6 +42,7 @@ def is_label(text: str) -> bool:
     return name.translate(PLAIN) == name and (plain or "".join(map(_visible, name)) == name)
 
 
+@lru_cache(maxsize=NAMES)
 def label_name(filename: str) -> str:
     """A file's name as citations can hold it: never empty, NFC, the extension kept. Idempotent."""
     parts = [part for part in re.split(r"[/\\]", filename) if part.strip()]

@@ -5,7 +5,7 @@ Word statistics are each collection's own, so their scores are made comparable a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from app.domain.errors import RetrievalError
@@ -41,7 +41,7 @@ def merged(name: str, found: Sequence[Searched], limit: int) -> Legs:
         for point in eligible(one, words[one.name], limit)
     }
     hits = {
-        key: replace(hit, key=key, score=hit.score * factors[one.name])
+        key: Hit(key, hit.score * factors[one.name], hit.coverage, hit.rare, hit.lent)
         for key, (one, point) in home.items()
         if (hit := one.seen.hits.get(point))
     }

@@ -12,9 +12,10 @@ import pytest
 from app.clients import drawer
 from app.clients import edge as module
 from app.clients import threads as pool
+from app.clients.broken import Broken
 from app.clients.edge import Edge, open_edge
 from app.clients.points import Ask, Where
-from app.clients.shard import Broken, Shard
+from app.clients.shard import Shard
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 

@@ -10,6 +10,7 @@ from app.clients import rounds, ties, weights
 from app.clients.drawer import Shape
 from app.clients.points import Ask, Point, Sparse
 from app.clients.shard import Shard
+from app.clients.tally import Tally
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
 ANN = owned("ann")
@@ -32,7 +33,7 @@ def at_once(shard: Shard, asks: Sequence[Ask]) -> list[list[Point]]:
     rows = shard.search(weights.seeing(asks))
     known = weights.counted(asks, rows)
     probes = weights.probes(asks, known)
-    return weights.weighed(asks, rows, known, shard.search(probes) if probes else [])
+    return weights.weighed(asks, rows, known, weights.probed(probes, shard.search(probes)))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +51,11 @@ def at_once(shard: Shard, asks: Sequence[Ask]) -> list[list[Point]]:
 )
 def test_two_rounds_find_what_one_finds(shard: Shard, asks: list[Ask]) -> None:
     """The same points with the same scores."""
-    wide = ties.widened(asks, 2)
+    wide = ties.widened(asks, ties.spares(asks))
 
-    found = ties.settled(asks, rounds.weighed(wide, shard.search), 2)
+    found = ties.settled(asks, rounds.weighed(wide, shard.search, Tally(), lambda: True))
 
-    assert found == ties.settled(asks, at_once(shard, wide), 2)
+    assert found == ties.settled(asks, at_once(shard, wide))
 
 
 def test_nothing_is_searched_for_twice(shard: Shard) -> None:
@@ -65,8 +66,8 @@ def test_nothing_is_searched_for_twice(shard: Shard) -> None:
         asked.extend(asks)
         return shard.search(asks)
 
-    rows = rounds.weighed(LEGS, search)
+    rows = rounds.weighed(LEGS, search, Tally(), lambda: True)
 
     assert not any(ask.among for ask in asked)
-    assert [ask.where.ids for ask in asked[-2:]] == [tuple(ids(rows[0])), tuple(ids(rows[1]))]
+    assert [ask.where.ids for ask in asked if ask.where.ids] == [tuple(ids(rows[0]))]
     assert all(ask.where.has == ANN.has for ask in asked)

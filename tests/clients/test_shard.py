@@ -1,4 +1,4 @@
-"""One collection on disk: what survives a kill, what compaction leaves, whose fault a fault is."""
+"""One collection on disk: what survives a kill, what compaction leaves."""
 
 import subprocess
 import sys
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from app.clients.broken import Broken
 from app.clients.drawer import Shape, read
 from app.clients.points import Ask, Where
-from app.clients.shard import SEARCHERS, Broken, Shard, engine_faults
+from app.clients.shard import SEARCHERS, Shard
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
@@ -165,38 +166,6 @@ def test_writers_that_come_together_share_a_flush(shard: Shard) -> None:
     shard.flush()
     shard.flush()
     assert len(flushes) == 1
-
-
-@pytest.mark.parametrize(
-    ("said", "files"),
-    [
-        ("Service runtime error: IO Error: No space left on device (os error 28)", False),
-        ("Service runtime error: Too many open files (os error 24)", False),
-        ("Service runtime error: vector offset out of bounds", True),
-    ],
-    ids=["disk", "handles", "damage"],
-)
-def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
-    """Nothing is put aside for it."""
-    with pytest.raises(Broken) as caught, engine_faults:
-        raise Exception(said)
-    assert caught.value.files is files
-
-
-@pytest.mark.parametrize(
-    "said", ["Vector dimension error: expected dim: 8, got 9", "Not existing vector name error: x"]
-)
-def test_what_the_engine_refuses_is_no_failure(said: str) -> None:
-    """The request is at fault."""
-    with pytest.raises(RetrievalError) as caught, engine_faults:
-        raise Exception(said)
-    assert caught.value.rejected
-
-
-def test_our_own_errors_pass() -> None:
-    """Only the vendor's are turned."""
-    with pytest.raises(KeyError), engine_faults:
-        raise KeyError
 
 
 @pytest.mark.parametrize("loaded", [False, True], ids=["made", "loaded"])

@@ -32,10 +32,12 @@ def ranked(ask: Ask, stored: dict[str, tuple[int, int]]) -> list[Point]:
 
 def searched(asks: Sequence[Ask], stored: dict[str, tuple[int, int]]) -> list[list[Point]]:
     """As the engines of the house search."""
-    spare = ties.SPARE
-    while (found := ties.settled(asks, engine(ties.widened(asks, spare), stored), spare)) is None:
-        spare = ties.MOST
-    return found
+    spares = ties.spares(asks)
+    while True:
+        found = engine(ties.widened(asks, spares), stored)
+        if (more := ties.grown(asks, found, spares)) == spares:
+            return ties.settled(asks, found)
+        spares = more
 
 
 @given(scores, scores, st.integers(0, 12), st.randoms(use_true_random=False))
@@ -58,20 +60,33 @@ def test_what_is_asked_anyway_is_asked_once() -> None:
     """The list that another ranks among is one of the asks, payload or not."""
     words = replace(WORDS, limit=5)
     asks = [words, replace(MEANING, limit=5, among=replace(words, payload=False))]
-    assert len(ties.widened(asks, 8)) == 2
-    assert len(ties.widened(asks[1:], 8)) == 2
+    assert len(ties.widened(asks, ties.spares(asks))) == 2
+    assert len(ties.widened(asks[1:], ties.spares(asks[1:]))) == 2
 
 
 def test_beyond_so_many_equal_scores_the_engine_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collection whose every point is equal is not fetched whole: two rounds, and that is that."""
+    """A collection whose every point is equal is not fetched whole: three rounds, and that is that."""
     stored = {f"{n:05}": (1, 1) for n in range(2_000)}
     rounds: list[int] = []
     widened = ties.widened
 
-    def told(asks: Sequence[Ask], spare: int) -> list[Ask]:
-        rounds.append(spare)
-        return widened(asks, spare)
+    def told(asks: Sequence[Ask], spares: ties.Spares) -> list[Ask]:
+        rounds.extend(spares.values())
+        return widened(asks, spares)
 
     monkeypatch.setattr(ties, "widened", told)
     assert len(searched([replace(WORDS, limit=5)], stored)[0]) == 5
-    assert rounds == [ties.SPARE, ties.MOST]
+    assert rounds == [ties.SPARE, ties.SPARE * ties.MORE, ties.MOST]
+
+
+def test_only_the_list_that_was_cut_is_asked_for_again() -> None:
+    """The others stay as long as they were, what ranks among it grows with it."""
+    stored = {f"{n:03}": (1, n) for n in range(200)}
+    words, meaning = replace(WORDS, limit=5), replace(MEANING, limit=7)
+    asks = [words, meaning, replace(meaning, limit=5, among=words)]
+    spares = ties.spares(asks)
+
+    more = ties.grown(asks, engine(ties.widened(asks, spares), stored), spares)
+
+    assert more == {ties.key(words): ties.SPARE * ties.MORE, ties.key(meaning): ties.SPARE}
+    assert [ask.limit for ask in ties.widened(asks, more)] == [5 + 64, 7 + 8, 5 + 64]

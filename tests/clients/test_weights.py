@@ -48,7 +48,8 @@ def asked(asks: Sequence[Ask], stored: Sequence[Point], order: Sequence[int]) ->
     """As the engines of the house ask."""
     rows = engine(weights.seeing(asks), stored, order)
     known = weights.counted(asks, rows)
-    return weights.weighed(asks, rows, known, engine(weights.probes(asks, known), stored, order))
+    probes = weights.probes(asks, known)
+    return weights.weighed(asks, rows, known, weights.probed(probes, engine(probes, stored, order)))
 
 
 @given(terms, st.lists(terms, max_size=9), st.integers(1, 12), st.randoms(use_true_random=False))

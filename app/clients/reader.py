@@ -1,0 +1,123 @@
+"""The reads of one open collection of the embedded engine. Everything here blocks; safe in threads.
+
+The engine ranks, and gives ids and scores; points that were read before, and counts, are at hand until
+somebody writes (`hand.py`, `tally.py`). Raises `RetrievalError` and `Broken` (`broken.py`).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import qdrant_edge as engine
+
+from app.clients import phrase, rounds, ties, weights
+from app.clients.broken import engine_faults
+from app.clients.hand import Hand, Identity, Kept, kept
+from app.clients.points import Ask, Point, Sparse, Where
+from app.clients.tally import Tally
+
+
+class Reader:
+    """See the module. Whoever writes says so (`_changed`)."""
+
+    def __init__(self, vendor: engine.EdgeShard, hand: Hand | None = None) -> None:
+        self._vendor = vendor
+        self._hand = hand or Hand()
+        self._mark = object()
+        """What is at hand of this collection's: of nobody else's, nor of what stood here before."""
+        self._counts = Tally[Where, int]()
+        self._rarities = Tally[weights.Word, float]()
+        self._written = 0
+        """Writes that were made."""
+
+    def ranked(self, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One list an ask: scores are the asker's alone (`weights.py`), equal ones by id (`ties.py`)."""
+        found, before, spares = list[list[Point]](), None, ties.spares(asks)
+        while spares != before:
+            found = self._weighed(ties.widened(asks, spares))
+            before, spares = spares, ties.grown(asks, found, spares)
+        return ties.settled(asks, found)
+
+    def _weighed(self, asks: Sequence[Ask]) -> list[list[Point]]:
+        """As the engine has them, the scores made here."""
+        return rounds.weighed(asks, self.search, self._rarities, self._current())
+
+    def search(self, asks: Sequence[Ask]) -> list[list[Point]]:
+        """One list an ask, as the engine has it."""
+        current, vendor = self._current(), self._vendor
+        with engine_faults:
+            batch = engine.QueryBatchRequest([phrase.question(ask) for ask in asks])
+            rows = [[(found.id, found.score) for found in row] for row in vendor.query_batch(batch)]
+            shown = {key for ask, row in zip(asks, rows, strict=True) if shows(ask) for key, _ in row}
+            held = self._read(vendor, shown, current)
+        return [list(answered(ask, row, held)) for ask, row in zip(asks, rows, strict=True)]
+
+    def _read(
+        self, vendor: engine.EdgeShard, ids: Collection[Identity], current: Callable[[], bool]
+    ) -> Mapping[Identity, Kept]:
+        """These points, as far as they are still there."""
+        held = self._hand.known(self._mark, ids)
+        if missing := [key for key in ids if key not in held]:
+            found = vendor.retrieve(missing, True, [phrase.WORDS])
+            read = {record.id: kept(phrase.told(record)) for record in found}
+            self._hand.keep(self._mark, read, current)
+            held |= read
+        return held
+
+    def _current(self) -> Callable[[], bool]:
+        """Whether nobody has written since now."""
+        written = self._written
+        return lambda: self._written == written
+
+    def scroll(self, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
+        """Points by id, those after `after`."""
+        with engine_faults:
+            rows, _ = self._vendor.scroll(
+                engine.ScrollRequest(
+                    offset=None if after is None else phrase.identity(after),
+                    limit=limit + (after is not None),
+                    filter=phrase.condition(where),
+                    with_payload=True,
+                    with_vector=vectors,
+                )
+            )
+        return [point for point in map(phrase.told, rows) if point.id != after][:limit]
+
+    def count(self, where: Where) -> int:
+        """How many."""
+        current, known = self._current(), self._counts.known(where)
+        if known is not None:
+            return known
+        with engine_faults:
+            found = self._vendor.count(engine.CountRequest(exact=True, filter=phrase.condition(where)))
+        self._counts.keep(where, found, current)
+        return found
+
+    def _changed(self, ids: Collection[Identity] | None = None) -> None:
+        """These were written, or any may have been: what was read or counted before is not given again."""
+        self._written += 1
+        self._hand.forget(self._mark, ids)
+        self._counts.forget()
+        self._rarities.forget()
+
+
+def shows(ask: Ask) -> bool:
+    """Whether an ask wants more of its points than their names."""
+    return ask.payload or ask.vectors
+
+
+def answered(
+    ask: Ask, row: Sequence[tuple[Identity, float]], held: Mapping[Identity, Kept]
+) -> Iterator[Point]:
+    """An ask's points with what it wants of them; those that were removed meanwhile are not found."""
+    if not shows(ask):
+        yield from (Point(str(key), score=score) for key, score in row)
+        return
+    for key, score in row:
+        if one := held.get(key):
+            yield Point(one.id, one.payload if ask.payload else {}, None, words(ask, one), score)
+
+
+def words(ask: Ask, point: Kept) -> Sparse | None:
+    """A point's, if they are wanted; packed where its share of the ask's own is taken next (`weights.py`)."""
+    if not ask.vectors or not point.words or ask.words:
+        return point.words if ask.vectors else None
+    return Sparse(tuple(point.words.indices), tuple(point.words.values))

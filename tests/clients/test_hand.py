@@ -1,0 +1,115 @@
+"""Points at hand: as they were read, never more than there is room for, never what somebody has changed."""
+
+import threading
+from array import array
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.clients.hand import FACTS, Hand, Kept, kept
+from app.clients.points import Point, Sparse
+
+ROOM = 10 * FACTS
+KEYS = [UUID(int=number) for number in range(20)]
+
+
+def one(number: int = 0, letters: int = 0) -> Kept:
+    """A point at hand."""
+    return kept(Point(str(KEYS[number]), {"text": "x" * letters}))
+
+
+def test_a_point_is_kept_whole() -> None:
+    """Its weights are float32 and stay what they are to the last bit."""
+    weights = array("f", [0.1, 2.7, 1.3]).tolist()
+    point = Point("a", {"text": "b", "tags": ["c"]}, None, Sparse((1, 7, (1 << 32) - 1), tuple(weights)))
+
+    told = kept(point)
+
+    assert told.words
+    assert (told.id, told.payload) == (point.id, point.payload)
+    assert (tuple(told.words.indices), list(told.words.values)) == ((1, 7, (1 << 32) - 1), weights)
+
+
+def test_a_point_without_words_has_none() -> None:
+    """None is not the same as no words."""
+    assert kept(Point("a")).words is None
+
+
+def test_what_is_kept_is_known_to_its_collection_alone() -> None:
+    """Two collections may have one id."""
+    hand, ours, theirs = Hand(), object(), object()
+    hand.keep(ours, {KEYS[0]: one()}, lambda: True)
+    assert hand.known(ours, KEYS) == {KEYS[0]: one()}
+    assert hand.known(theirs, KEYS) == {}
+
+
+def test_what_was_read_while_somebody_wrote_is_not_kept() -> None:
+    """It may be what stood there before."""
+    hand, ours = Hand(), object()
+    hand.keep(ours, {KEYS[0]: one()}, lambda: False)
+    assert hand.known(ours, KEYS) == {}
+
+
+@pytest.mark.parametrize(("gone", "left"), [([KEYS[1]], [KEYS[0]]), (None, [])], ids=["some", "all"])
+def test_what_has_changed_is_forgotten(gone: list[UUID] | None, left: list[UUID]) -> None:
+    """Those that are named; where nobody knows which, all of the collection's, and of no other's."""
+    hand, ours, theirs = Hand(), object(), object()
+    for whose in (ours, theirs):
+        hand.keep(whose, {key: one() for key in KEYS[:2]}, lambda: True)
+
+    hand.forget(ours, gone)
+
+    assert list(hand.known(ours, KEYS)) == left
+    assert list(hand.known(theirs, KEYS)) == KEYS[:2]
+
+
+def test_the_longest_unread_go_first() -> None:
+    """Ten fit; what is read stays."""
+    hand, ours = Hand(ROOM), object()
+    for number in range(10):
+        hand.keep(ours, {KEYS[number]: one(number)}, lambda: True)
+    hand.known(ours, [KEYS[0]])
+
+    hand.keep(ours, {KEYS[10]: one(10)}, lambda: True)
+
+    assert set(hand.known(ours, KEYS)) == {KEYS[0], *KEYS[2:11]}
+
+
+def test_what_is_larger_than_the_room_is_not_kept() -> None:
+    """Nor does it leave anything behind."""
+    hand, ours = Hand(ROOM), object()
+    hand.keep(ours, {KEYS[0]: one(letters=ROOM)}, lambda: True)
+    assert (hand.known(ours, KEYS), hand.used) == ({}, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 3 * FACTS), st.booleans())))
+def test_the_room_is_never_exceeded(steps: list[tuple[int, int, bool]]) -> None:
+    """Whatever is kept and forgotten in whatever order; what is used is what is there."""
+    hand, ours = Hand(ROOM), object()
+    for number, letters, gone in steps:
+        if gone:
+            hand.forget(ours, [KEYS[number]])
+        else:
+            hand.keep(ours, {KEYS[number]: one(number, letters)}, lambda: True)
+        assert hand.used == sum(each.size for each in hand.known(ours, KEYS).values()) <= ROOM
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    """What is used is right after many at once."""
+    hand, ours = Hand(ROOM), object()
+
+    def work(first: int) -> None:
+        for turn in range(300):
+            number = (first + turn) % 20
+            hand.keep(ours, {KEYS[number]: one(number, turn)}, lambda: True)
+            hand.known(ours, KEYS)
+            hand.forget(ours, [KEYS[(number + 5) % 20]])
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert hand.used == sum(each.size for each in hand.known(ours, KEYS).values()) <= ROOM
