@@ -5,7 +5,7 @@ file, its title the file's name. Exit 2: nothing is given.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -37,16 +37,23 @@ def knowledge(
     """Tell what a project's chats are to know: an overview, rules, notes."""
     if not (overview or rules or notes or show):
         raise typer.BadParameter("give --overview, --rules or --notes, or --show")
-    if overview == rules == STDIN:
-        raise typer.BadParameter("only one text comes from stdin")
-    body = {name: read(file) for name, file in (("overview", overview), ("rules", rules)) if file}
-    told = [{"title": note.stem, "text": read(note)} for note in notes or ()]
-    config = configured(data_dir)
-    known = run(written(config, project, body | ({"notes": told} if told else {}), replace=replace))
+    body = given(overview, rules, notes or ())
+    known = run(written(configured(data_dir), project, body, replace=replace))
     if json:
         as_json({"project": project, **known})
     else:
         tell(whole(known) if show else brief(project, known))
+
+
+def given(overview: Path | None, rules: Path | None, notes: Sequence[Path]) -> Mapping[str, Any]:
+    """What the files say, as the service takes it. `Unreadable`."""
+    if overview == rules == STDIN:
+        raise typer.BadParameter("only one text comes from stdin")
+    body: dict[str, Any] = {
+        name: read(file) for name, file in (("overview", overview), ("rules", rules)) if file
+    }
+    told = [{"title": note.stem, "text": read(note)} for note in notes]
+    return body | ({"notes": told} if told else {})
 
 
 def read(file: Path) -> str:

@@ -8,6 +8,7 @@ matches nothing. Without core.ignoreCase. Pure; raises nothing.
 import string
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 SLASH, STAR, ANY, OPEN, ESCAPE = b"/*?[\\"
 CLOSE, COLON = b"]:"
@@ -139,19 +140,34 @@ def bracket(pattern: bytes, at: int) -> tuple[frozenset[int] | set[int] | None, 
     return ALL - signs if negated else signs - {SLASH}, at + 1
 
 
-def member(pattern: bytes, at: int, before: int) -> tuple[frozenset[int] | set[int] | None, int, int]:
-    """(what a part of `[…]` takes, the sign a range may begin with or 0, where the next begins)."""
+Part: TypeAlias = tuple[frozenset[int] | set[int] | None, int, int]
+"""(what a part of `[…]` takes, the sign a range may begin with or 0, where the next begins)."""
+
+
+def member(pattern: bytes, at: int, before: int) -> Part:
+    """One part."""
     sign, after = pattern[at : at + 1], pattern[at + 1 : at + 2]
     if sign == b"-" and before and after not in {b"", b"]"}:
-        escaped = after == b"\\"
-        last = pattern[at + 1 + escaped : at + 2 + escaped]
-        return (set(range(before, last[0] + 1)) if last else None), 0, at + 2 + escaped
-    if sign == b"[" and after == b":":
-        end = pattern.find(b"]", at + 2)
-        if end < 0:
-            return None, 0, at
-        if end > at + 2 and pattern[end - 1] == COLON:
-            return CLASSES.get(pattern[at + 2 : end - 1]), 0, end + 1
+        return span(pattern, at + 1, before)
+    if sign == b"[" and after == b":" and (found := named(pattern, at)):
+        return found
     if sign == b"\\":
         sign, at = after, at + 1
     return ({sign[0]}, sign[0], at + 1) if sign else (None, 0, at)
+
+
+def span(pattern: bytes, at: int, before: int) -> Part:
+    """`a-z`; `at` is behind the dash."""
+    at += pattern[at : at + 1] == b"\\"
+    last = pattern[at : at + 1]
+    return (set(range(before, last[0] + 1)) if last else None), 0, at + 1
+
+
+def named(pattern: bytes, at: int) -> Part | None:
+    """`[:alpha:]`; None: a bracket that names nothing."""
+    end = pattern.find(b"]", at + 2)
+    if end < 0:
+        return None, 0, at
+    if end > at + 2 and pattern[end - 1] == COLON:
+        return CLASSES.get(pattern[at + 2 : end - 1]), 0, end + 1
+    return None
