@@ -103,21 +103,18 @@ _TELLING = frozenset(_TELLS)
 
 def alarmed(terms: Sequence[str]) -> bool:
     """Whether a message of these `topics.terms` tells of it."""
-    if _TELLING.isdisjoint(terms):
-        return False
-    return any(_told(words) for words in _sentences(terms))
+    return not _TELLING.isdisjoint(terms) and any(map(_told, _sentences(terms)))
 
 
 def spoken(terms: Sequence[str], telling: Words[str]) -> Iterator[list[str]]:
     """Words of each sentence that has a telling one, an apostrophe's part joined to its word."""
-    ended, begun, end = (*terms, END), 0, -1
+    ended, end = (*terms, END), -1
     for place in compress(range(len(terms)), map(telling.__contains__, terms)):
-        if place < end:
-            continue
-        while (end := ended.index(END, begun)) < place:
-            begun = end + 1
-        yield " ".join(terms[begun:end]).replace(" '", "").split(" ")
-        begun = end + 1
+        if place > end:
+            begun, end = place, ended.index(END, place)
+            while begun and terms[begun - 1] != END:
+                begun -= 1
+            yield " ".join(terms[begun:end]).replace(" '", "").split(" ")
 
 
 def framed(row: str) -> bool:

@@ -4,8 +4,8 @@
 those of `vantage/words.py`. Nothing here raises.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import filterfalse, pairwise
+from collections.abc import Sequence, Set
+from itertools import filterfalse
 from typing import NamedTuple, TypeAlias
 
 from app.domain.tongue import ASKING, QUESTIONS, words
@@ -40,26 +40,35 @@ BULLETS = frozenset("-*•–")
 
 
 _WORD, _NUMBER, _END = Table(look=ALNUM), Table(look=DECIMAL), Table(ENDS)
+_TELLING = Table(MARK | ORDERS | BULLETS | {"i"}, DECIMAL)
+"""No sentence asks that has none of these, unless it stands behind a number."""
 _OPENING, _ORDER, _FURTHER, _MARK = Table(OPENING), Table(ORDERS), Table(FURTHER), Table(MARK)
+_READ = (_WORD, _OPENING, _ORDER, _FURTHER, _MARK, Table(BULLETS, DECIMAL))
 
 
 def breadth(text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
     tokens = text.tokens[:LONGEST]
-    read = _Read(tokens, *(table.marks(kinds) for table in (_WORD, _OPENING, _ORDER, _FURTHER, _MARK)))
-    spans = list(_spans(_END.places(kinds), len(kinds)))
-    listed = _listed(tokens, spans) if _NUMBER.count(kinds) else frozenset()
+    read = _Read(tokens, *(table.marks(kinds) for table in _READ))
+    ends = _END.marks(kinds)
+    listed = _listed(tokens, kinds, ends)
+    telling = b"\1" * len(kinds) if listed else _TELLING.marks(kinds)
     # The same sentence twice is looked for among those that ask alone: most texts have few.
-    counts = {
-        tokens[begun:end]: count for begun, end in spans if (count := _asks(read, begun, end, listed)) > 0
-    }
+    counts: dict[Tokens, int] = {}
+    place = telling.find(1)
+    while place >= 0:
+        begun, end = ends.rfind(1, 0, place) + 1, ends.find(1, place) + 1 or len(ends)
+        if count := _asks(read, begun, end, listed):
+            counts[tokens[begun:end]] = count
+        place = telling.find(1, end)
     asks = sum(counts.values())
     return 1 - 1 / asks if asks > 1 else 0.0
 
 
 class _Read(NamedTuple):
-    """Tokens, and by place 1 where a word stands, one of OPENING, of ORDERS, of FURTHER, of MARK."""
+    """Tokens, and by place 1 where a word stands, one of OPENING, of ORDERS, of FURTHER, of MARK, and what an
+    item begins with."""
 
     tokens: Tokens
     words: bytes
@@ -67,23 +76,18 @@ class _Read(NamedTuple):
     orders: bytes
     further: bytes
     marks: bytes
+    heads: bytes
 
 
-def _spans(ends: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
-    """Where each sentence begins and ends, its mark included; none is empty."""
-    begun = 0
-    for end in ends:
-        if end > begun:
-            yield begun, end + 1
-        begun = end + 1
-    if begun < size:
-        yield begun, size
-
-
-def _listed(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> frozenset[Tokens]:
-    """Numbers (`2.`), and the items behind them."""
-    said = [tokens[begun:end] for begun, end in spans]
-    return frozenset(after for before, after in pairwise(said) if _number(before))
+def _listed(tokens: Tokens, kinds: bytes, ends: bytes) -> frozenset[Tokens]:
+    """The items behind numbers (`2.`)."""
+    found: set[Tokens] = set()
+    for place in _NUMBER.places(kinds):
+        if tokens[place + 1 : place + 2] == (".",) and (not place or ends[place - 1]):
+            begun = ends.find(0, place + 2)
+            if begun >= 0:
+                found.add(tokens[begun : ends.find(1, begun) + 1 or len(ends)])
+    return frozenset(found)
 
 
 def _number(sentence: Sequence[str]) -> bool:
@@ -93,7 +97,7 @@ def _number(sentence: Sequence[str]) -> bool:
 
 def _asks(read: _Read, begun: int, end: int, listed: Set[Tokens]) -> int:
     """How many asks a sentence is; 0: it tells something."""
-    tokens, words, opening, orders, further, marks = read
+    _, words, opening, orders, further, marks, _ = read
     first = opens = words.find(1, begun, end)
     if first < 0:
         return 0
@@ -101,15 +105,18 @@ def _asks(read: _Read, begun: int, end: int, listed: Set[Tokens]) -> int:
         opens = words.find(1, opens + 1, end)
     opens = first if opens < 0 else opens
     asked = marks.find(1, begun, end) >= 0
-    if not (asked or orders[opens] or _wished(tokens, first, end) or _item(tokens, begun, end, listed)):
+    if not (asked or orders[opens] or _otherwise(read, first, begun, end, listed)):
         return 0
     joint = further.find(1, opens + 1, end)
     return 1 + (_joined(read, joint, end, asked) if joint >= 0 else 0)
 
 
-def _wished(tokens: Tokens, first: int, end: int) -> bool:
-    """Whether a sentence is a wish: `first` is its first word."""
-    return tokens[first] == "i" and tokens[first : min(first + 2, end)] in WISHES
+def _otherwise(read: _Read, first: int, begun: int, end: int, listed: Set[Tokens]) -> bool:
+    """Whether a sentence is a wish, told by its first word, or an item of a list."""
+    tokens = read.tokens
+    if tokens[first] == "i" and tokens[first : min(first + 2, end)] in WISHES:
+        return True
+    return bool(read.heads[begun] or listed) and _item(tokens, begun, end, listed)
 
 
 def _item(tokens: Tokens, begun: int, end: int, listed: Set[Tokens]) -> bool:

@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import compress
+from operator import contains
 from typing import TypeAlias
 
 from app.vantage.acts import DEEDS, VERBS
 from app.vantage.kinds import Table
 from app.vantage.lexicon import BITS, WORDS, bits
 from app.vantage.words import Text
+
+MANY = 1_000
+"""Places where a phrase may begin: of so many, if most are such, it pays to look where one does."""
 
 LONG = 10
 """Tokens after which `how do I …` stands for itself, whatever the sentence said before."""
@@ -127,6 +131,9 @@ BESIDE = {word: sum(bit for own, bit in _SETS if word in own) for words, _ in _S
 _ALONE = Table(frozenset(word for word, (mask, turn, _) in HITS.items() if mask | turn))
 _FIRST = Table(frozenset(word for word, (_, _, phrases) in HITS.items() if phrases))
 _SECOND = Table(frozenset(word for _, _, phrases in HITS.values() for word in phrases or ()))
+_CUTS = Table(ENDING)
+_PAIRS = {word: frozenset(phrases) for word, (_, _, phrases) in HITS.items() if phrases}
+"""By first word, the second ones."""
 
 
 def split(text: Text) -> list[Clause]:
@@ -152,7 +159,7 @@ def split(text: Text) -> list[Clause]:
 
 def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
     """Known words, the longest phrases and marks in order: where each begins and ends, classes, turns."""
-    tokens, looked, done = text.tokens, _looked(text.kinds), 0
+    tokens, looked, done = text.tokens, _looked(text), 0
     places = compress(range(len(tokens)), looked)
     entries = map(HITS.__getitem__, compress(tokens, looked))
     for at, sort, entry in zip(places, looked.translate(None, b"\0"), entries, strict=True):
@@ -168,11 +175,27 @@ def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
         yield at, done, mask, turn
 
 
-def _looked(kinds: bytes) -> bytes:
+def _looked(text: Text) -> bytes:
     """A byte a token: 1 where a word has classes or is a mark, `_PAIRED` where it and the next may begin a
-    phrase, 0 where nothing need be looked at."""
+    phrase, 0 where nothing need be looked at, and at a mark before another: the last tells where a clause
+    begins."""
+    kinds = text.kinds
+    cuts = int.from_bytes(_CUTS.marks(kinds))
+    alone = int.from_bytes(_ALONE.marks(kinds)) ^ (cuts & cuts << 8)
     paired = int.from_bytes(_FIRST.marks(kinds)) & int.from_bytes(_SECOND.marks(kinds)[1:] + b"\0")
-    return (int.from_bytes(_ALONE.marks(kinds)) | paired << 1).to_bytes(len(kinds))
+    if paired.bit_count() > max(MANY, 0.75 * len(kinds)):
+        paired = _pairs(text.tokens, paired.to_bytes(len(kinds)))
+    return (alone | paired << 1).to_bytes(len(kinds))
+
+
+def _pairs(tokens: Sequence[str], paired: bytes) -> int:
+    """Those of the places where a phrase does begin: of many, most of hostile texts are none."""
+    seconds = map(_PAIRS.__getitem__, compress(tokens, paired))
+    begun = map(contains, seconds, compress(tokens[1:], paired))
+    found = bytearray(len(paired))
+    for at in compress(compress(range(len(paired)), paired), begun):
+        found[at] = 1
+    return int.from_bytes(found)
 
 
 def _begun(found: list[Clause], clause: Clause, at: int) -> Clause:

@@ -5,7 +5,9 @@ are. Linear: what is looked for is first looked for by plain search. Nothing her
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
+from string import ascii_letters
 
 from app.vantage.kinds import LETTER, Table
 from app.vantage.lexicon import WORDS
@@ -29,6 +31,8 @@ LIMIT = max(map(len, WORDS))
 """Letters of the longest word known."""
 FILLER = frozenset("a i do to how the is my me you can make of in on for and".split())  # noqa: SIM905
 LONGEST = 14
+MANY = 2_000
+"""Signs in a text: with so many it pays to look at each word once."""
 
 
 SHORT = (2,)
@@ -58,12 +62,23 @@ def plainly(text: Text) -> Text:
     """A folded text's words with what was disguised written plainly; the same where nothing was."""
     shown = text.folded
     if text.drawn:
-        shown = _drawn(shown)
+        shown = _worded(shown, _drawn)
     if (shown is not text.folded or _spelt(text)) and ALONE.search(shown):
         shown = _joined(shown)
     if any(map(shown.__contains__, SIGNS)) or ("!" in shown and CALLED.search(shown)):
-        shown = _lettered(shown)
+        shown = _worded(shown, _lettered) if sum(map(shown.count, SIGNS)) > MANY else _lettered(shown)
     return text if shown == text.folded else cut(shown)
+
+
+def _worded(text: str, change: Callable[[str], str]) -> str:
+    """A text with its words changed, each by itself, and looked at once."""
+    words = text.split(" ")
+    once = " ".join(dict.fromkeys(words))
+    changed = change(once)
+    if changed == once:
+        return text
+    plain = dict(zip(once.split(" "), changed.split(" "), strict=True))
+    return " ".join(map(plain.__getitem__, words))
 
 
 def _spelt(text: Text) -> bool:
@@ -77,6 +92,7 @@ def _joined(text: str) -> str:
     """With letters set apart drawn together. A row of them begins before the blank that `ALONE` finds, or
     right behind it."""
     parts: list[str] = []
+    plain: dict[str, str] = {}
     done = 0
     hit = ALONE.search(text)
     while hit:
@@ -84,32 +100,51 @@ def _joined(text: str) -> str:
         places = (at - 3, at - 2, at - 1, at + 1)
         row = next((row for place in places if place >= done and (row := APART.match(text, place))), None)
         if row:
-            parts += text[done : row.start()], _join(row)
+            if row[0] not in plain:
+                plain[row[0]] = _join(row[0])
+            parts += text[done : row.start()], plain[row[0]]
             done = behind = row.end()
         hit = ALONE.search(text, behind)
     return "".join((*parts, text[done:]))
 
 
 def _lettered(text: str) -> str:
-    """With letters for the digits and signs in words."""
+    """With letters for the digits and signs in words. All are translated at once: it is most of the time."""
+    spans = [*_signed(text)]
+    words = "\n".join([text[begin:end] for begin, end in spans])
+    plain = words.lower().translate(LEET).split("\n")
     parts: list[str] = []
     done = 0
-    for found in SIGNED.finditer(text):
-        begin, end = found.span()
-        if found[0].isdigit() and not text[begin - 1 : begin].isalpha():
-            continue
-        floor = max(done, begin - LIMIT)
-        while begin > floor and text[begin - 1].isalpha():
-            begin -= 1
-        word = text[begin:end]
-        if word.isdigit() or end - begin > LIMIT:
-            continue
-        plain = word.lower().translate(LEET)
-        inside = begin > done and (text[begin - 1].isalnum() or text[begin - 1] == "_")
-        if plain in WORDS and plain.isalpha() and not inside:
-            parts += text[done:begin], plain
+    for (begin, end), word in compress(zip(spans, plain, strict=False), map(WORDS.__contains__, plain)):
+        if word.isalpha() and not (begin and _within(text[begin - 1])):
+            parts += text[done:begin], word
             done = end
     return "".join((*parts, text[done:]))
+
+
+def _signed(text: str) -> Iterator[tuple[int, int]]:
+    """Where each word with digits or signs begins and ends that may be one of the tables. No two touch."""
+    for found in SIGNED.finditer(text):
+        at, end = found.span()
+        lettered = text[at - 1 : at].isalpha()
+        begin = _begun(text, max(0, at - LIMIT), at) if lettered else at
+        if end - begin <= LIMIT and (lettered or not found[0].isdigit()):
+            yield begin, end
+
+
+def _begun(text: str, floor: int, at: int) -> int:
+    """Where the letters before a place begin, from `floor` on."""
+    before = text[floor:at]
+    if before.isascii():
+        return floor + len(before.rstrip(ascii_letters))
+    while at > floor and text[at - 1].isalpha():
+        at -= 1
+    return at
+
+
+def _within(char: str) -> bool:
+    """Whether what stands behind it is within a word."""
+    return char.isalnum() or char == "_"
 
 
 def _drawn(text: str) -> str:
@@ -160,12 +195,12 @@ def _shortest(word: str, two: str, one: str) -> str:
     return one if bare in WORDS and two.lower().strip(".,!?;:\"'()\n") not in WORDS else two
 
 
-def _join(found: re.Match[str]) -> str:
-    if GAP.search(found[0]):
-        parts = [part.translate(BETWEEN) for part in GAP.split(found[0])]
+def _join(row: str) -> str:
+    if GAP.search(row):
+        parts = [part.translate(BETWEEN) for part in GAP.split(row)]
         if max(map(len, parts)) > 1:
             return " ".join(parts)
-    return " ".join(_cut(found[0].translate(BETWEEN).lower()))
+    return " ".join(_cut(row.translate(BETWEEN).lower()))
 
 
 def _cut(letters: str) -> list[str]:

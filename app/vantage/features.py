@@ -143,10 +143,17 @@ def _stakes(clauses: list[Clause]) -> tuple[dict[str, float], tuple[Finding, ...
     if not staked:
         return stakes, ()
     for kind, strong, weak in _STAKE:
-        heavy, light = (sum([1 for have in staked if have & bit]) for bit in (strong, weak))
-        weight = (0.4 + 0.2 * heavy if heavy else 0.1 if light else 0.0) + 0.1 * light
-        stakes[kind] = min(1.0, round(weight, 4))
+        stakes[kind] = _stake(staked, strong, weak)
     findings = tuple(
         Finding(f"stakes.{kind}", f"{kind}-words", weight) for kind, weight in stakes.items() if weight
     )
     return stakes, findings
+
+
+def _stake(staked: list[int], strong: int, weak: int) -> float:
+    """Of the words of one kind."""
+    heavy = len([1 for have in staked if have & strong])
+    light = len([1 for have in staked if have & weak])
+    if heavy:
+        return min(1.0, round(0.4 + 0.2 * heavy + 0.1 * light, 4))
+    return min(1.0, round(0.1 + 0.1 * light, 4)) if light else 0.0

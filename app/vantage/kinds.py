@@ -5,7 +5,6 @@ first text is read. A word that no table has is told by its look. Linear; nothin
 should more than 256 sets of tables ever be told apart (a test builds it).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as Words
 from itertools import compress, repeat
@@ -20,7 +19,7 @@ SEEN = ("word", "…", "'", "'x", "1", "é")
 """All the looks that a word of no table may have."""
 PARTS, MANY = ("'s", "'t", "'m", "'re", "'ve", "'ll", "'d"), 2_100
 """Told by their look as well, but once for all: what follows an apostrophe, numbers up to a year."""
-TRIPLE = re.compile(rb"([a-z])\1\1")
+_OTHERS = bytes(0 if chr(code) in ascii_lowercase else 255 for code in range(256))
 
 
 class Table:
@@ -33,7 +32,7 @@ class Table:
         """`look`: and all words of one of these looks."""
         self.words, self.look = words, look
         self._index: _Index | None = None
-        self._picks = self._own = b""
+        self._picks = self._own = self._others = b""
         Table.every = (*Table.every, self)
 
     def marks(self, kinds: bytes) -> bytes:
@@ -48,6 +47,12 @@ class Table:
             self._renewed(indexed())
         return kinds.translate(None, self._own)
 
+    def only(self, kinds: bytes) -> bytes:
+        """The bytes of its words."""
+        if self._index is not indexed():
+            self._renewed(indexed())
+        return kinds.translate(None, self._others)
+
     def count(self, kinds: bytes) -> int:
         """How many words of it there are."""
         return self.marks(kinds).count(1)
@@ -61,6 +66,7 @@ class Table:
         held = [bool(self.look & look) or self in own for look, own in index.sets]
         self._picks = bytes(held).ljust(256, b"\0")
         self._own = bytes(compress(range(256), held))
+        self._others = bytes(compress(range(256), map(not_, held)))
         self._index = index
 
 
@@ -113,9 +119,10 @@ def of(tokens: Sequence[str]) -> bytes:
     if not written or (written.isascii() and written.isalpha()):
         return found
     told = bytearray(found)
-    odd = map(not_, map(str.isalpha, others)) if written.isascii() else repeat(True)
+    odd = list(map(not_, map(str.isalpha, others))) if written.isascii() else [True] * len(others)
+    looks = {word: index.looks[_look(word)] for word in set(compress(others, odd))}
     for place in compress(compress(range(len(tokens)), found.translate(_UNKNOWN)), odd):
-        told[place] = index.looks[_look(tokens[place])]
+        told[place] = looks[tokens[place]]
     return bytes(told)
 
 
@@ -132,7 +139,11 @@ def drawn(text: str) -> bool:
     written = text.encode("utf-8", "surrogatepass").lower()
     # Shifted against itself, a run of three leaves two zeros: a third of the time of a pattern.
     number = int.from_bytes(written)
-    return b"\0\0" in (number ^ number >> 8).to_bytes(len(written)) and bool(TRIPLE.search(written))
+    again = number ^ number >> 8
+    if b"\0\0" not in again.to_bytes(len(written)):
+        return False
+    # The zeros of digits and blanks are set aside.
+    return b"\0\0" in (again | int.from_bytes(written.translate(_OTHERS))).to_bytes(len(written))
 
 
 def _look(word: str) -> int:

@@ -83,7 +83,7 @@ def _topics(sd: Descriptors, limits: Limits, decision: Decision) -> Iterator[str
         return
     room = ROOM
     for topics, order in ((limits.refuse, "Leave out"), (limits.negotiate, "Only in general terms")):
-        shown, room = _shown([*named(topics, sd.terms), *topics], room)
+        shown, room = _shown([*named(topics, sd.terms), *topics], room) if topics else ([], room)
         yield f"{order}: {', '.join(shown)}." if shown else ""
 
 

@@ -5,7 +5,7 @@ asked scales the weight (app/vantage/harms.py). Nothing around a clause lowers i
 raises.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from app.vantage import book, people
@@ -142,9 +142,16 @@ def _acts(found: Found, text: Text, clause: Clause, carried: int, pressed: bool)
             if still and key in done:
                 continue
             done.add(key)
-            for rule in book.taken(acts, head):
-                if found.risk.get(rule.category, 0.0) < rule.most and rule.holds(clause.whole):
-                    _keep(found, rule.harm, clause, index, pressed, own)
+            _done(found, clause, index, book.taken(acts, head), pressed, own)
+
+
+def _done(  # noqa: PLR0917 - the hot path
+    found: Found, clause: Clause, index: int, rules: Iterable[book.Rule], pressed: bool, own: bool
+) -> None:
+    """One act on its object."""
+    for rule in rules:
+        if found.risk.get(rule.category, 0.0) < rule.most and rule.holds(clause.whole):
+            _keep(found, rule.harm, clause, index, pressed, own)
 
 
 def _object(text: Text, clause: Clause, index: int, things: list[int], carried: int) -> tuple[int, bool]:

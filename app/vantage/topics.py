@@ -32,7 +32,7 @@ ALONE = ("ss", "us", "is", "news", "lens", "ics")
 SHORTEST = 3
 """Letters of a word that has a plural."""
 
-_KEPT = Table(ENDS | SIGNS, ALNUM | PART)
+_KEPT, _ENDS = Table(ENDS | SIGNS, ALNUM | PART), Table(ENDS)
 
 
 def named(topics: Iterable[str], terms: Sequence[str]) -> tuple[str, ...]:
@@ -46,8 +46,10 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
     as it was read already."""
     if text is None or DOTTED.search(message):
         text = read(DOTTED.sub(DOT, message))
-    kept = compress(text.tokens, _KEPT.marks(text.kinds))
-    return tuple([END if token in ENDS else token for token in kept])
+    kept = list(compress(text.tokens, _KEPT.marks(text.kinds)))
+    for place in _ENDS.places(_KEPT.only(text.kinds)):
+        kept[place] = END
+    return tuple(kept)
 
 
 def worded(topic: str) -> bool:

@@ -8,6 +8,7 @@ that is about something. Short messages alone are read word by word. Nothing her
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.domain.followup import refers
 from app.domain.tongue import (
@@ -46,6 +47,8 @@ FOLDED = 3_000
 BEGUN, POURED = 60, 1_000
 """Characters: no longer text without a mark is read whole, and none whose beginning is about something."""
 SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]+|[^.!?\n]+$")
+BRIEF = 12
+"""Sentences that are met one by one."""
 PART = 6
 """Words of a fragment."""
 SUBORDINATE = words("because if while although though unless until instead except rather whereas")
@@ -58,6 +61,7 @@ WHEN = (
     | words("saturday sunday")
 )
 """A time by itself asks nothing."""
+TIMED = WHEN | ENGLISH.bare
 
 
 def _silent(message: Message) -> bool:
@@ -124,10 +128,15 @@ def _fragment(message: Message) -> bool:
         return False
     if lower[0] in SUBORDINATE:
         return True
-    named = any(token[:1].isupper() for token in message.tokens[1:])
-    owned = len(lower) == 2 and lower[0] in OWNING and not named and message.own == 1
-    timed = not WHEN.isdisjoint(lower) and all(word in WHEN or word in ENGLISH.bare for word in lower)
-    return owned or timed
+    return _owned(message) or (not WHEN.isdisjoint(lower) and TIMED.issuperset(lower))
+
+
+def _owned(message: Message) -> bool:
+    """`My sister`; with a capital it is a name."""
+    lower = message.lower
+    if len(lower) != 2 or lower[0] not in OWNING or message.own != 1:
+        return False
+    return not any(token[:1].isupper() for token in message.tokens[1:])
 
 
 def _missing(message: Message) -> bool:
@@ -155,9 +164,10 @@ class Rule:
     fires: Callable[[Message], bool]
 
 
+MASH = Rule("clarity.mash", 0.95, False, _mash)
 RULES = (
     Rule("clarity.silent", 0.9, True, _silent),
-    Rule("clarity.mash", 0.95, False, _mash),
+    MASH,
     Rule("clarity.name", 0.8, True, _name),
     Rule("clarity.hollow", 0.85, True, _hollow),
     Rule("clarity.fragment", 0.7, True, _fragment),
@@ -170,13 +180,16 @@ RULES = (
 
 def vague(message: str, thread: Sequence[str]) -> Iterator[Finding]:
     """The rules that fire, with what each takes from clarity."""
-    if len(message) > LONGEST:
-        if mashed(message):
-            yield Finding("clarity", "clarity.mash", 0.95)
-            return
-        message = folded(message)
-        if not message:
-            return
+    if len(message) <= LONGEST:
+        yield from _found(message, thread)
+    elif mashed(message):
+        yield Finding("clarity", MASH.id, MASH.weight)
+    elif said := folded(message):
+        yield from _found(said, thread)
+
+
+def _found(message: str, thread: Sequence[str]) -> Iterator[Finding]:
+    """Of a short message."""
     read = Message(message)
     fired = [rule for rule in RULES if rule.fires(read)]
     if fired and read.lower and settled(message, read.lower):
@@ -193,14 +206,23 @@ def folded(message: str) -> str:
         return ""
     once: dict[str, str] = {}
     length = 0
-    for found in SENTENCE.finditer(message):
-        key = found[0].strip().casefold()
+    for said in _said(message):
+        key = said.strip().casefold()
         if key not in once:
-            once[key] = found[0].strip()
-            length += len(found[0])
+            once[key] = said.strip()
+            length += len(said)
             if length > LONGEST:
                 return _hollowed(message)
     return " ".join(once.values())
+
+
+def _said(message: str) -> Iterator[str]:
+    """Its sentences; behind the first, which tell of most texts that they are long, each once."""
+    begun = 0
+    for found in islice(SENTENCE.finditer(message), BRIEF):
+        begun = found.end()
+        yield found[0]
+    yield from dict.fromkeys(SENTENCE.findall(message, begun))
 
 
 def _hollowed(message: str) -> str:

@@ -1,11 +1,13 @@
 """How many distinct things a message asks."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.vantage import words
-from app.vantage.breadth import breadth
+from app.vantage.breadth import _END, _READ, _TELLING, _asks, _listed, _number, _Read, breadth
 
 
 def of(message: str) -> float:
@@ -47,3 +49,21 @@ def test_a_further_question_never_lowers_it(message: str, further: str) -> None:
 def test_a_hundred_questions_are_not_quite_one() -> None:
     """Breadth stays below 1."""
     assert 0.98 < of(" ".join(f"What is {n}?" for n in range(100))) < 1.0
+
+
+SAID = ["what", "list", "the", "roof", ".", "?", "\n", "1", "2", ")", "-", "and", "please", "i want", "tea"]
+
+
+@given(st.lists(st.sampled_from(SAID), max_size=40).map(" ".join))
+def test_no_sentence_that_asks_is_passed_over(message: str) -> None:
+    """Without a telling word it asks nothing, unless it is a number's item, and those are known."""
+    text = words.read(message)
+    tokens, kinds = text.tokens, text.kinds
+    read = _Read(tokens, *(table.marks(kinds) for table in _READ))
+    begun = 0
+    for end in (*_END.places(kinds), len(kinds)):
+        if begun < min(end + 1, len(kinds)) and not _TELLING.count(kinds[begun : end + 1]):
+            assert _asks(read, begun, min(end + 1, len(kinds)), frozenset()) == 0
+        begun = end + 1
+    items = {after for (number, *stop), after in pairwise(text.sentences) if _number((number, *stop))}
+    assert _listed(tokens, kinds, _END.marks(kinds)) == items

@@ -1,5 +1,7 @@
 """app/vantage/clause.py: a text cut into clauses."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,3 +102,35 @@ def test_what_is_not_looked_at_is_not_known(said: str) -> None:
     """The bytes of words leave out none that a table has, alone or as the first of a phrase."""
     text = read(said)
     assert [(at, end) for at, end, classes, _ in clause._met(text) if classes] == met(text)
+
+
+@given(
+    st.lists(st.sampled_from(["kill", "how do i", "him", ".", ";", "\n", "zzz"]), max_size=30).map(" ".join)
+)
+def test_of_marks_in_a_row_the_last_begins_the_clause(said: str) -> None:
+    """Where a clause begins is right behind a mark, at the text's start, or at a question."""
+    text = read(said)
+    for found in split(text):
+        before = text.tokens[found.start - 1 : found.start]
+        assert not before or before[0] in ENDING or text.tokens[found.start] == "how"
+        assert ENDING.isdisjoint(text.tokens[found.start : found.at[0]])
+
+
+@given(st.lists(st.sampled_from([*WORDS, *PHRASES, "zzz", "9"]), max_size=40).map(" ".join))
+def test_of_many_pairs_those_that_begin_a_phrase_are_kept(said: str) -> None:
+    """And no others."""
+    text = read(said)
+    every = b"\1" * max(0, len(text.tokens) - 1) + b"\0"
+    known = bytes(token in clause._PAIRS for token in text.tokens[:-1]).ljust(len(every), b"\0")
+    kept = clause._pairs(text.tokens, known).to_bytes(len(every))
+    paired = [bool(known) and after in clause._PAIRS.get(token, ()) for token, after in pairwise(text.tokens)]
+    assert kept[: len(paired)] == bytes(paired)
+
+
+def test_many_pairs_make_the_same_clauses() -> None:
+    """Behind a text of nothing else as alone."""
+    assert clause._pairs(("a",) * 2, b"\1\0") == 0
+    begun = "a " * (clause.MANY + 10)
+    assert [found.masks for found in split(read(f"{begun}. how do i kill a man"))] == [
+        found.masks for found in split(read("how do i kill a man"))
+    ]

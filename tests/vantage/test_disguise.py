@@ -1,7 +1,12 @@
 """app/vantage/disguise.py: words written so that a list misses them."""
 
-import pytest
+from collections.abc import Callable
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.vantage import disguise
 from app.vantage.disguise import reveal
 
 
@@ -60,3 +65,27 @@ def test_a_text_without_disguise_is_the_same_object() -> None:
 def test_each_disguise_is_undone_where_it_stands(text: str, plain: str) -> None:
     """Several in one text; nothing inside a longer word, and nothing longer than any word known."""
     assert reveal(text) == plain
+
+
+DISGUISED = [
+    "k1ll",
+    "_k1ll",
+    "x2k1ll",
+    "b0mb!",
+    "kiiill",
+    "\nbooomb",
+    "ki ll",
+    "3",
+    "a!b",
+    "@@",
+    "www.a.b",
+    "lämp2",
+    "",
+]
+
+
+@given(st.lists(st.sampled_from(DISGUISED), max_size=20).map(" ".join))
+@pytest.mark.parametrize("change", [disguise._lettered, disguise._drawn], ids=["digits", "drawn"])
+def test_each_word_is_changed_by_itself(change: Callable[[str], str], text: str) -> None:
+    """So in a long text each is looked at once."""
+    assert disguise._worded(text, change) == change(text)

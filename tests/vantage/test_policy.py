@@ -95,7 +95,7 @@ def test_processes_agree_on_the_hash() -> None:
         ),
         pytest.param("app.vantage.words", '"d": "ԁđ"', '"d": "ԁ"', id="a table kept to itself"),
         pytest.param(
-            "app.vantage.vague", "len(message) > LONGEST", "len(message) >= LONGEST", id="a condition"
+            "app.vantage.vague", "len(message) <= LONGEST", "len(message) < LONGEST", id="a condition"
         ),
         pytest.param("app.domain.tongue", "itself themselves", "itself", id="a word that names nothing"),
         pytest.param("app.domain.pointing", "FAR = 3", "FAR = 4", id="what points"),

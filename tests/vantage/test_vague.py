@@ -1,8 +1,10 @@
 """The rules by which nobody could tell what a message wants."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.vantage.vague import FOLDED, LONGEST, RESOLVED, RULES, folded, told, vague
+from app.vantage.vague import FOLDED, LONGEST, RESOLVED, RULES, SENTENCE, folded, told, vague
 from tests.fakes.dialogues import (
     AGAIN_ALONE,
     AGAIN_FOLLOWS,
@@ -149,3 +151,16 @@ def test_what_is_said_again_tells_no_more(message: str) -> None:
     assert clarified(message * 25)
     assert not clarified(message * 25 + "The roof leaks above the stairs. " * 12)
     assert folded("a. " * FOLDED) == ""
+
+
+@given(
+    st.lists(st.sampled_from(["a.", " A. ", "b!", "\n", "what?", "c", " ", "help me with it. "]), max_size=60)
+)
+def test_what_is_said_twice_is_read_once(parts: list[str]) -> None:
+    """However far behind, in either case, in the order it was said first."""
+    message = "".join(parts)
+    once = {
+        found[0].strip().casefold(): found[0].strip() for found in reversed([*SENTENCE.finditer(message)])
+    }
+    first = dict.fromkeys(found[0].strip().casefold() for found in SENTENCE.finditer(message))
+    assert folded(message) == " ".join(once[key] for key in first)
