@@ -24,6 +24,7 @@ from app.filling import conversations, knowledge
 from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
+from app.models.embedder import grasping
 from app.models.rerank import RerankProbe
 from app.models.tokens import O200k
 from app.opened import Opened, breaker, opened
@@ -168,6 +169,7 @@ def searching(settings: Settings, parts: Opened, patient: float) -> Retrieval:
         seconds=settings.rag.timeout_seconds,
         cache=parts.cache,
         second=second(settings, parts),
+        grasp=grasping(parts.embedder.space),
     )
 
 

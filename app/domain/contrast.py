@@ -3,7 +3,7 @@
 A leg that knows its answer falls off behind it; one that cannot tell falls slowly: similarities in a language
 that the embedder never learned, words that everybody uses. Falls follow the logarithm of the place, so one is
 told by the place as deep as a leg goes, up to DEPTH: it hardly depends on how many passages were asked for.
-Figures and what was weighed: docs/decisions/0049.
+Figures and what was weighed: docs/decisions/0049, 0057.
 """
 
 import math
@@ -16,8 +16,10 @@ WORDS = 0.2
 medians go from .13 (short questions to code) to .32 (questions that quote a text)."""
 MEANING = 0.055
 """Of the meaning leg in similarity: medians from .03 (a language unknown to the embedder) to .15."""
-LEAST, MOST = 1 / 3, 3.0
+LEAST, MOST = 0.4, 2.5
 """Evidence of ten passages turns no leg off."""
+SHARP, SOFT = 1.25, 0.75
+"""How strongly the fall of the words counts, and that of meaning."""
 
 
 def weight(words: Sequence[float], meaning: Sequence[float]) -> float:
@@ -29,7 +31,7 @@ def weight(words: Sequence[float], meaning: Sequence[float]) -> float:
         return 1.0
     by_words = fall(scores) / scores[0] / WORDS
     by_meaning = fall([max(0.0, each) for each in meaning]) / MEANING
-    most = (MOST if by_words > 0 else 1.0) if by_meaning <= 0 else math.sqrt(by_words**3 / by_meaning)
+    most = (MOST if by_words > 0 else 1.0) if by_meaning <= 0 else by_words**SHARP / by_meaning**SOFT
     return min(MOST, max(LEAST, most))
 
 

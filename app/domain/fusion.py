@@ -4,7 +4,8 @@ Not ranks (RRF) but two scales: similarity as it is, and what a passage holds of
 their IDF, as a share of what the best one holds. Similarity keeps its own scale, never stretched to what this
 query found: where an embedder cannot tell texts apart (a language it never learned), its similarities lie
 close together and words decide. How much words weigh beside it is read off both legs (`contrast.py`), once a
-request, so that passages of all sources compare. Figures and what was weighed: docs/decisions/0009, 0049.
+request, so that passages of all sources compare; and the more, the less of the question the embedder can
+read (`grasp.py`). Figures and what was weighed: docs/decisions/0009, 0049, 0057.
 After Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions".
 """
 
@@ -13,23 +14,24 @@ from collections.abc import Mapping, Sequence
 from app.domain.contrast import weight
 from app.domain.passage import Candidate, Hit, Legs, Passage
 
-MEANING = 4.0
-"""What similarity weighs beside words that weigh 1: a quarter of its scale lies between a related text and
+MEANING = 5.0
+"""What similarity weighs beside words that weigh 1: a fifth of its scale lies between a related text and
 one that is not."""
 HELD = 0.8
 """Share of a passage's words that counts which of them it holds; the rest is its BM25. How often and in how
 long a text they stand matters where words stand alone; meaning knows it better."""
 
 
-def fuse(found: Sequence[Legs]) -> list[Candidate]:
-    """Every passage of every source, most relevant first; equal ones in the order the sources gave them."""
+def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
+    """Every passage of every source, most relevant first; equal ones in the order the sources gave them.
+    `grasp`: how much of the question the embedder can read (`grasp.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
-    words = balance(found, ceiling)
+    words = balance(found, ceiling) / grasp
     candidates = [
         candidate(passage, hits.get(key), told.get(key, 0.0), factor, words)
         for legs in found
         for hits, factor in [(word_view(legs), scale(legs, ceiling))]
-        for told in [worded(legs, hits, factor)]
+        for told in [worded(legs, hits, factor, grasp)]
         for key, passage in legs.passages.items()
     ]
     return sorted(candidates, key=lambda item: -item.passage.score)
@@ -65,9 +67,10 @@ def word_view(legs: Legs) -> dict[str, Hit]:
     return {**legs.beside, **{hit.key: hit for hit in legs.words}}
 
 
-def worded(legs: Legs, hits: Mapping[str, Hit], factor: float) -> dict[str, float]:
+def worded(legs: Legs, hits: Mapping[str, Hit], factor: float, grasp: float) -> dict[str, float]:
     """Beside meaning: what each holds of the question's words, its neighbours' loan included, and its BM25;
-    the best of the best source comes to 1. Where a source does not tell what is held, all is BM25."""
+    the best of the best source comes to 1. Where a source does not tell what is held, all is BM25, and the
+    more of it, the less meaning knows."""
     if factor <= 0:
         return {}
     best = legs.words[0].score
@@ -76,7 +79,8 @@ def worded(legs: Legs, hits: Mapping[str, Hit], factor: float) -> dict[str, floa
     most, top = max(held.values()), factor * best
     if most <= 0:
         return {key: min(top, hit.score * factor) for key, hit in hits.items()}
-    each, rest = HELD * top / most, (1 - HELD) * factor
+    share = HELD * grasp
+    each, rest = share * top / most, (1 - share) * factor
     return {key: min(1.0, held[key] * each + hit.score * rest) for key, hit in hits.items()}
 
 

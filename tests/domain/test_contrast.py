@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from app.domain.contrast import DEPTH, LEAST, MEANING, MOST, WORDS, fall, weight
 
-LEG = st.lists(st.floats(0, 100), max_size=30).map(lambda scores: sorted(scores, reverse=True))
+SCORE = st.just(0.0) | st.floats(1e-6, 100)  # of BM25: what float32 can hold
+LEG = st.lists(SCORE, max_size=30).map(lambda scores: sorted(scores, reverse=True))
 NEAR = st.lists(st.floats(-1, 1), max_size=30).map(lambda scores: sorted(scores, reverse=True))
 
 

@@ -52,10 +52,10 @@ LEGS = st.builds(
 )
 
 
-@given(st.lists(LEGS, max_size=3))
-def test_relevance_is_in_its_range_and_order(found: list[Legs]) -> None:
+@given(st.lists(LEGS, max_size=3), st.floats(0.05, 1))
+def test_relevance_is_in_its_range_and_order(found: list[Legs], grasp: float) -> None:
     """Every passage once a source, best first, all in [0, 1]."""
-    candidates = fuse(found)
+    candidates = fuse(found, grasp)
     scores = [item.passage.score for item in candidates]
     assert len(candidates) == sum(len(one.passages) for one in found)
     assert scores == sorted(scores, reverse=True)
@@ -83,6 +83,29 @@ def test_where_meaning_cannot_tell_words_decide() -> None:
     """Similarities that lie close together are not stretched: a language the embedder never learned."""
     flat = {"right": 0.50, "a": 0.55, "b": 0.56, "c": 0.54}
     assert order(fuse([legs(flat, {"right": 9.0, "a": 2.0, "b": 1.0})]))[0] == "right"
+
+
+def test_what_the_embedder_only_spells_words_decide() -> None:
+    """The same legs: noise that falls off as clearly as evidence leads only where the question was read."""
+    noise = {"wrong": 0.55, "right": 0.30, **{f"x{n}": 0.28 for n in range(8)}}
+    found = legs(noise, {"right": 9.0, "x1": 6.0, "wrong": 5.0})
+    assert order(fuse([found]))[0] == "wrong"
+    assert order(fuse([found], 0.16))[0] == "right"
+
+
+def test_without_a_word_the_nearest_leads_even_then() -> None:
+    """Nothing else tells passages in another language than the question's apart."""
+    assert order(fuse([legs({"a": 0.2, "b": 0.4, "c": 0.3})], 0.05)) == ["b", "c", "a"]
+
+
+def test_words_that_stand_nearly_alone_are_ranked_by_bm25() -> None:
+    """What a passage holds is the better measure beside a meaning that can read, and only there."""
+    found = Legs(
+        "documents",
+        words=(Hit("often", 6.0, 0.7), Hit("all", 5.0, 0.8)),
+        passages={key: passage(key, 0.4) for key in ("often", "all")},
+    )
+    assert [order(fuse([found], grasp))[0] for grasp in (1.0, 0.16)] == ["all", "often"]
 
 
 def test_where_meaning_can_tell_it_outweighs_weak_words() -> None:

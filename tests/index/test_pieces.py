@@ -1,5 +1,6 @@
 """Word pieces, against the tokenizer of the model itself."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from app.index.pieces import pieces
+from app.index.pieces import READ, letters, pieces
 from app.index.wheel import shipped
 
 
@@ -38,3 +39,34 @@ def test_ascii_is_never_counted_for_less(tokenizer: Tokenizer, text: str) -> Non
 def test_data_in_one_word_counts_by_its_letters() -> None:
     """The model takes it for one unknown word: nothing would ever divide it."""
     assert pieces("A" * 9_000) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        pytest.param("Which road is closed until the end of March?", 3.5, 5.5, id="english"),
+        pytest.param("Welche Brücke wird bis Ende März repariert?", 2.2, 3.5, id="german"),
+        pytest.param("Какой мост закрыт до конца марта?", 0.9, 1.2, id="russian"),
+        pytest.param("أي جسر مغلق حتى نهاية مارس؟", 0.8, 1.2, id="arabic"),
+        pytest.param("मार्च के अंत तक कौन सा पुल बंद है?", 0.8, 1.2, id="hindi"),
+        pytest.param("三月底之前哪座桥关闭?", 0.0, 1.0, id="chinese"),
+        pytest.param("สะพานไหนปิดจนถึงสิ้นเดือนมีนาคม", 0.0, 0.0, id="unknown, however long"),
+    ],
+)
+def test_pieces_are_as_long_as_the_model_knows_the_language(text: str, least: float, most: float) -> None:
+    """Words in its own, parts of words in related ones, letters in other scripts, and nothing beyond."""
+    assert least <= letters(text) <= most
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "?!", "...", "\ud800 ?"], ids=["empty", "blank", "?!", "dots", "half"]
+)
+def test_marks_say_nothing_of_a_language(text: str) -> None:
+    """Nothing is spelled where there is no word; half a character is replaced by a mark."""
+    assert letters(text) == math.inf
+
+
+def test_no_more_is_read_than_the_model_reads() -> None:
+    """Letters beyond its last piece do not count."""
+    words = "bridge " * READ
+    assert letters(words + "я " * READ) == letters(words) == len("bridge")

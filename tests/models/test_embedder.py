@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import StartError
 from app.domain.passage import Embedding
 from app.models import embedder as module
-from app.models.embedder import DIM, Bundled, load, open_bundled
+from app.models.embedder import DIM, MODEL, Bundled, grasping, load, open_bundled
 from tests.fakes.pace import waits
 
 Loaded: TypeAlias = tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]
@@ -111,6 +111,23 @@ async def test_a_query_asked_again_is_remembered() -> None:
     assert [await embedder.query("again") for _ in range(3)] == [bytes(4)] * 3
     await embedder.close()
     assert seen == ["again"]
+
+
+def test_the_bundled_model_knows_what_it_can_read() -> None:
+    """English words, and of other scripts hardly more than their letters."""
+    grasp = grasping(f"{MODEL}@{DIM}")
+    assert grasp("Which road is shut?") == 1
+    assert grasp("Какая дорога закрыта?") < 0.2
+
+
+def test_the_beginning_tells_how_a_question_is_read() -> None:
+    """A long one costs no more on the loop than a short one."""
+    assert grasping(f"{MODEL}@{DIM}")(PROSE * 3 + "Какая дорога закрыта? " * 1_000) == 1
+
+
+def test_of_a_server_s_model_nothing_is_known() -> None:
+    """Its pieces are its own, and it may have learned any language."""
+    assert grasping("text-embedding-3-large@1536")("Какая дорога закрыта?") == 1
 
 
 async def test_an_altered_model_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

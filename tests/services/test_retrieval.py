@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from app.domain.errors import RetrievalError
-from app.domain.passage import Passage, Query, Scope
+from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.trace import Degraded
 from app.services.cache import Cache
 from app.services.retrieval import Retrieval
@@ -320,6 +321,29 @@ def memory(key: str, text: str, day: int) -> Passage:
     """Said on a day of May 2023."""
     at = datetime(2023, 5, day, tzinfo=UTC)
     return replace(passage(key, text, label=f"memory#{key}"), source="memories", created_at=at)
+
+
+class Divided(FakeSource):
+    """Finds `near` by meaning, and `worded` by words."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both of both legs."""
+        found = await super().search(query, embedding)
+        return replace(found, words=(Hit("worded", 5.0, 1.0), Hit("near", 1.0, 0.2)))
+
+
+@pytest.mark.parametrize(
+    ("text", "first"), [("read", "near"), ("spelled", "worded")], ids=["read", "merely spelled"]
+)
+async def test_what_the_embedder_cannot_read_is_found_by_words(text: str, first: str) -> None:
+    """How much it can is told of the very question."""
+    source = Divided([passage("near", similarity=0.9), passage("worded", "Grass is green.", 0.3)])
+    asking = Retrieval(
+        {source.name: source}, FakeEmbedder(), seconds=0.4, grasp={"read": 1.0, "spelled": 0.05}.__getitem__
+    )
+    gathered = await asking.gather(replace(ASKED, text=text), ["documents"])
+    apart, _ = await asking.apart(replace(ASKED, text=text), ["documents"])
+    assert [found.candidates[0].passage.id for found in (gathered, apart)] == [first, first]
 
 
 async def test_what_was_said_at_the_time_asked_about_comes_first() -> None:
