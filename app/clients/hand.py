@@ -14,15 +14,18 @@ from typing import TypeAlias
 from uuid import UUID
 
 from app.clients.points import Payload, Point, Sparse
+from app.domain.text import Text
 
 ROOM = 48 << 20
-"""Bytes, about; 12,000 memories or 6,000 pages."""
+"""Bytes, about; 10,000 memories or 5,000 pages."""
 FACTS = 1_600
 """Bytes of a point without its text and words: its payload's other values, what Python needs."""
 PAIR = 8
 """Bytes of a term and its weight."""
-LETTER = 2
-"""Bytes of a letter: Latin scripts have one, others two or four."""
+LETTER = 4
+"""Bytes of a letter, quoted beside: Latin scripts have one and one, others two or four."""
+LONG = 32
+"""Letters from which on a value may be the text, and not a name."""
 
 Identity: TypeAlias = int | UUID | str
 """As the engine gives it: a number or a UUID."""
@@ -40,13 +43,19 @@ class Kept:
 
 
 def kept(point: Point) -> Kept:
-    """A point packed: weights are float32, so four bytes hold all of each."""
-    letters = sum([len(value) for value in point.payload.values() if isinstance(value, str)])
-    size = FACTS + LETTER * letters
+    """A point packed: weights are float32, so four bytes hold all of each. Long texts remember what is worked
+    out from them (quotation, hash, tokens, days), question after question."""
+    payload = {name: Text(value) if is_long(value) else value for name, value in point.payload.items()}
+    size = FACTS + LETTER * sum([len(value) for value in payload.values() if isinstance(value, Text)])
     if point.words is None:
-        return Kept(point.id, point.payload, None, size)
+        return Kept(point.id, payload, None, size)
     packed = Sparse(array("I", point.words.indices), array("f", point.words.values))
-    return Kept(point.id, point.payload, packed, size + PAIR * len(packed.indices))
+    return Kept(point.id, payload, packed, size + PAIR * len(packed.indices))
+
+
+def is_long(value: object) -> bool:
+    """Whether it is worth remembering what is worked out from it."""
+    return isinstance(value, str) and len(value) >= LONG
 
 
 class Hand:

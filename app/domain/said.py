@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import lru_cache
 from itertools import islice
 
 from app.domain.almanac import DAY, bare, plain
@@ -34,6 +35,8 @@ WHEN = re.compile(
 """How a question begins that asks for a time."""
 MANY = 8
 """Times that one question asks about."""
+LATEST = 8
+"""Questions that stay read: each is asked for the cache's key, and again when it was searched for."""
 NO_TIMES = Times()
 
 
@@ -72,10 +75,15 @@ class Asked:
 
 def asked(text: str, at: datetime) -> Asked:
     """What a question names, asked at `at`."""
-    day = day_of(at)
+    return of_day(text, day_of(at))
+
+
+@lru_cache(LATEST)
+def of_day(text: str, day: date | None) -> Asked:
+    """The same on any time of a day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
     spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return Asked(text, spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans))
+    return Asked(Text(text), spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans))
 
 
 def bounded(found: Expression, at: date) -> Span | None:

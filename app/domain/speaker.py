@@ -7,6 +7,7 @@ where nothing else has one. Why: docs/decisions/0051.
 
 import re
 
+from app.domain.text import once, remembered
 from app.domain.tongue import TONGUES, words
 
 NAME = re.compile(r"\s*([^\W\d_](?:[^\W_]|[.' -])*?) *$")
@@ -30,6 +31,16 @@ WORDS = words(
     " reich lang klein gut sol luz paz mar pierre"
 )
 """Names that are words of a sentence, too."""
+NOBODY = (
+    HEADINGS
+    | {
+        word
+        for each in TONGUES
+        for part in (each.openings, each.verbs, each.bare, each.ordinals)
+        for word in part
+    }
+) - WORDS
+"""Headings, and words that name nothing."""
 TRIES = 8
 """Places that are looked at."""
 OPENS = re.compile(r"(?:^|[.!?:])[^\w]*$")
@@ -42,18 +53,16 @@ def speaker(text: str) -> str:
     if not colon or not rest[:1].isspace():
         return ""
     found = NAME.match(head)
-    return found[1] if found and not nobody(low(found[1])) else ""
-
-
-def nobody(name: str) -> bool:
-    """Whether it is a heading, or a word that names nothing. In lower case."""
-    if name in WORDS:
-        return False
-    return name in HEADINGS or any(tongue.names_nothing(name) for tongue in TONGUES)
+    return found[1] if found and low(found[1]) not in NOBODY else ""
 
 
 def named(name: str, question: str) -> bool:
-    """Whether a question names this person."""
+    """Whether a question names this person: few say many memories."""
+    return bool(name) and remembered(question, (named, name), lambda: sought(name, question))
+
+
+def sought(name: str, question: str) -> bool:
+    """The same, looked for."""
     folded, wanted = low(question), low(name)
     at = folded.find(wanted) if wanted else -1
     if at < 0:
@@ -83,6 +92,7 @@ def alone(text: str, start: int, end: int) -> bool:
     return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
+@once
 def low(text: str) -> str:
     """In lower case, and as long as before."""
     return text.replace("\u0130", "I").lower()

@@ -26,6 +26,11 @@ class Text(str):
         return made
 
 
+def kept(text: str) -> Text:
+    """The same one, if it remembers already."""
+    return text if isinstance(text, Text) else Text(text)
+
+
 def once(work: Callable[[str], Result]) -> Callable[[str], Result]:
     """`work` on a text, done once for each `Text`; on a plain string as ever."""
 

@@ -8,7 +8,7 @@ from app.clients.points import Point
 from app.domain.corpus import Reference
 from app.domain.label import label, label_name
 from app.domain.passage import Embedding, Passage, Scope
-from app.domain.text import Text
+from app.domain.text import kept
 from app.index import payload
 from app.index.sparse import passage as words_of
 
@@ -48,7 +48,7 @@ def passage(collection: str, found: Point, short: str, similar: float | None) ->
     return Passage(
         source=NAME,
         id=key(collection, found.id),
-        text=Text(words),
+        text=kept(words),
         tokens=payload.tokens(facts, words),
         label=label(label_name(collection), short),
         similarity=similar,

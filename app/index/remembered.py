@@ -11,7 +11,7 @@ from app.domain.label import label
 from app.domain.memory import NOTE, RAW, UNTOLD, Memory
 from app.domain.neighbour import Spot
 from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope
-from app.domain.text import Text
+from app.domain.text import kept
 from app.index import payload
 from app.index.sparse import passage as words_of
 from app.index.standing import Standing
@@ -98,7 +98,7 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
     return Passage(
         source=NAME,
         id=found.id,
-        text=Text(words),
+        text=kept(words),
         tokens=payload.tokens(facts, words),
         label=label(LABEL, short),
         similarity=similar,

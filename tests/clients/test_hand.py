@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.hand import FACTS, Hand, Kept, kept
+from app.clients.hand import FACTS, LONG, Hand, Kept, kept
 from app.clients.points import Point, Sparse
+from app.domain.text import Text
 
 ROOM = 10 * FACTS
 KEYS = [UUID(int=number) for number in range(20)]
@@ -30,6 +31,13 @@ def test_a_point_is_kept_whole() -> None:
     assert told.words
     assert (told.id, told.payload) == (point.id, point.payload)
     assert (tuple(told.words.indices), list(told.words.values)) == ((1, 7, (1 << 32) - 1), weights)
+
+
+def test_its_text_remembers() -> None:
+    """What is worked out from it for one question is there for the next; names are plain."""
+    held = kept(Point("a", {"text": "x" * LONG, "kind": "note"})).payload
+    assert isinstance(held["text"], Text)
+    assert type(held["kind"]) is str
 
 
 def test_a_point_without_words_has_none() -> None:

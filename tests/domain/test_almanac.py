@@ -1,8 +1,12 @@
 """Words of time, by language."""
 
-import pytest
+import unicodedata
 
-from app.domain.almanac import FRENCH, KNOWN, PHRASES, bare, plain, timeless
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.almanac import FRENCH, HINTS, KNOWN, PARTS, PHRASES, SIGNS, bare, hinted, plain, timeless
 
 
 @pytest.mark.parametrize(
@@ -51,3 +55,27 @@ def test_a_text_without_words_of_time_is_soon_told() -> None:
     """Marks aside."""
     assert timeless("The cat sat on the mat in 5 minutes.")
     assert not timeless("The cat sat there (yesterday).")
+
+
+def test_every_phrase_has_a_part_that_is_looked_for() -> None:
+    """Or it would be passed over."""
+    assert [phrase for phrase in PHRASES if not any(part in phrase for part in PARTS)] == []
+
+
+@given(
+    st.text("may7-x.," + SIGNS)
+    | st.tuples(st.sampled_from(SIGNS), st.sampled_from(sorted(HINTS))).map("".join)
+)
+def test_law_a_word_has_a_hint_or_is_timeless(word: str) -> None:
+    """Two ways to see the same."""
+    assert hinted(word) is not timeless(word)
+
+
+MARKS = [chr(code) for code in range(0x300, 0x320)]
+
+
+@given(st.text() | st.text([*MARKS, "a", "é", "ﬁ", "\u2019"]))
+def test_law_without_accents_nothing_else_is_lost(text: str) -> None:
+    """Of few accents and of many."""
+    full = text if text.isascii() else unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
+    assert bare(text) == "".join(sign for sign in full if not unicodedata.combining(sign))

@@ -261,3 +261,9 @@ def test_hostile_texts_take_no_time() -> None:
     asks = asked("garden " + texts[0], NOW)
     notes(weighed(found, asks), asks, 0)
     assert process_time() - began < 0.25
+
+
+def test_a_question_is_read_once_a_day() -> None:
+    """The cache's key asks, and what was found for it asks again."""
+    assert asked("in May", NOW) is asked("in May", NOW + timedelta(minutes=1))
+    assert asked("in May", NOW) is not asked("in May", NOW + timedelta(days=1))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.prompt import quote
-from app.domain.text import Text, once, prepared, remembered
+from app.domain.text import Text, kept, once, prepared, remembered
 
 
 @given(st.text())
@@ -16,6 +16,13 @@ def test_to_others_it_is_a_plain_string(text: str) -> None:
     assert {Text(text)} == {text}
     assert json.dumps([Text(text)]) == json.dumps([text])
     assert "".join([Text(text), "!"]) == text + "!"
+
+
+def test_one_that_remembers_already_stays_the_same() -> None:
+    """What was worked out is not lost; a plain string begins to remember."""
+    text = Text("a")
+    assert kept(text) is text
+    assert isinstance(kept("a"), Text)
 
 
 def test_work_is_done_once_for_each_text() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.passage import Candidate, Passage
-from app.domain.twin import LONGEST, NOTED, noted, notes, single, told, twins
+from app.domain.twin import BEGINNING, LONGEST, NOTED, begun, noted, notes, single, told, twins
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -152,6 +152,15 @@ WORDY = st.text(st.sampled_from(list("aeimnrtv 059.,-!'()$\u2013\u2019\u0301")),
 def test_law_a_sign_more_or_less_is_another_thing(before: str, sign: str, behind: str, last: str) -> None:
     """Any digit, letter or mark before the last word's end, whatever stands beside it."""
     assert told(f"{before}{sign}{behind}{last}") != told(f"{before}{behind}{last}")
+
+
+SAYINGS = st.sampled_from(["oh,", "Well,", "don't", "I’m", "run", "É", ".", "!", "7", "ok,", "run!!", "…"])
+
+
+@given(st.lists(SAYINGS, max_size=14).map(" ".join) | WORDY)
+def test_law_twins_begin_alike(text: str) -> None:
+    """So that of texts that begin otherwise no more is read."""
+    assert begun(text) == " ".join(told(text).split()[:BEGINNING])
 
 
 @given(st.text(max_size=20))

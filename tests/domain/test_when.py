@@ -1,11 +1,25 @@
 """Expressions of time in a text."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.almanac import KNOWN
-from app.domain.when import MANY, MOST, WORDS, excerpt, expressions
+from app.domain.almanac import HINTS, KNOWN, PHRASES, WORD, bare, plain, timeless
+from app.domain.when import (
+    FORMS,
+    MANY,
+    MOST,
+    NEAR,
+    NOTHING,
+    WORDS,
+    excerpt,
+    expressions,
+    joined,
+    reads,
+    written,
+)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +152,57 @@ def test_of_a_long_text_what_is_near_a_time_is_read() -> None:
     assert found.letters == "NUA"
     assert expressions(f"last {filler} May {filler} ago") == ()
     assert len(excerpt("7 may " * WORDS).split()) <= WORDS + 20
+
+
+MARKED = st.sampled_from(["", "", "", ",", ".", "!", "-", "'", "…", "_", "1.5", "7.5.2023.", "x²", "٧", "’s"])
+PIECES = st.tuples(MARKED, st.sampled_from([*sorted(KNOWN), *PHRASES, "cat", "so", "the"]), MARKED).map(
+    "".join
+)
+READ = st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=40)
+
+
+@settings(max_examples=40)
+@given(READ)
+def test_law_word_by_word_all_is_read(text: str) -> None:
+    """What is read at a glance is what the pattern of a word tells of it."""
+    found = (KNOWN.get(word) or (written(word) if word[0] <= "9" else NOTHING) for word in WORD.findall(text))
+    least, most = (
+        ("".join(kind for kind, _ in each)) for each in (reads(text), joined([*filter(kind_of, found)]))
+    )
+    assert [*filter(None, least.split("."))] == [*filter(None, most.split("."))]
+
+
+def kind_of(read: tuple[str, int]) -> str:
+    """ "": it means nothing."""
+    return read[0]
+
+
+@settings(max_examples=20)
+@given(st.lists(PIECES | st.sampled_from(["so", "we"]), min_size=WORDS + 1, max_size=2 * WORDS))
+def test_law_the_excerpt_is_what_stands_near_words_of_time(words: list[str]) -> None:
+    """The first that are enough, in their order."""
+    text = bare(" ".join(words)).lower()
+    words = text.split()
+    near: dict[int, str] = {}
+    for at, word in enumerate(words):
+        if word in HINTS or not (word.isalnum() or timeless(word)):
+            near |= {
+                n: words[n] for n in range(max(0, at - NEAR), min(len(words), at + NEAR)) if n not in near
+            }
+            if len(near) > WORDS:
+                break
+    assert (
+        excerpt(text).split()
+        == " ".join(word if at - 1 in near else f"x {word}" for at, word in sorted(near.items())).split()
+    )
+
+
+@settings(max_examples=40)
+@given(READ)
+def test_law_no_expression_is_missed_for_what_it_begins_with(text: str) -> None:
+    """What is looked at first of it says as much as all of it."""
+    letters = "".join(letter for letter, _ in reads(plain(bare(text))))
+    whole = FORMS.pattern.partition(")")[2]
+    assert [found[0] for found in FORMS.finditer(letters)] == [
+        found[0] for found in re.finditer(whole, letters)
+    ]
