@@ -128,7 +128,7 @@ async def listening(folder: Path, process: asyncio.subprocess.Process) -> str:
     async with asyncio.timeout(START_SECONDS):
         while process.returncode is None:
             lock = read_lock(folder)
-            if lock and lock.url:
+            if lock and lock.pid == process.pid and lock.url:
                 return lock.url
             await asyncio.sleep(0.05)
     raise SystemExit(f"the service did not start (exit code {process.returncode})")

@@ -42,7 +42,7 @@ async def started(folder: Path, process: asyncio.subprocess.Process) -> str:
     async with asyncio.timeout(START_SECONDS):
         while process.returncode is None:
             lock = read_lock(folder)
-            if lock and lock.url:
+            if lock and lock.pid == process.pid and lock.url:
                 return lock.url
             await asyncio.sleep(0.1)
     raise SystemExit("the service did not start")

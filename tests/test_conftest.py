@@ -1,17 +1,24 @@
 """The test house itself: fresh databases, and no way out."""
 
 import gc
+import json
 import os
 import socket
+import subprocess
+import time
+from dataclasses import asdict
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from app.clients.folder import Lock, take
 from app.clients.pool import Pool
-from app.config import names
+from app.config import Ibid, Rag, Settings, names
+from tests.api.conftest import served
 from tests.fakes import process
 from tests.fakes.databases import Databases
+from tests.fakes.services import Fakes
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
@@ -52,6 +59,40 @@ def test_a_new_folder_has_its_pattern_wherever_tests_write(
     """In the place of all that this worker leaves behind, else beside it."""
     monkeypatch.setattr(process, "made", lambda found: found)
     assert process.pattern(Path(folder)) == Path(place)
+
+
+def test_the_word_of_a_killed_service_is_not_taken_for_the_new_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While a child of the dead one still holds the lock, its address stands there, and is waited out."""
+    held = take(tmp_path)
+
+    def says(lock: Lock) -> None:
+        os.ftruncate(held, os.pwrite(held, json.dumps(asdict(lock)).encode(), 0))
+
+    with subprocess.Popen(["/bin/sleep", "60"]) as started:
+        dead, new = (Lock(pid, f"http://127.0.0.1:{pid}", "") for pid in (started.pid + 1, started.pid))
+        says(dead)
+        monkeypatch.setattr(time, "sleep", lambda _seconds: says(new))
+        try:
+            assert process.listening(tmp_path, started) == new
+        finally:
+            started.kill()
+            os.close(held)
+
+
+def test_an_app_that_tests_share_keeps_nothing_of_the_one_before(tmp_path: Path) -> None:
+    """Services, settings and whatever is put on it are each test's own; other settings have another."""
+    earlier, later = (Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path / name)) for name in "ab")
+    services = Fakes().services()
+    app = served(earlier, Fakes().services())
+    app.state.left = True
+
+    again = served(later, services)
+
+    assert again is app
+    assert vars(app.state) == {"_state": {"settings": later, "services": services}}
+    assert served(later.model_copy(update={"rag": Rag(top_k_max=3)}), services) is not app
 
 
 @pytest.mark.parametrize("turn", [1, 2])

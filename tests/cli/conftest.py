@@ -22,6 +22,7 @@ from structlog.testing import capture_logs
 from app.cli import terminal
 from app.cli.program import main
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
+from tests.fakes.process import furnish
 
 PROGRAM = Path(sys.executable).with_name("ibid")
 READY_SECONDS = 60.0
@@ -143,6 +144,13 @@ class Running:
 def ibid(tmp_path: Path) -> Ibid:
     """The command with a fresh data folder."""
     return Ibid(tmp_path)
+
+
+@pytest.fixture
+def begun(ibid: Ibid) -> Ibid:
+    """The command with a data folder that has been made, for what is no matter of the first start."""
+    furnish(ibid.data)
+    return ibid
 
 
 @pytest.fixture(scope="session")

@@ -89,20 +89,20 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         pytest.param(Fault(error_after=1), "ibid: The model failed", id="in the middle of it"),
     ],
 )
-def test_a_model_that_fails_is_told(ibid: Ibid, model: ModelServer, fault: Fault, said: str) -> None:
+def test_a_model_that_fails_is_told(begun: Ibid, model: ModelServer, fault: Fault, said: str) -> None:
     """Whether as a status or as an event: exit code 1 and the problem's words."""
     model.fault = fault
 
-    failed = ibid("ask", "What is the matter with the model?")
+    failed = begun("ask", "What is the matter with the model?")
 
     assert failed.code == 1
     assert failed.err.startswith(said)
 
 
-def test_without_a_session_nothing_earlier_counts(ibid: Ibid, model: ModelServer) -> None:
+def test_without_a_session_nothing_earlier_counts(begun: Ibid, model: ModelServer) -> None:
     """Each question stands alone; with a session the turns before it go along."""
     for words in (["First?"], ["Second?"], ["Third?", "--session", "s"], ["Fourth?", "--session", "s"]):
-        ibid("ask", *words)
+        begun("ask", *words)
 
     asked = [request.body["messages"] for request in model.asked("/chat/completions")]
     turns = [[turn["content"] for turn in messages if turn["role"] != "system"] for messages in asked]

@@ -21,9 +21,9 @@ RECEIPT: dict[str, Any] = {
 }
 
 
-def test_without_a_service_the_stores_are_opened(ibid: Ibid) -> None:
+def test_without_a_service_the_stores_are_opened(begun: Ibid) -> None:
     """Of whom nothing is kept there is a receipt with zeros."""
-    done = ibid("erase", "nobody at all", "--yes", "--json")
+    done = begun("erase", "nobody at all", "--yes", "--json")
 
     (receipt,) = lines(done.out)
     assert receipt["tenant"] == "default"

@@ -24,11 +24,11 @@ from tests.fakes.pdfs import bomb_pdf
 NEVER = ("0.0.0.0", "serves this machine only")  # noqa: S104 - what must be refused
 
 
-async def test_a_signal_ends_it_in_time_although_an_answer_streams(ibid: Ibid) -> None:
+async def test_a_signal_ends_it_in_time_although_an_answer_streams(begun: Ibid) -> None:
     """SIGTERM: exit code 0 within 5 s, the reader told, the model let go, nothing left behind."""
     async with model_server(reply="word " * 500) as model:
         model.fault = Fault(pace=0.2)
-        running = await asyncio.to_thread(ibid.start, CHAT_BASE_URL=model.url)
+        running = await asyncio.to_thread(begun.start, CHAT_BASE_URL=model.url)
         question = {"message": "Tell me a long story, please.", "session_id": "s"}
         async with (
             httpx.AsyncClient(base_url=running.url, trust_env=False, timeout=20) as client,
@@ -53,11 +53,11 @@ async def test_a_signal_ends_it_in_time_although_an_answer_streams(ibid: Ibid) -
     assert not any(alive(pid) for pid in before)
 
 
-async def test_a_signal_answers_whoever_waits(ibid: Ibid) -> None:
+async def test_a_signal_answers_whoever_waits(begun: Ibid) -> None:
     """An upload is kept, so 202, at once; a whole answer is not to be had, so 503 and when to come back."""
     async with model_server() as model:
         model.fault = Fault(pace=60)
-        running = await asyncio.to_thread(ibid.start, CHAT_BASE_URL=model.url, DOCUMENT_MEMORY_MB="8192")
+        running = await asyncio.to_thread(begun.start, CHAT_BASE_URL=model.url, DOCUMENT_MEMORY_MB="8192")
         question = {"message": "Tell me a story, please.", "session_id": "s", "stream": False}
         async with httpx.AsyncClient(base_url=running.url, trust_env=False, timeout=30) as client:
             file, where = {"file": ("a.pdf", bomb_pdf())}, {"session_id": "s", "wait": "30"}
@@ -153,10 +153,10 @@ def test_a_wrong_setting_stops_the_start_with_its_name(
     assert refused.err.count("\n") == 1
 
 
-def test_the_network_is_served_only_with_a_key(ibid: Ibid) -> None:
+def test_the_network_is_served_only_with_a_key(begun: Ibid) -> None:
     """Refused without one; with one it starts, and asks others for it."""
-    refused = ibid.process("serve", "--port", "0", IBID_HOST=NEVER[0])
-    running = ibid.start(IBID_HOST=NEVER[0], IBID_BOOTSTRAP_KEY="a-key-of-twenty-characters")
+    refused = begun.process("serve", "--port", "0", IBID_HOST=NEVER[0])
+    running = begun.start(IBID_HOST=NEVER[0], IBID_BOOTSTRAP_KEY="a-key-of-twenty-characters")
     try:
         status = httpx.get(f"{running.url}/api/documents", trust_env=False).status_code
     finally:
