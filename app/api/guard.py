@@ -8,6 +8,7 @@ Raises `NotLocal` (403) and `Misdirected` (421).
 
 import ipaddress
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -18,6 +19,9 @@ FOREIGN = frozenset({"cross-site", "same-site"})
 """`same-site` too: another port of localhost is another program."""
 AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+")
 """What a `Host` of this machine is made of: no user before an `@`, no path, no blank a parser would drop."""
+
+SEEN = 64
+"""Peers and names whose answer is remembered: of an open service there are a few."""
 
 
 def local_only(request: Request) -> None:
@@ -47,6 +51,7 @@ def _is_foreign(request: Request) -> bool:
     return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
 
 
+@lru_cache(maxsize=SEEN)
 def is_loopback(address: str) -> bool:
     """127.0.0.0/8, ::1, and the former written as IPv6."""
     try:
@@ -57,6 +62,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or ip).is_loopback
 
 
+@lru_cache(maxsize=SEEN)
 def is_local_name(host: str) -> bool:
     """Whether a `Host` names this machine: localhost, *.localhost (RFC 6761 §6.3), a loopback address."""
     if not AUTHORITY.fullmatch(host):

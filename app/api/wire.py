@@ -31,9 +31,14 @@ def encoded(data: object) -> bytes:
     except TypeError:  # surrogates, or what is no JSON at all: the other tells the two apart
         body = b""
     # orjson writes null for NaN and infinity, and must not hide them: where there is any null, one looks.
-    if body and not body.startswith(b"null") and not any(null in body for null in NULLS):
+    if body and (b"null" not in body or not hidden(body)):
         return body
     return ENCODER.encode(data).encode("utf-8", "backslashreplace")
+
+
+def hidden(body: bytes) -> bool:
+    """Whether a null stands in it that may have been no number."""
+    return body.startswith(b"null") or any(null in body for null in NULLS)
 
 
 def moment(at: datetime) -> str:

@@ -64,7 +64,9 @@ class Meter:
     def prompt(self, prompt: Prompt) -> int:
         """o200k tokens of all messages."""
         between = BREAK if prompt.form.joined else ""
-        others = [block + between for block in prompt.blocks() if block != prompt.context]
+        others = [block for block in prompt.blocks() if block != prompt.context]
+        # A text that remembers would forget, were it joined with nothing.
+        others = [block + between for block in others] if between else others
         said = [prompt.message, *(turn.content for turn in prompt.turns)]
         return self._context(prompt) + sum(map(self.plain, (*others, *said)))
 
@@ -80,6 +82,12 @@ class Meter:
             passage.text, self._name(passage), lambda: self.plain(self._form.line(passage) + "\n")
         )
 
+    def _last(self, passage: Passage) -> int:
+        """The same, without the newline."""
+        return remembered(
+            passage.text, ("last", self._name(passage)), lambda: self.plain(self._form.line(passage))
+        )
+
     def _name(self, passage: Passage) -> Hashable:
         """Under what a line's tokens are kept: the same label, the same line."""
         return self._count, self._form.line, passage.label
@@ -92,11 +100,7 @@ class Meter:
         if self._form.whole:
             return self.plain(prompt.context)
         *lines, last = prompt.passages
-        return (
-            self.plain(self._form.head + "\n")
-            + sum(map(self._line, lines))
-            + self.plain(self._form.line(last))
-        )
+        return self.plain(self._form.head + "\n") + sum(map(self._line, lines)) + self._last(last)
 
 
 def scaled(tokens: int, factor: float) -> int:

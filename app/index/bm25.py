@@ -7,6 +7,7 @@ to the last bit however passages are spread over segments. IDF is Lucene's ln(1 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,21 @@ Live = tuple[Segment, Mask | None]
 class Postings:
     """Some postings of the query, its terms in ascending order of their hash."""
 
-    owners: NDArray[np.intp]
-    """Which term, as a place among the weights."""
+    terms: NDArray[np.intp]
+    """Which, as places among the weights."""
+    sizes: NDArray[np.intp]
+    """Of each, how many."""
     rows: Rows
     counts: NDArray[np.uint16]
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The term of every posting."""
+        return np.repeat(self.terms, self.sizes)
+
+    def each(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """The weight of its term, for every posting."""
+        return np.repeat(weights[self.terms], self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +67,9 @@ class Field:
         ends = np.cumsum(sizes)
         there = np.flatnonzero(sizes)
         for some in np.split(there, np.flatnonzero(np.diff(ends[there] // HANDFUL)) + 1):
-            owners = np.repeat(some, sizes[some])
-            skipped = np.repeat(self.spans[some, 0] - np.cumsum(sizes[some]) + sizes[some], sizes[some])
-            at = np.arange(len(owners)) + skipped
-            yield Postings(owners, self.segment.rows[at], self.segment.counts[at])
+            firsts, many = self.spans[some, 0], sizes[some]
+            at = np.arange(int(many.sum())) + np.repeat(firsts - np.cumsum(many) + many, many)
+            yield Postings(some, many, self.segment.rows[at], self.segment.counts[at])
 
     def frequencies(self) -> NDArray[np.intp]:
         """Of each term: live passages that hold it."""
@@ -153,10 +164,11 @@ def looked_at(field: Field, reach: Reach) -> Seen:
     factors = reach.idf * (K1 + 1)
     for some in field.postings():
         # Adds one after the other, as they stand: each row's terms in their order.
-        np.add.at(total, some.rows, factors[some.owners] * some.counts / (some.counts + norm[some.rows]))
-        np.add.at(mass, some.rows, reach.idf[some.owners])
-        few = np.flatnonzero(reach.rare[some.owners])
-        np.add.at(rare, some.rows[few], reach.idf[some.owners[few]])
+        counts, idf = some.counts.astype(np.float64), some.each(reach.idf)
+        np.add.at(total, some.rows, some.each(factors) * counts / (counts + norm[some.rows]))
+        np.add.at(mass, some.rows, idf)
+        few = np.flatnonzero(some.each(reach.rare))
+        np.add.at(rare, some.rows[few], idf[few])
     if field.mask is not None:
         total[~field.mask] = 0
     return Seen(total, mass, rare)
@@ -165,7 +177,6 @@ def looked_at(field: Field, reach: Reach) -> Seen:
 def held(reach: Reach, seen: Seen, rows: Rows) -> list[Held]:
     """What each of a few live rows holds of the query."""
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
-    return [
-        Held(float(some / whole), whole_rare > 0 and bool(few >= RARE_MASS * whole_rare))
-        for some, few in zip(seen.mass[rows], seen.rare[rows], strict=True)
-    ]
+    shares = (seen.mass[rows] / whole).tolist()
+    rare = ((seen.rare[rows] >= RARE_MASS * whole_rare) & (whole_rare > 0)).tolist()
+    return list(map(Held, shares, rare))

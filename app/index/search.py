@@ -77,17 +77,14 @@ class Search:
 
     def hits(self, spots: Iterable[Spot]) -> dict[Spot, Hit]:
         """How the word leg sees passages; those without a word of the query are left out."""
-        by_block: dict[int, list[int]] = {}
-        for block, row in sorted(set(spots)):
-            by_block.setdefault(block, []).append(row)
         found: dict[Spot, Hit] = {}
-        for block, rows in by_block.items():
-            some = held(self._reach, self._seen[block], np.array(rows, dtype=np.uint32))
-            for row, hold in zip(rows, some, strict=True):
-                score = self._score((block, row))
+        for block, rows in by_block(spots).items():
+            at = np.array(rows, dtype=np.uint32)
+            some, scores = held(self._reach, self._seen[block], at), self._seen[block].scores[at].tolist()
+            place = self.blocks[block].place
+            for row, hold, score in zip(rows, some, scores, strict=True):
                 if score > 0:
-                    name = key(self.place((block, row)))
-                    found[block, row] = Hit(name, score, hold.coverage, hold.rare)
+                    found[block, row] = Hit(key(place(row)), score, hold.coverage, hold.rare)
         return found
 
     def meaning(self, vector: Matrix, limit: int) -> Ranked:
@@ -99,19 +96,31 @@ class Search:
     def cosines(self, vector: Matrix, spots: Iterable[Spot]) -> dict[Spot, float]:
         """Cosines of a few passages, of those whose vectors are here."""
         found: dict[Spot, float] = {}
-        for block, row in spots:
+        for block, rows in by_block(spots).items():
             vectors = self.blocks[block].vectors
             if vectors is not None:
-                found[block, row] = cosine(vectors[row], vector)
+                values = np.vecdot(vectors[rows], vector).tolist()
+                found.update(zip(((block, row) for row in rows), values, strict=True))
         return found
 
     def ranked(self, found: Iterable[tuple[Spot, float]]) -> Ranked:
         """Best first; equal ones by document and ordinal."""
-        return sorted(found, key=lambda item: (-item[1], self.place(item[0])))
+        every = list(found)
+        if len({value for _, value in every}) == len(every):
+            return sorted(every, key=lambda item: -item[1])
+        return sorted(every, key=lambda item: (-item[1], self.place(item[0])))
 
     def _score(self, spot: Spot) -> float:
         """BM25 of a passage."""
         return float(self._seen[spot[0]].scores[spot[1]])
+
+
+def by_block(spots: Iterable[Spot]) -> dict[int, list[int]]:
+    """Rows, each once and ascending, by the block they stand in."""
+    found: dict[int, list[int]] = {}
+    for block, row in sorted(set(spots)):
+        found.setdefault(block, []).append(row)
+    return found
 
 
 def row_cosines(block: Block, vector: Matrix) -> NDArray[np.float32]:
@@ -139,4 +148,4 @@ def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> li
     offsets = np.cumsum([0, *(len(some) for some in values)])
     chosen = np.flatnonzero(every > least)
     blocks = np.searchsorted(offsets, chosen, side="right") - 1
-    return [(int(block), int(row)) for block, row in zip(blocks, chosen - offsets[blocks], strict=True)]
+    return list(zip(blocks.tolist(), (chosen - offsets[blocks]).tolist(), strict=True))

@@ -15,8 +15,8 @@ from app.index.place import Place
 
 MOST_BYTES = 48 << 20
 """Some twelve thousand passages of a thousand letters, with what is worked out from them."""
-OBJECT_BYTES = 1_000
-"""Of a passage beside its text."""
+OBJECT_BYTES = 1_600
+"""Of a passage beside its text, with how it is called and where it lies."""
 GONE_MOST = 4_096
 """Documents remembered as forgotten: a fetch that began before must not bring them back."""
 

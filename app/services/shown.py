@@ -10,13 +10,15 @@ from app.domain.explanation import Explanation
 from app.domain.passage import Passage
 from app.domain.trace import Degraded, Entry, Trace
 
+NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Citation, Degraded, Usage)}
+"""Of fields: looked up once, not for each of forty citations."""
 LEDGER = ("id", "label", "similarity", "score", "verdict")
 """What `debug` tells of a candidate."""
 
 
 def plainly(item: Citation | Degraded | Usage) -> dict[str, object]:
     """Its fields by name."""
-    return {field.name: getattr(item, field.name) for field in fields(item)}
+    return {name: getattr(item, name) for name in NAMES[type(item)]}
 
 
 def retrieved(trace: Trace, citations: Sequence[Citation]) -> dict[str, object]:

@@ -20,25 +20,23 @@ from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
-from app.domain.label import label
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
 from app.domain.stopwatch import TEXTS, stage
 from app.index.analysis import VERSION
 from app.index.bookcase import MEMORY_BYTES
+from app.index.cited import NAME, passage
 from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
 from app.index.mending import Mending
 from app.index.naming import Naming
-from app.index.place import Listed, Place, Spot, key
+from app.index.place import Place, Spot, key
 from app.index.posting import build, spoken
 from app.index.record import Record
 from app.index.search import Search
 from app.index.stacks import Stacks, exact_most
 from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
-
-NAME = "documents"
 
 log = structlog.get_logger(__name__)
 
@@ -110,7 +108,8 @@ class DocumentSource:
         rows = await self._rows(places.values())
         there = {spot: place for spot, place in places.items() if place in rows}
         hits = search.hits(there)
-        found = {spot: similarity(value, self._space.floor) for spot, value in near.cosines.items()}
+        floor = self._space.floor
+        found = {spot: similarity(value, floor) for spot, value in near.cosines.items()}
         chosen = set(words)
         similar = {place: found.get(spot) for spot, place in there.items()}
         return Legs(
@@ -147,10 +146,11 @@ class DocumentSource:
             for shelf in search.shelves
             for named in documents & shelf.documents.keys()
         }
-        return {
-            key(place): passage(rows[place], listed[place[0]], names[place[0]], found[place], seen)
+        made = (
+            passage(rows[place], listed[place[0]], names[place[0]], found[place], seen)
             for place in sorted(found)
-        }
+        )
+        return {one.id: one for one in made}
 
     async def put(
         self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
@@ -226,25 +226,3 @@ def reach(scope: Scope) -> list[Part]:
 def seen_from(scope: Scope) -> str:
     """The query string of a passage's address: labels are a session's, so the address names it."""
     return f"?session_id={quote(scope.session_id, safe='')}" if scope.session_id else ""
-
-
-def passage(row: Row, item: Listed, name: str, similar: float | None, seen: str) -> Passage:
-    """A chunk as a passage; `seen` as `seen_from` gives it."""
-    return Passage(
-        source=NAME,
-        id=key((item.id, row.ordinal)),
-        text=row.text,
-        tokens=row.tokens,
-        label=label(name, str(row.ordinal)),
-        similarity=similar,
-        title=item.title or item.filename,
-        fields={
-            "document": item.id,
-            "filename": item.filename,
-            "page": row.page,
-            "page_end": row.page_end,
-            "heading": row.heading,
-            "url": f"/api/documents/{item.id}/chunks/{row.ordinal}{seen}",
-        },
-        created_at=item.created_at,
-    )

@@ -168,6 +168,15 @@ def test_a_line_is_counted_once_while_its_text_is_kept() -> None:
     assert Meter(count).line(other) == costs[0] + 2
 
 
+def test_what_every_prompt_holds_is_counted_once() -> None:
+    """A system text that remembers, and the last line, which has no break: neither for the next request."""
+    count, prompt = Counter(), Prompt(Text("system"), "message", lines("one", "two"))
+    first = [Meter(count).prompt(prompt), count.asked]
+    second = [Meter(count).prompt(prompt), count.asked - first[1]]
+    assert first[0] == second[0] == sum(len(message["content"]) for message in prompt.messages())
+    assert (first[1], second[1]) == (5, 2)  # the block's head and the message are plain strings
+
+
 @given(st.text(), st.sampled_from([1.0, 1.3]))
 def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
     """By its bytes, for whatever counts at most one a byte; once it is counted, by its count."""

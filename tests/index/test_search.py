@@ -86,6 +86,16 @@ def test_both_legs_are_the_exact_best(texts: list[str], query: str, limit: int) 
     assert scores == sorted(scores, reverse=True)
 
 
+@given(st.lists(TEXT, min_size=1, max_size=12), TEXT)
+def test_a_few_cosines_have_the_bits_of_all(texts: list[str], query: str) -> None:
+    """Whether a passage is looked at by itself or with its whole block, its cosine is the same."""
+    own = with_document(Shelf(SESSION, 0, {}), "d", texts)
+    search = Search([own, with_document(Shelf(SHARED, 0, {}), "e", texts[::-1])])
+    every = dict(search.meaning(vectors([query])[0], 2 * len(texts)))
+    some = list(every)[::3]
+    assert search.cosines(vectors([query])[0], some) == {spot: every[spot] for spot in some}
+
+
 def test_equal_passages_come_in_the_order_of_their_documents() -> None:
     """Ties are broken by document and ordinal, wherever the passages lie."""
     own = with_document(with_document(Shelf(SESSION, 0, {}), "c", ["sea", "sea"]), "a", ["sea"])
