@@ -10,22 +10,23 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import TypeAlias
 from uuid import UUID
 
-from app.clients.points import Payload, Point, Sparse
+from app.clients.points import TEXTS, Payload, Point, Sparse
 from app.domain.text import Text
 
 ROOM = 48 << 20
-"""Bytes, about; 10,000 memories or 5,000 pages."""
-FACTS = 1_600
-"""Bytes of a point without its text and words: its payload's other values, what Python needs."""
+"""Bytes, about; some 10,000 memories or 5,000 pages."""
+LARGEST = 16
+"""So many fit at least: one that is larger is not kept."""
 PAIR = 8
 """Bytes of a term and its weight."""
-LETTER = 4
-"""Bytes of a letter, quoted beside: Latin scripts have one and one, others two or four."""
-LONG = 32
-"""Letters from which on a value may be the text, and not a name."""
+COPIES = 4
+"""Of a text: quoted, as a line, told apart from twins."""
+VALUE = 64
+"""Bytes of any other value, or of a place in a list."""
 
 Identity: TypeAlias = int | UUID | str
 """As the engine gives it: a number or a UUID."""
@@ -43,19 +44,37 @@ class Kept:
 
 
 def kept(point: Point) -> Kept:
-    """A point packed: weights are float32, so four bytes hold all of each. Long texts remember what is worked
-    out from them (quotation, hash, tokens, days), question after question."""
-    payload = {name: Text(value) if is_long(value) else value for name, value in point.payload.items()}
-    size = FACTS + LETTER * sum([len(value) for value in payload.values() if isinstance(value, Text)])
+    """A point packed: weights are float32, so four bytes hold all of each. Its text remembers what is worked
+    out from it (quotation, hash, tokens, days), question after question."""
+    payload = {name: Text(value) if is_text(name, value) else value for name, value in point.payload.items()}
+    size = weight(payload) + sum([COPIES * getsizeof(str(value)) for value in texts(payload)])
     if point.words is None:
         return Kept(point.id, payload, None, size)
     packed = Sparse(array("I", point.words.indices), array("f", point.words.values))
     return Kept(point.id, payload, packed, size + PAIR * len(packed.indices))
 
 
-def is_long(value: object) -> bool:
+def is_text(name: str, value: object) -> bool:
     """Whether it is worth remembering what is worked out from it."""
-    return isinstance(value, str) and len(value) >= LONG
+    return name in TEXTS and isinstance(value, str)
+
+
+def texts(payload: Payload) -> list[str]:
+    """Those of a payload."""
+    return [value for value in payload.values() if isinstance(value, Text)]
+
+
+def weight(value: object) -> int:
+    """Bytes of a value of JSON with all that it holds, about; in turns, for it may be nested deeply."""
+    size, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        size += getsizeof(str(one)) if isinstance(one, str) else VALUE
+        if isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return size
 
 
 class Hand:
@@ -89,8 +108,9 @@ class Hand:
                 return
             for each, one in points.items():
                 self._drop((whose, each))  # another question may have read it at the same time
-                self._held[whose, each] = one
-                self._used += one.size
+                if one.size <= self._room // LARGEST:
+                    self._held[whose, each] = one
+                    self._used += one.size
             while self._used > self._room:
                 self._drop(next(iter(self._held)))
 

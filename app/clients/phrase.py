@@ -63,8 +63,8 @@ def absent_or(key: str, values: Sequence[str]) -> engine.Filter:
     return engine.Filter(should=[engine.IsEmptyCondition(key), one_of(key, values)])
 
 
-def question(ask: Ask) -> engine.QueryRequest:
-    """One ranked question, for ids and scores alone: the rest is read apart, or at hand (`hand.py`)."""
+def question(ask: Ask, *, whole: bool) -> engine.QueryRequest:
+    """One ranked question; unless `whole`, for ids and scores alone (`reader.py`)."""
     query, params = ranked(ask)
     return engine.QueryRequest(
         ask.limit,
@@ -72,8 +72,8 @@ def question(ask: Ask) -> engine.QueryRequest:
         params=params,
         filter=condition(ask.where),
         prefetches=[prefetch(ask.among)] if ask.among else None,
-        with_payload=False,
-        with_vector=False,
+        with_payload=whole and ask.payload,
+        with_vector=[WORDS] if whole and ask.vectors else False,
     )
 
 
@@ -104,7 +104,7 @@ def record(point: Point) -> engine.Point:
     return engine.Point(identity(point.id), vectors, dict(point.payload))
 
 
-def told(found: engine.Record) -> Point:
+def told(found: engine.Record | engine.ScoredPoint) -> Point:
     """A point that was read."""
     given = found.vector  # the engine makes it anew whenever it is read
     vectors = given if isinstance(given, dict) else {}
@@ -116,6 +116,7 @@ def told(found: engine.Record) -> Point:
         payload,
         packed(dense),
         ascending(words.indices, words.values) if isinstance(words, engine.SparseVector) else None,
+        found.score if isinstance(found, engine.ScoredPoint) else 0.0,
     )
 
 

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 from app.domain.passage import Embedding
 
 Payload = Mapping[str, Any]
+TEXTS = ("text", "content", "chunk")
+"""Where a point's text lies, ours and that of older tools."""
 
 
 @dataclass(frozen=True, slots=True)

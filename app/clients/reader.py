@@ -5,6 +5,7 @@ somebody writes (`hand.py`, `tally.py`). Raises `RetrievalError` and `Broken` (`
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import qdrant_edge as engine
 
@@ -16,7 +17,7 @@ from app.clients.tally import Tally
 
 
 class Reader:
-    """See the module. Whoever writes says so (`_changed`)."""
+    """See the module. Whoever writes says so (`_changing`)."""
 
     def __init__(self, vendor: engine.EdgeShard, hand: Hand | None = None) -> None:
         self._vendor = vendor
@@ -27,6 +28,8 @@ class Reader:
         self._rarities = Tally[weights.Word, float]()
         self._written = 0
         """Writes that were made."""
+        self._busy = False
+        """One is being made."""
 
     def ranked(self, asks: Sequence[Ask]) -> list[list[Point]]:
         """One list an ask: scores are the asker's alone (`weights.py`), equal ones by id (`ties.py`)."""
@@ -41,19 +44,29 @@ class Reader:
         return rounds.weighed(asks, self.search, self._rarities, self._current())
 
     def search(self, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask, as the engine has it."""
+        """One list an ask, as the engine has it. Beside a write nothing is at hand: points are ranked and
+        read at once, lest what is read is another state than what was ranked."""
         current, vendor = self._current(), self._vendor
         with engine_faults:
-            batch = engine.QueryBatchRequest([phrase.question(ask) for ask in asks])
-            rows = [[(found.id, found.score) for found in row] for row in vendor.query_batch(batch)]
-            shown = {key for ask, row in zip(asks, rows, strict=True) if shows(ask) for key, _ in row}
-            held = self._read(vendor, shown, current)
-        return [list(answered(ask, row, held)) for ask, row in zip(asks, rows, strict=True)]
+            if current() and (found := self._at_hand(vendor, asks, current)):
+                return found
+            batch = engine.QueryBatchRequest([phrase.question(ask, whole=True) for ask in asks])
+            return [[phrase.told(found) for found in row] for row in vendor.query_batch(batch)]
+
+    def _at_hand(
+        self, vendor: engine.EdgeShard, asks: Sequence[Ask], current: Callable[[], bool]
+    ) -> list[list[Point]] | None:
+        """Ranked by the engine, read before; None: somebody writes."""
+        batch = engine.QueryBatchRequest([phrase.question(ask, whole=False) for ask in asks])
+        rows = [[(found.id, found.score) for found in row] for row in vendor.query_batch(batch)]
+        shown = {key for ask, row in zip(asks, rows, strict=True) if shows(ask) for key, _ in row}
+        held = self._read(vendor, shown, current)
+        return [answered(ask, row, held) for ask, row in zip(asks, rows, strict=True)] if current() else None
 
     def _read(
         self, vendor: engine.EdgeShard, ids: Collection[Identity], current: Callable[[], bool]
     ) -> Mapping[Identity, Kept]:
-        """These points, as far as they are still there."""
+        """These points."""
         held = self._hand.known(self._mark, ids)
         if missing := [key for key in ids if key not in held]:
             found = vendor.retrieve(missing, True, [phrase.WORDS])
@@ -63,9 +76,9 @@ class Reader:
         return held
 
     def _current(self) -> Callable[[], bool]:
-        """Whether nobody has written since now."""
-        written = self._written
-        return lambda: self._written == written
+        """Whether nobody writes, or has written since now."""
+        written, calm = self._written, not self._busy
+        return lambda: calm and not self._busy and self._written == written
 
     def scroll(self, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
         """Points by id, those after `after`."""
@@ -88,15 +101,23 @@ class Reader:
             return known
         with engine_faults:
             found = self._vendor.count(engine.CountRequest(exact=True, filter=phrase.condition(where)))
-        self._counts.keep(where, found, current)
+        if where.ids is None:  # names are of one question, and may be many
+            self._counts.keep(where, found, current)
         return found
 
-    def _changed(self, ids: Collection[Identity] | None = None) -> None:
-        """These were written, or any may have been: what was read or counted before is not given again."""
-        self._written += 1
-        self._hand.forget(self._mark, ids)
-        self._counts.forget()
-        self._rarities.forget()
+    @contextmanager
+    def _changing(self, ids: Collection[Identity] | None = None) -> Iterator[None]:
+        """Around a write of these points, or of any: what was read and counted before is not given again. One
+        writer at a time."""
+        self._busy = True
+        try:
+            yield
+        finally:  # half of it may be done
+            self._written += 1
+            self._hand.forget(self._mark, ids)
+            self._counts.forget()
+            self._rarities.forget()
+            self._busy = False
 
 
 def shows(ask: Ask) -> bool:
@@ -104,16 +125,15 @@ def shows(ask: Ask) -> bool:
     return ask.payload or ask.vectors
 
 
-def answered(
-    ask: Ask, row: Sequence[tuple[Identity, float]], held: Mapping[Identity, Kept]
-) -> Iterator[Point]:
-    """An ask's points with what it wants of them; those that were removed meanwhile are not found."""
+def answered(ask: Ask, row: Sequence[tuple[Identity, float]], held: Mapping[Identity, Kept]) -> list[Point]:
+    """An ask's points with what it wants of them."""
     if not shows(ask):
-        yield from (Point(str(key), score=score) for key, score in row)
-        return
-    for key, score in row:
-        if one := held.get(key):
-            yield Point(one.id, one.payload if ask.payload else {}, None, words(ask, one), score)
+        return [Point(str(key), score=score) for key, score in row]
+    return [
+        Point(one.id, one.payload if ask.payload else {}, None, words(ask, one), score)
+        for key, score in row
+        if (one := held.get(key))
+    ]
 
 
 def words(ask: Ask, point: Kept) -> Sparse | None:

@@ -36,16 +36,24 @@ def weighed(
     known = weights.counted(plain, first)
     told = {key(ask): (ask, row) for ask, row in zip(plain, first, strict=True)}
     probes = weights.probes(asks, known)
-    rare = {word: idf for word in map(weights.word, probes) if (idf := rarities.known(word)) is not None}
+    rare = remembered(probes, rarities)
     lacking = [ask for ask in probes if weights.word(ask) not in rare]
     rest = [named(ask, told) for ask in asks if ask.among and not at_hand(ask, told)]
-    second = search([*lacking, *rest]) if lacking or rest else []
+    again = [*lacking, *rest]
+    second = search(again) if again else []
     for word, idf in weights.probed(lacking, second[: len(lacking)]).items():
         rare[word] = idf
-        rarities.keep(word, idf, current)
+        if word[0].ids is None:  # names are of one question, and may be many
+            rarities.keep(word, idf, current)
     rows, others = iter(first), iter(second[len(lacking) :])
     every = [row(ask, rows, others, told) for ask in asks]
     return weights.weighed(asks, every, known, rare)
+
+
+def remembered(probes: Sequence[Ask], rarities: Rarities) -> dict[tuple[Where, int], float]:
+    """The IDFs of words that were probed since the last write."""
+    known = ((word, rarities.known(word)) for word in map(weights.word, probes))
+    return {word: idf for word, idf in known if idf is not None}
 
 
 def row(ask: Ask, rows: Iterator[list[Point]], others: Iterator[list[Point]], found: Found) -> list[Point]:
@@ -53,11 +61,9 @@ def row(ask: Ask, rows: Iterator[list[Point]], others: Iterator[list[Point]], fo
     if ask.among:
         return held(ask, found) if at_hand(ask, found) else next(others)
     own = next(rows)
-    return (
-        own
-        if ask.vectors or ask.words
-        else [Point(point.id, point.payload, score=point.score) for point in own]
-    )
+    if ask.vectors or ask.words:
+        return own
+    return [Point(point.id, point.payload, score=point.score) for point in own]
 
 
 def seeing(asks: Sequence[Ask]) -> Iterator[Ask]:
@@ -73,9 +79,9 @@ def named(ask: Ask, found: Found) -> Ask:
     if ask.among is None:
         return ask
     _, row = found[key(ask.among)]
-    [made] = weights.seeing(
-        [replace(ask, among=None, where=replace(ask.where, ids=tuple(point.id for point in row)))]
-    )
+    own = ask.where.ids
+    ids = tuple(point.id for point in row if own is None or point.id in own)
+    [made] = weights.seeing([replace(ask, among=None, where=replace(ask.where, ids=ids))])
     return made
 
 

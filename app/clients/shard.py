@@ -79,10 +79,8 @@ class Shard(Reader):
     def _write(self, operation: engine.UpdateOperation, ids: Collection[Identity] | None) -> None:
         """One update, told to the shard that is being built too; `ids`: what it changes, if that is known."""
         with self._writing, engine_faults:
-            try:
+            with self._changing(ids):
                 self._vendor.update(operation)
-            finally:  # half of it may be done
-                self._changed(ids)
             if self._meanwhile is not None:
                 self._meanwhile.append(operation)
 
@@ -130,7 +128,7 @@ class Shard(Reader):
 
     def _take_over(self, made: engine.EdgeShard, shape: Shape) -> None:
         """What was written meanwhile goes in too; from then on the new one counts."""
-        with self._writing, self._flushing, engine_faults:
+        with self._writing, self._flushing, self._changing(), engine_faults:
             for operation in self._meanwhile or ():
                 made.update(operation)
             made.flush()
@@ -141,8 +139,7 @@ class Shard(Reader):
 
     def close(self) -> None:
         """Everything on disk, files let go of."""
-        self._changed()
-        with self._writing, self._flushing, engine_faults:
+        with self._writing, self._flushing, self._changing(), engine_faults:
             self._vendor.flush()
             self._vendor.close()
 

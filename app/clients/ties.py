@@ -2,7 +2,7 @@
 user's writes could change who is in. Here the id decides.
 
 A few more than asked for are fetched, ordered by (score, id) and cut; where the scores are equal right to the
-end of what was fetched, that list is asked for again, longer. Pure, and the same for every engine.
+end of what was fetched, all is asked again, that list longer. Pure, and the same for every engine.
 """
 
 from collections.abc import Mapping, Sequence

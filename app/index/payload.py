@@ -7,9 +7,8 @@ Nothing here raises.
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from app.clients.points import Payload
+from app.clients.points import TEXTS, Payload
 
-TEXTS = ("text", "content", "chunk")
 BYTES_A_TOKEN = 4
 """Of a text that was stored without its tokens; what is packed is counted exactly when it is."""
 FACT = 200
@@ -33,11 +32,16 @@ def fact(payload: Payload, *names: str, most: int = FACT) -> str:
     for holder in (payload, below if isinstance(below, dict) else {}):
         for name in names:
             value = holder.get(name)
-            if type(value) is str and value.isprintable() and len(value) <= most and value.strip():
-                return value.strip()  # as all that we wrote
-            if isinstance(value, (str, int)) and str(value).strip():
-                return " ".join(str(value).split())[:most]
+            if value is not None and (said := brief(value, most)):
+                return said
     return ""
+
+
+def brief(value: object, most: int) -> str:
+    """A value as a fact, on one line; "" if it is none."""
+    if type(value) is str and value.isprintable() and len(value) <= most:
+        return value.strip()  # as all that we wrote
+    return " ".join(str(value).split())[:most] if isinstance(value, (str, int)) else ""
 
 
 def tags(payload: Payload) -> tuple[str, ...]:

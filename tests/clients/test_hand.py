@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.hand import FACTS, LONG, Hand, Kept, kept
+from app.clients.hand import COPIES, LARGEST, Hand, Kept, kept, weight
 from app.clients.points import Point, Sparse
 from app.domain.text import Text
 
-ROOM = 10 * FACTS
-KEYS = [UUID(int=number) for number in range(20)]
+ROOM = LARGEST * 8_000
+KEYS = [UUID(int=number) for number in range(60)]
 
 
 def one(number: int = 0, letters: int = 0) -> Kept:
-    """A point at hand."""
-    return kept(Point(str(KEYS[number]), {"text": "x" * letters}))
+    """A point at hand: half of the largest without letters."""
+    return kept(Point(str(KEYS[number]), {"title": "x" * 3_800, "text": "x" * letters}))
 
 
 def test_a_point_is_kept_whole() -> None:
@@ -35,7 +35,7 @@ def test_a_point_is_kept_whole() -> None:
 
 def test_its_text_remembers() -> None:
     """What is worked out from it for one question is there for the next; names are plain."""
-    held = kept(Point("a", {"text": "x" * LONG, "kind": "note"})).payload
+    held = kept(Point("a", {"text": "said", "kind": "note"})).payload
     assert isinstance(held["text"], Text)
     assert type(held["kind"]) is str
 
@@ -74,25 +74,50 @@ def test_what_has_changed_is_forgotten(gone: list[UUID] | None, left: list[UUID]
 
 
 def test_the_longest_unread_go_first() -> None:
-    """Ten fit; what is read stays."""
+    """What is read stays."""
     hand, ours = Hand(ROOM), object()
-    for number in range(10):
+    most = ROOM // one().size
+    for number in range(most):
         hand.keep(ours, {KEYS[number]: one(number)}, lambda: True)
     hand.known(ours, [KEYS[0]])
 
-    hand.keep(ours, {KEYS[10]: one(10)}, lambda: True)
+    hand.keep(ours, {KEYS[most]: one(most)}, lambda: True)
 
-    assert set(hand.known(ours, KEYS)) == {KEYS[0], *KEYS[2:11]}
+    assert set(hand.known(ours, KEYS)) == {KEYS[0], *KEYS[2 : most + 1]}
 
 
-def test_what_is_larger_than_the_room_is_not_kept() -> None:
-    """Nor does it leave anything behind."""
+def test_what_is_large_is_not_kept() -> None:
+    """It would push out all the others; an older state of it goes."""
     hand, ours = Hand(ROOM), object()
-    hand.keep(ours, {KEYS[0]: one(letters=ROOM)}, lambda: True)
-    assert (hand.known(ours, KEYS), hand.used) == ({}, 0)
+    hand.keep(ours, {KEYS[0]: one(), KEYS[1]: one(1)}, lambda: True)
+    hand.keep(ours, {KEYS[1]: one(1, ROOM // LARGEST)}, lambda: True)
+    assert (hand.known(ours, KEYS), hand.used) == ({KEYS[0]: one()}, one().size)
 
 
-@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 3 * FACTS), st.booleans())))
+@pytest.mark.parametrize(
+    ("payload", "least"),
+    [
+        pytest.param({"text": "x" * 10_000}, COPIES * 10_000, id="a text and what is worked out from it"),
+        pytest.param({"text": "\N{GRINNING FACE}" * 10_000}, COPIES * 40_000, id="four bytes a letter"),
+        pytest.param({"metadata": {"a": {"b": ["x" * 10_000]}}}, 10_000, id="nested"),
+        pytest.param({"tags": ["x"] * 1_000}, 40_000, id="many small ones"),
+        pytest.param({"x" * 10_000: 1}, 10_000, id="a long name"),
+    ],
+)
+def test_all_of_a_payload_counts(payload: dict[str, object], least: int) -> None:
+    """Wherever it lies: the room is the process's memory."""
+    assert least <= kept(Point("a", payload)).size <= 3 * least
+
+
+def test_no_depth_is_too_deep() -> None:
+    """A payload of another tool may be nested as it likes."""
+    deep: object = "x"
+    for _ in range(100_000):
+        deep = [deep]
+    assert weight(deep) > 100_000
+
+
+@given(st.lists(st.tuples(st.integers(0, 59), st.integers(0, 2_000), st.booleans())))
 def test_the_room_is_never_exceeded(steps: list[tuple[int, int, bool]]) -> None:
     """Whatever is kept and forgotten in whatever order; what is used is what is there."""
     hand, ours = Hand(ROOM), object()
@@ -110,10 +135,10 @@ def test_threads_do_not_disturb_each_other() -> None:
 
     def work(first: int) -> None:
         for turn in range(300):
-            number = (first + turn) % 20
+            number = (first + turn) % 60
             hand.keep(ours, {KEYS[number]: one(number, turn)}, lambda: True)
             hand.known(ours, KEYS)
-            hand.forget(ours, [KEYS[(number + 5) % 20]])
+            hand.forget(ours, [KEYS[(number + 5) % 60]])
 
     threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
     for thread in threads:

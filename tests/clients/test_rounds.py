@@ -58,6 +58,19 @@ def test_two_rounds_find_what_one_finds(shard: Shard, asks: list[Ask]) -> None:
     assert found == ties.settled(asks, at_once(shard, wide))
 
 
+@pytest.mark.parametrize("leg", [MEANING, WORDS], ids=["meaning", "words"])
+def test_what_ranks_among_others_keeps_its_own_scope(shard: Shard, leg: Ask) -> None:
+    """Of the others' points those that its own filter lets pass: another's names, another's owner."""
+    other = replace(WORDS if leg is MEANING else MEANING, limit=40)
+    [row] = shard.search([other])
+    names = tuple(point.id for point in row[::2])
+    for where in (replace(ANN, ids=names), owned("bob")):
+        asks = [other, replace(leg, limit=40, where=where, among=other)]
+        wide = ties.widened(asks, ties.spares(asks))
+        found = ties.settled(asks, rounds.weighed(wide, shard.search, Tally(), lambda: True))
+        assert {point.id for point in found[1]} <= (set(names) if where.ids else set())
+
+
 def test_nothing_is_searched_for_twice(shard: Shard) -> None:
     """What ranks among others names them, within its own filter."""
     asked: list[Ask] = []
