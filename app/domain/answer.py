@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -85,6 +86,11 @@ def new_id(at: int | None = None) -> str:
 def noise() -> int:
     """64 random bits. The system is asked for many at once: each time it is, the interpreter goes to another
     thread, and under load it takes long to come back."""
-    if not NOISE:
-        NOISE.extend(memoryview(os.urandom(8 * DRAWN)).cast("Q"))
-    return NOISE.pop()
+    with suppress(IndexError):
+        return NOISE.pop()
+    first, *rest = memoryview(os.urandom(8 * DRAWN)).cast("Q")
+    NOISE.extend(rest)
+    return first
+
+
+os.register_at_fork(after_in_child=NOISE.clear)  # else parent and child draw the same

@@ -26,7 +26,7 @@ def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
     """Every passage of every source, most relevant first; equal ones in the order the sources gave them.
     `grasp`: how much of the question the embedder can read (`grasp.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
-    words = balance(found, ceiling) / grasp
+    words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     candidates = [
         candidate(passage, hits.get(key), told.get(key, 0.0), factor, words)
         for legs in found

@@ -75,15 +75,15 @@ class Asked:
 
 def asked(text: str, at: datetime) -> Asked:
     """What a question names, asked at `at`."""
-    return of_day(text, day_of(at))
+    return Asked(Text(text), *of_day(text, day_of(at)))
 
 
 @lru_cache(LATEST)
-def of_day(text: str, day: date | None) -> Asked:
-    """The same on any time of a day."""
+def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, Times]:
+    """The same at any time of a day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
     spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return Asked(Text(text), spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans))
+    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans)
 
 
 def bounded(found: Expression, at: date) -> Span | None:

@@ -93,12 +93,12 @@ class Retrieval:
         until = asyncio.get_running_loop().time() + self.seconds
         reaching = self._reaching(query, names)
         every: list[Legs] = []
-        now = self._clock()
+        now, grasp = self._clock(), self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(asked, reaching, until)
             every.extend(found if asked is query else ())
-            return fused(found, faults, asked, now, self._grasp(asked.text))
+            return fused(found, faults, asked, now, grasp)
 
         try:
             return await self._both(query, first, until), every
@@ -133,10 +133,11 @@ class Retrieval:
 
     async def _search(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """Every source at once, and what they found as one list, whatever orders it. `now`: what the key was
-        made with, since midnight may pass meanwhile."""
+        made with, since midnight may pass meanwhile. Rewordings are weighed as the question is, to compare."""
+        grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(asked, reaching, until), asked, now, self._grasp(asked.text))
+            return fused(*await self._legs(asked, reaching, until), asked, now, grasp)
 
         return await self._both(query, first, until)
 

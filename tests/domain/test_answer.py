@@ -1,13 +1,27 @@
 """Answers: their ids."""
 
+import subprocess
+import sys
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.answer import Finish, new_id
+
+FORKED = """
+import os
+from app.domain.answer import new_id
+new_id(0)
+child = os.fork()
+os.write(1, new_id(0).encode() + b"\\n")
+if child:
+    os.waitpid(child, 0)
+os._exit(0)
+"""
 
 
 def test_an_id_is_a_uuid_of_version_seven() -> None:
@@ -52,6 +66,25 @@ def test_ids_sort_as_they_were_made() -> None:
 def test_ids_of_one_instant_differ() -> None:
     """62 random bits: replicas may make ids at the same time."""
     assert len({new_id()[19:] for _ in range(5_000)}) == 5_000
+
+
+def test_threads_draw_ids_of_their_own() -> None:
+    """Chance is drawn for many ids at once, and nobody finds it gone."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            made = list(pool.map(lambda _: [new_id(0) for _ in range(3_000)], range(6)))
+    finally:
+        sys.setswitchinterval(before)
+    assert len({one for some in made for one in some}) == 18_000
+
+
+def test_a_child_draws_none_of_its_parents_ids() -> None:
+    """What was drawn before the fork is the parent's."""
+    told = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
+    parent, child = told.stdout.split()
+    assert parent != child
 
 
 def test_finish_reasons_are_the_contracts() -> None:

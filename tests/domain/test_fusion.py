@@ -108,6 +108,13 @@ def test_words_that_stand_nearly_alone_are_ranked_by_bm25() -> None:
     assert [order(fuse([found], grasp))[0] for grasp in (1.0, 0.16)] == ["all", "often"]
 
 
+@pytest.mark.parametrize("grasp", [1.0, 0.16, 0.05])
+def test_where_no_word_is_found_nothing_is_taken_from_meaning(grasp: float) -> None:
+    """There is nothing that words could tell better; evidence beside it must not outweigh it."""
+    [near, far] = fuse([legs({"near": 0.9, "far": 0.3}, {})], grasp)
+    assert (near.passage.score, far.passage.score) == pytest.approx((0.75, 0.25))
+
+
 def test_where_meaning_can_tell_it_outweighs_weak_words() -> None:
     """A paraphrase stands out by similarity, and shares few words."""
     clear = {"right": 0.7, "a": 0.2, "b": 0.15}

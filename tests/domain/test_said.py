@@ -12,6 +12,7 @@ from app.domain.almanac import KNOWN
 from app.domain.calendar import Span
 from app.domain.passage import Candidate, Passage
 from app.domain.said import DATED, MANY, SPEAKER, TIME, asked, days, notes, weighed
+from app.domain.speaker import named
 from app.domain.text import Text
 from app.domain.when import MANY as SPOKEN
 
@@ -265,5 +266,13 @@ def test_hostile_texts_take_no_time() -> None:
 
 def test_a_question_is_read_once_a_day() -> None:
     """The cache's key asks, and what was found for it asks again."""
-    assert asked("in May", NOW) is asked("in May", NOW + timedelta(minutes=1))
-    assert asked("in May", NOW) is not asked("in May", NOW + timedelta(days=1))
+    first, later = asked("in May", NOW), asked("in May", NOW + timedelta(minutes=1))
+    assert first.times is later.times
+    assert first.times is not asked("in May", NOW + timedelta(days=1)).times
+
+
+def test_what_one_asker_knows_stays_with_the_question() -> None:
+    """Who speaks in somebody's memories is remembered for one request, not with words that others ask too."""
+    first = asked("what did Ann say in May", NOW)
+    assert named("Ann", first.text)
+    assert asked("what did Ann say in May", NOW).text is not first.text
