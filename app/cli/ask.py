@@ -57,7 +57,7 @@ async def answer(config: Settings, body: Mapping[str, Any]) -> None:
 
 async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None:
     """Tokens as they come, then the sources."""
-    meta: dict[str, Any] = {}
+    meta: Mapping[str, Any] = {}
     ended = False
     async with client.stream("POST", "/api/chat", json=body) as response:
         if not response.is_success:
@@ -65,18 +65,22 @@ async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None
             taken(response)
         async with aclosing(events(response.aiter_bytes())) as told:
             async for event, data in told:
-                if event == "meta":
-                    meta = data
-                elif event == "token":
-                    tell(data["text"], end="")
-                elif event == "citations":
-                    sources(meta, data["cited"])
-                elif event == "error":
-                    tell()
-                    raise Answered(data)
+                meta = data if event == "meta" else meta
+                show(event, data, meta)
                 ended = ended or event == "done"
     if not ended:
         raise Unavailable("the answer broke off: the connection to the service was lost")
+
+
+def show(event: str, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    """What there is to see of an event; `meta` is the answer's."""
+    if event == "token":
+        tell(data["text"], end="")
+    elif event == "citations":
+        sources(meta, data["cited"])
+    elif event == "error":
+        tell()
+        raise Answered(data)
 
 
 def sources(meta: Mapping[str, Any], cited: list[str]) -> None:

@@ -28,7 +28,7 @@ from app.cli.progress import shown
 from app.cli.report import COMPARED, comparison, grouped, remarks, table
 from app.cli.report import against as held
 from app.cli.terminal import Json, as_json, configured, remark, run
-from app.cli.written import distinct, lines, writable
+from app.cli.written import distinct, lines, wanted
 from app.config import Cache, Chroma, Postgres, Qdrant, Settings
 from app.domain.benchmark import SERVED, Benchmark
 from app.intake.plain import PlainParser, disguised
@@ -130,9 +130,7 @@ def evaluate(
     results, paces = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     with interruptible(), ExitStack() as opened:
         known = opened.enter_context(pages(cache or config.ibid.data_dir / KEPT))
-        kept, drawing, clocked = (
-            opened.enter_context(writable(path)) if path else None for path in (queries, picture, times)
-        )
+        kept, drawing, clocked = map(opened.enter_context, map(wanted, (queries, picture, times)))
         for benchmark in every:
             place, pace = chosen(benchmark, source).value, Pace()
             was = past(before, against, benchmark, place)

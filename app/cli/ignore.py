@@ -53,7 +53,11 @@ class Line:
             return text.endswith(self.ending)
         if self.needed not in text or not text.startswith(self.pattern[: self.literal]):
             return False
-        # What is before the first sign is not part of the pattern to git either: `a/x**` is `a/x`, `**`.
+        return self.matches(text)
+
+    def matches(self, text: bytes) -> bool:
+        """Whether its pattern does. What is before the first sign is not part of it to git either: `a/x**` is
+        `a/x`, `**`."""
         way = ways(self.pattern if self.named else self.pattern[self.literal :])
         return way is not None and way.match(text if self.named else text[self.literal :])
 

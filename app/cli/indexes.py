@@ -29,8 +29,11 @@ async def chroma(settings: Settings) -> str:
                 said = f"{settings.chroma.url} does not answer ({error.reason})"
                 raise Ailment(said, "check CHROMA_URL") from error
         return f"answers at {settings.chroma.url}"
-    if await usable(settings, "chroma"):
-        return RUNNING
+    return RUNNING if await usable(settings, "chroma") else await embedded_chroma(settings)
+
+
+async def embedded_chroma(settings: Settings) -> str:
+    """The folder's own, opened here."""
     place = settings.ibid.data_dir / "chroma"
     async with hold(settings.ibid.data_dir):
         with TemporaryDirectory(dir=settings.scratch, prefix=OURS) as empty:

@@ -4,6 +4,7 @@ They are written to the record directly, so that the first key can be made befor
 service from elsewhere; a running one sees a new or revoked key within two seconds.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -82,14 +83,19 @@ async def listed(config: Settings, *, json: bool) -> None:
     if not found:
         tell("No keys: the service is open and serves this machine only.")
         return
-    table = Table(box=None)
-    table.add_column("ID", min_width=36)  # never cut: `revoke` wants all of it
+    Console(markup=False).print(table(found))
+
+
+def table(found: Sequence[ApiKey]) -> Table:
+    """For people."""
+    drawn = Table(box=None)
+    drawn.add_column("ID", min_width=36)  # never cut: `revoke` wants all of it
     for title in ("Tenant", "User", "Name", "Begins", "Made", "Revoked"):
-        table.add_column(title, overflow="fold")
+        drawn.add_column(title, overflow="fold")
     for key in found:
         dates = [date.date().isoformat() if date else "" for date in (key.created_at, key.revoked_at)]
-        table.add_row(key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates)
-    Console(markup=False).print(table)
+        drawn.add_row(key.id, key.tenant, key.user or "any", key.name, key.prefix, *dates)
+    return drawn
 
 
 async def revoked(config: Settings, key_id: str, *, json: bool) -> None:

@@ -105,7 +105,7 @@ def reached(top: Path, part: str, *, folder: bool) -> Rules | None:
     rules, path = Rules().inside(top, ""), ""
     names = part.split("/")
     for at, name in enumerate(names):
-        path = f"{path}/{name}" if path else name
+        path = below(path, name)
         last = at == len(names) - 1
         if rules.ignore(path, folder=folder or not last):
             return None
@@ -116,15 +116,11 @@ def reached(top: Path, part: str, *, folder: bool) -> Rules | None:
 
 def walk(root: Root) -> Iterator[str | Skipped]:
     """The paths of all files that may be taken, and what is left out on the way; folders by name."""
-    start = root.folder / root.part
-    if not start.is_dir():
+    if not (root.folder / root.part).is_dir():
         reason = unwanted(root.part)
         yield Skipped(root.part, reason) if reason else root.part
         return
-    rules = (reached(root.folder, root.part, folder=True) if root.part else None) or Rules().inside(
-        root.folder, ""
-    )
-    waiting = [(root.part, rules)]
+    waiting = [(root.part, ruled(root))]
     while waiting:
         path, rules = waiting.pop()
         try:
@@ -133,7 +129,7 @@ def walk(root: Root) -> Iterator[str | Skipped]:
             yield Skipped(path, Reason.UNREADABLE)
             continue
         for entry in entries:
-            found = f"{path}/{entry.name}" if path else entry.name
+            found = below(path, entry.name)
             reason = refused(entry, found, rules)
             if reason is not None:
                 yield Skipped(found, reason)
@@ -141,6 +137,17 @@ def walk(root: Root) -> Iterator[str | Skipped]:
                 waiting.append((found, rules.inside(root.folder / found, found)))
             else:
                 yield found
+
+
+def ruled(root: Root) -> Rules:
+    """What holds in the folder where it begins; one that is ignored begins anew."""
+    rules = reached(root.folder, root.part, folder=True) if root.part else None
+    return rules or Rules().inside(root.folder, "")
+
+
+def below(path: str, name: str) -> str:
+    """The path of what lies in a folder; "" is the root."""
+    return f"{path}/{name}" if path else name
 
 
 def refused(entry: os.DirEntry[str], path: str, rules: Rules) -> Reason | None:

@@ -95,15 +95,12 @@ def ways(pattern: bytes) -> Ways | None:
 
 def starred(made: Ways, pattern: bytes, at: int) -> int:
     """A run of stars; where the rest begins. `**` is more than `*` only between slashes, or ends."""
-    end = at
-    while end < len(pattern) and pattern[end] == STAR:
-        end += 1
-    rest, bit = pattern[end : end + 2], 1 << made.steps
-    alone = (at == 0 or pattern[at - 1] == SLASH) and (not rest or rest[0] == SLASH or rest == b"\\/")
-    if end - at == 1 or not alone:
+    end = len(pattern) - len(pattern[at:].lstrip(b"*"))
+    bit = 1 << made.steps
+    if end - at == 1 or not alone(pattern[:at], pattern[end:]):
         made.stay |= bit
         return end
-    if rest[:1] != b"/":
+    if pattern[end : end + 1] != b"/":
         made.roam |= bit
         return end
     if not made.skip & bit >> 1:  # `**/**/` says no more than one of them
@@ -111,6 +108,11 @@ def starred(made: Ways, pattern: bytes, at: int) -> int:
         made.skip |= bit
         made.take({SLASH})
     return end + 1
+
+
+def alone(before: bytes, rest: bytes) -> bool:
+    """Whether nothing but slashes, or the ends, are beside what stands between."""
+    return (not before or before.endswith(b"/")) and (not rest or rest.startswith((b"/", b"\\/")))
 
 
 def one(pattern: bytes, at: int) -> tuple[frozenset[int] | set[int] | None, int]:
@@ -149,7 +151,7 @@ def member(pattern: bytes, at: int, before: int) -> Part:
     sign, after = pattern[at : at + 1], pattern[at + 1 : at + 2]
     if sign == b"-" and before and after not in {b"", b"]"}:
         return span(pattern, at + 1, before)
-    if sign == b"[" and after == b":" and (found := named(pattern, at)):
+    if sign == b"[" and (found := named(pattern, at)):
         return found
     if sign == b"\\":
         sign, at = after, at + 1
@@ -165,6 +167,8 @@ def span(pattern: bytes, at: int, before: int) -> Part:
 
 def named(pattern: bytes, at: int) -> Part | None:
     """`[:alpha:]`; None: a bracket that names nothing."""
+    if pattern[at + 1 : at + 2] != b":":
+        return None
     end = pattern.find(b"]", at + 2)
     if end < 0:
         return None, 0, at

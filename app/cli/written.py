@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +23,11 @@ def writable(path: Path) -> Iterator[TextIO]:
         raise BadInput(f"{path} cannot be written: it is a folder")
     with replaced(path) if there in {0, stat.S_IFREG} else opened(path, path) as file:
         yield file
+
+
+def wanted(path: Path | None) -> AbstractContextManager[TextIO | None]:
+    """A file to write, if one is named."""
+    return writable(path) if path else nullcontext()
 
 
 def kind(path: Path) -> int:

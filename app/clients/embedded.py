@@ -52,18 +52,23 @@ def open_folder(folder: Path, *, look: bool = False) -> tuple[Client, bool]:
     if not look and (done := tidy(folder)):
         sys.stderr.write(f"{done}\n")
     folder.mkdir(exist_ok=True)
-    database = folder / "chroma.sqlite3"
-    unfilled = folder / UNFILLED
-    if not database.exists() or database.stat().st_size == 0:
-        if look:
-            raise Lost(f"{database} is missing")
-        unfilled.touch()
+    begin(folder, look=look)
     for header in folder.glob("*/header.bin"):
         measure(header)
     client = Client(partial(embedded, folder))
     for name in client.names():
         client.use(name, hum if look else sing)
-    return client, unfilled.exists()
+    return client, (folder / UNFILLED).exists()
+
+
+def begin(folder: Path, *, look: bool) -> None:
+    """Note that a folder begins empty. `Lost` where it is only looked at."""
+    database = folder / "chroma.sqlite3"
+    if database.exists() and database.stat().st_size:
+        return
+    if look:
+        raise Lost(f"{database} is missing")
+    (folder / UNFILLED).touch()
 
 
 def embedded(folder: Path) -> VendorClient:
@@ -90,11 +95,16 @@ def measure(header: Path) -> None:
     if len(content) != HEADER.size or content[:4] != LINKS.pack(1):
         return  # not as we know it: to be tried, like all else
     fields = HEADER.unpack(content)
-    data, links = header.with_name("data_level0.bin"), header.with_name("link_lists.bin")
+    data = header.with_name("data_level0.bin")
     if not data.exists() or data.stat().st_size < fields[3] * fields[4]:
         raise Lost(f"{data} is cut")
+    follow(header.with_name("link_lists.bin"), fields[3])
+
+
+def follow(links: Path, elements: int) -> None:
+    """Hold the links of the levels above against the number of elements. `Lost`."""
     found, at = links.read_bytes() if links.exists() else b"", 0
-    for _ in range(fields[3]):
+    for _ in range(elements):
         if at + LINKS.size > len(found):
             raise Lost(f"{links} is cut")
         at += LINKS.size + LINKS.unpack_from(found, at)[0]

@@ -116,27 +116,29 @@ def told(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
 def shape(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
     """What a collection is, by the dense vector that we ask by: of several one that is of our size, `dim`, if
     there is. Of size 0: it has none."""
-    params = info.config.params
-    vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
-    dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
+    dense, points = single(info.config.params), info.points_count or 0
     if not dense:
-        return Collection(name, 0, points=info.points_count or 0)
+        return Collection(name, 0, points=points)
 
     def likely(each: str) -> tuple[bool, bool, bool, str]:
         ours = dense[each].size == dim and dense[each].distance == models.Distance.COSINE
         return (not ours, each != MEANING, each != "", each)
 
     chosen = min(dense, key=likely)
+    cosine = dense[chosen].distance == models.Distance.COSINE
+    return Collection(name, dense[chosen].size, chosen, worded(info.config.params), points, cosine)
+
+
+def single(params: models.CollectionParams) -> Mapping[str, models.VectorParams]:
+    """The dense vectors of which a point has one each, by name."""
+    vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
+    return {each: found for each, found in vectors.items() if found and not found.multivector_config}
+
+
+def worded(params: models.CollectionParams) -> str | None:
+    """The word vectors, if the engine weighs them by IDF as ours; None: there are none."""
     words = (params.sparse_vectors or {}).get(WORDS)
-    ours = words is not None and words.modifier == models.Modifier.IDF
-    return Collection(
-        name,
-        dense[chosen].size,
-        chosen,
-        WORDS if ours else None,
-        info.points_count or 0,
-        dense[chosen].distance == models.Distance.COSINE,
-    )
+    return WORDS if words is not None and words.modifier == models.Modifier.IDF else None
 
 
 def indexes(

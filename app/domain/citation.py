@@ -161,8 +161,7 @@ class CitationFilter:
             if not self._final and begins_link(ahead):
                 return False
             marker = None if ahead.startswith(LINKS) else marker
-        if not marker and self._tail.hole == len(self._tail.held) and not content.strip():
-            marker = Marker((), ())  # nothing is left but the brackets around a marker taken out
+        marker = marker or self._emptied(content)
         self._at += 1
         if marker:
             self._settle(marker)
@@ -171,6 +170,12 @@ class CitationFilter:
             self._tail.opens.clear()
             self._tail.put(token)
         return True
+
+    def _emptied(self, content: str) -> Marker | None:
+        """The brackets around a marker taken out, if nothing else is left between them: they go too."""
+        if self._tail.hole == len(self._tail.held) and not content.strip():
+            return Marker((), ())
+        return None
 
     def _settle(self, marker: Marker, *, more: str = "") -> None:
         """The innermost bracket gives way to what may leave of it; if nothing, its leading blank goes too.

@@ -12,10 +12,7 @@ def closing(text: str) -> str:
     """What closes the fence that is open at the end of a text, on lines of its own; "" where none is. As deep
     as that fence stands: at the margin it would end a list, and open another."""
     opened = margin = ""
-    for line in text.splitlines():
-        found = FENCE.match(line)
-        if not found:
-            continue
+    for found in filter(None, map(FENCE.match, text.splitlines())):
         before, run, rest = found.groups()
         if not opened:
             opened = "" if run[0] == "`" and "`" in rest else run

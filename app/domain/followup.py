@@ -48,6 +48,7 @@ CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
 ASKS_NAME = frozenset({"who", "which", "whose"})
 DEGREES = frozenset({"so", "only", "just", "still"})
+VERBS = ENGLISH.verbs | HAPPENING
 
 
 def refers(message: str) -> bool:
@@ -132,7 +133,7 @@ def _opened_in(tongue: Tongue, words: Sequence[str]) -> bool:
     if not (tongue.names_nothing(rest[0]) or rest[0].isdecimal()):
         return False
     own = sum(not tongue.names_nothing(word) for word in rest)
-    return own <= (1 if any(word in tongue.verbs for word in rest) else 2) and len(rest) <= 5
+    return own <= (2 if tongue.verbs.isdisjoint(rest) else 1) and len(rest) <= 5
 
 
 def _fragment(tokens: Sequence[str]) -> bool:
@@ -140,13 +141,18 @@ def _fragment(tokens: Sequence[str]) -> bool:
     `Which is cheaper?`, `Who else signed?`."""
     words = _words(tokens)
     own = len(content(words))
-    if "else" in words or words[:2] in (["which", "is"], ["which", "are"]):
+    if _compares(words):
         return own <= 1
-    if any(word in ENGLISH.verbs or word in HAPPENING for word in words):
+    if not VERBS.isdisjoint(words):
         return False
     if words[0] in PREPOSITIONS:
         return len(words) <= 5 and own <= 2
     return words[0] in QUESTIONS and len(words) <= 4 and own <= 1 and not _advice(words)
+
+
+def _compares(words: Sequence[str]) -> bool:
+    """`Which is cheaper?`, `Who else signed?`"""
+    return "else" in words or words[:2] in (["which", "is"], ["which", "are"])
 
 
 def _advice(words: Sequence[str]) -> bool:

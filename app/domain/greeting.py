@@ -56,7 +56,7 @@ def is_pure_reentry_greeting(text: str) -> bool:
         return False
     said = [_settled(word) for word in words(SMILEY.sub(" ", text))]
     plain = [word for word in said if word not in ENDS]
-    if not plain or len(plain) > MANY:
+    if not 0 < len(plain) <= MANY:
         return False
     found = list(PHRASES.among(said))
     covered = sum(part.end - part.start for part in found)

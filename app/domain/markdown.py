@@ -94,15 +94,20 @@ class Code:
 
     def _begin(self, run: str, head: str, before: str) -> None:
         """Outside code."""
-        fence = len(run) >= 3 and HEAD.fullmatch(head) is not None
-        if len(run) == RUN_MAX or (not fence and len(run) >= 3 and NESTED.fullmatch(head)):
-            self._lose()
+        fence = len(run) >= 3 and self._fenced(run, head)
         if self._lost:
             return
         if run[0] == "`":
             self._backticks(run, before, fence=fence)
         elif fence:
             self._enclose(run, head)
+
+    def _fenced(self, run: str, head: str) -> bool:
+        """Whether as many may open a fence; where readers disagree, nothing counts as code any more."""
+        fence = HEAD.fullmatch(head) is not None
+        if len(run) == RUN_MAX or (not fence and NESTED.fullmatch(head)):
+            self._lose()
+        return fence
 
     def _backticks(self, run: str, before: str, *, fence: bool) -> None:
         """A span begins, or perhaps a fence: the rest of the line tells."""

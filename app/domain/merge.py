@@ -7,6 +7,7 @@ add to them, not take from them. Source: docs/decisions/0050.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from app.domain.found import Found
 from app.domain.fusion import scored
@@ -33,7 +34,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
         own,
         candidates=tuple(candidates),
         duplicates=tuple(duplicates),
-        degraded=tuple(dict.fromkeys(lost for found in every for lost in found.degraded)),
+        degraded=tuple(dict.fromkeys(chain.from_iterable(found.degraded for found in every))),
         stored=max(found.stored for found in every),
         answered=max(found.answered for found in every),
         notes=tuple(dict.fromkeys([*rest, *twins])),
@@ -59,8 +60,7 @@ def strongest(items: Iterable[Candidate]) -> dict[Key, Candidate]:
 
 def both(one: Candidate, other: Candidate) -> Candidate:
     """A passage as two searches saw it: the better of each figure, and the words that vouch for it."""
-    more = one if one.passage.score >= other.passage.score else other
-    less = other if more is one else one
+    more, less = (one, other) if one.passage.score >= other.passage.score else (other, one)
     words = next((item.words for item in (one, other) if item.words and vouched(item.words)), more.words)
     near, nearer = more.passage.similarity, less.passage.similarity
     if nearer is None or (near is not None and near >= nearer):

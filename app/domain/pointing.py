@@ -50,6 +50,8 @@ PREDICATES = words(
 """Said of a thing: `what does the second cost?` has no noun, `the second edition` has."""
 LISTED = words("point item option part question step one")
 """What an answer lists: `the second option` is one of those, unless it is told of what."""
+ALONE = PREPOSITIONS | {"", "about"}
+"""`That` behind these is a phrase by itself; "" is the beginning."""
 WEATHER = words("rain rains raining snow snows snowing freezing")
 
 Tokens = Sequence[str]
@@ -138,23 +140,35 @@ def _it(lower: Tokens, n: int) -> bool:
     after = list(lower[n + 1 : n + 5])
     if _near(after, 0) in ALIKE and _near(after, 1) == "to" and _near(after, 2) not in DETERMINERS:
         return not content(lower[n + 3 :])
-    formula = next((place for place, word in enumerate(after) if word in FORMULAS), None)
-    if formula is not None:
-        clause = range(n + 2 + formula, min(n + 6 + formula, len(lower)))
-        starts = next((place for place in clause if lower[place] in CLAUSES), None)
-        if starts is not None and len(content(lower[starts:])) > 1:
-            return False
+    if _formal(lower, n):
+        return False
     return not (WEATHER.intersection(after) or {"time", "day"}.intersection(lower[max(0, n - 2) : n]))
+
+
+def _formal(lower: Tokens, n: int) -> bool:
+    """Whether it stands for a clause that follows: `is it possible to …`."""
+    places = range(n + 1, min(n + 5, len(lower)))
+    formula = next((place for place in places if lower[place] in FORMULAS), None)
+    if formula is None:
+        return False
+    clause = range(formula + 1, min(formula + 5, len(lower)))
+    starts = next((place for place in clause if lower[place] in CLAUSES), None)
+    return starts is not None and len(content(lower[starts:])) > 1
 
 
 def _that(lower: Tokens, n: int) -> bool:
     """The pronoun, not the conjunction: alone, after a preposition, the subject of the question."""
     before, after = _near(lower, n - 1), _near(lower, n + 1)
-    if n == 0 or after == "" or before in PREPOSITIONS or before == "about":
+    if before in ALONE or after == "":
         return True
     if before in TALK or (n == 1 and before not in ENGLISH.verbs):
         return _ends(after) and after not in ENGLISH.verbs
-    return before in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
+    return _follows(lower, n)
+
+
+def _follows(lower: Tokens, n: int) -> bool:
+    """Whether it stands right behind the verb of a question that has named hardly anything: `is that so?`"""
+    return _near(lower, n - 1) in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
 
 
 def _asks(lower: Tokens) -> bool:

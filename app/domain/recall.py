@@ -7,6 +7,7 @@ threshold kept out. Times are not read here. Source: CONTRACT §2 (2-4), seed 00
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from app.domain.boost import BOUND, Boosted, Wants, corpus_tags, score_corpus_hit, score_personal_hit
 from app.domain.budget import Budget, Meter, fit
@@ -125,10 +126,10 @@ def pack(
     drawn: Sequence[Drawn], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
 ) -> Selection:
     """What fits, in the order given, and the ledger of every candidate."""
-    chosen = [item for one in drawn for item in one.chosen]
+    chosen = list(chain.from_iterable(one.chosen for one in drawn))
     packed, over = fit(chosen, meter.line, budget, meter.head())
     boosts = {name: boosted for one in drawn for name, boosted in one.boosts.items()}
-    rest = [pair for one in drawn for pair in one.left]
+    rest = chain.from_iterable(one.left for one in drawn)
     told = (
         *judged(packed, Verdict.PACKED),
         *judged(over, Verdict.OVER_BUDGET),

@@ -109,8 +109,7 @@ def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
     message = answer.question  # the API lets in none that the record would have to mend
 
     def texts(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
-        told = [(block, text_of(block, message, today)) for block in blocks]
-        return [(block, text) for block, text in told if text is not None]
+        return [(block, text) for block in blocks if (text := text_of(block, message, today)) is not None]
 
     packed = [(today.passages.get((entry.source, entry.id)), entry) for entry in answer.trace.packed]
     return Prompt(

@@ -161,13 +161,18 @@ def keepable(path: str, text: str) -> str:
 
 
 def named(found: re.Match[str]) -> str:
-    """A line's name, and a cover. Digits among letters of both kinds, or in a long part, are a value's."""
+    """A line's name, and a cover."""
     if not found[0].strip():
         return found[0]
     name = found["name"] or ""
-    likely = mixed(name) and re.search("[a-z]", name)
-    long = any(len(part) > PART and re.search(r"\d", part) for part in re.split(r"[_.\-]", name))
-    return f"{'' if likely or long else found[1] or ''}{COVER}"
+    return f"{'' if valued(name) else found[1] or ''}{COVER}"
+
+
+def valued(name: str) -> bool:
+    """Whether a name is a value's beginning: digits among letters of both kinds, or in a long part."""
+    if mixed(name) and re.search("[a-z]", name):
+        return True
+    return any(len(part) > PART and re.search(r"\d", part) for part in re.split(r"[_.\-]", name))
 
 
 def covered(shape: Shape, found: re.Match[str]) -> str:

@@ -36,22 +36,21 @@ def select(
     """Pick what is packed. A passage costs its line in the context block."""
     short = skipped(message, candidates, threshold)
     matches = [item for item in candidates if is_match(item, threshold)]
-    verdicts = {id(item): Verdict.BELOW_THRESHOLD for item in candidates}
-    verdicts |= {id(item): Verdict.DUPLICATE for item in duplicates}
-    packed, over = ([], []) if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)
-    verdicts |= {id(item): Verdict.SKIPPED for item in matches if short}
-    verdicts |= {id(item): Verdict.OVER_BUDGET for item in over}
-    verdicts |= {id(item): Verdict.PACKED for item in packed}
+    packed = [] if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)[0]
+    verdicts = dict.fromkeys(map(id, candidates), Verdict.BELOW_THRESHOLD)
+    verdicts |= dict.fromkeys(map(id, duplicates), Verdict.DUPLICATE)
+    verdicts |= dict.fromkeys(map(id, matches), Verdict.SKIPPED if short else Verdict.OVER_BUDGET)
+    verdicts |= dict.fromkeys(map(id, packed), Verdict.PACKED)
     entries = tuple(noted(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
     return Selection(tuple(item.passage for item in packed), entries, short)
 
 
 def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
     """`rag.reason` in its precedence. `asked` and `answered` count sources."""
-    if (answered or not asked) and not stored:
-        return Reason.EMPTY
     if asked and not answered:
         return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
+    if not stored:
+        return Reason.EMPTY
     if selection.short:
         return Reason.SKIPPED
     return Reason.OK if selection.passages else Reason.NO_MATCH

@@ -2,7 +2,7 @@
 (the reply's `notes`, the stream's `debug`, the kept trace, the log line)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -94,13 +94,17 @@ class Trace:
 
     def notes(self) -> list[str]:
         """How retrieval went, in the seeds' words."""
-        found = Counter(entry.source for entry in self.packed)
-        kept = [f"Retrieved {count} passages from {source}" for source, count in found.items()]
-        if any(note.startswith("Retrieved ") for note in self.told):
-            kept = []  # a project tells it in words of its own
+        packed = self.packed
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
         lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
         text = [f'Searched with "{self.searched}"'] if self.searched else []
-        none = [] if found else [f"No context: {self.reason}"]
-        return [*kept, *none, *rest, *lost, *self.told, *text]
+        none = [] if packed else [f"No context: {self.reason}"]
+        return [*self._retrieved(packed), *none, *rest, *lost, *self.told, *text]
+
+    def _retrieved(self, packed: Sequence[Entry]) -> list[str]:
+        """How many of each source, unless a project tells it in words of its own."""
+        if any(note.startswith("Retrieved ") for note in self.told):
+            return []
+        found = Counter(entry.source for entry in packed)
+        return [f"Retrieved {count} passages from {source}" for source, count in found.items()]

@@ -101,9 +101,7 @@ class ContextSource(ABC):
             return Legs(self.name)
         spots = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
-        worded: dict[str, Spot] = {}
-        for spot in spots:  # a row that moves may stand on two shelves for a moment
-            worded.setdefault(row_of(search.place(spot)[0]), spot)
+        worded = standing(search, spots)
         if vector is None and not worded:
             return Legs(self.name, stored=search.size, partial=late)
         with stage(MEANING):
@@ -180,6 +178,14 @@ class Reached:
         return await self.source.search(self, query, embedding)
 
 
+def standing(search: Search, spots: Iterable[Spot]) -> dict[str, Spot]:
+    """Where rows stand, by id: one that moves may stand on two shelves for a moment."""
+    found: dict[str, Spot] = {}
+    for spot in spots:
+        found.setdefault(row_of(search.place(spot)[0]), spot)
+    return found
+
+
 def legs(
     name: str,
     search: Search,
@@ -190,15 +196,19 @@ def legs(
     """Both legs over the rows that were read; `worded`: where those the words chose stand, best first."""
     spots = {**located(search, rows.values()), **{key: worded[key] for key in worded if key in rows}}
     hits = {row_of(hit.key): voiced(hit) for hit in search.hits(spots.values()).values()}
-    near = sorted((row for row in rows.values() if row.near), key=lambda row: (-(row.cosine or 0), row.id))
     return Legs(
         source=name,
         words=tuple(hits[key] for key in worded if key in rows),
-        meaning=tuple(Hit(row.id, passages[row.id].similarity or 0.0) for row in near),
+        meaning=tuple(Hit(row.id, passages[row.id].similarity or 0.0) for row in nearest(rows.values())),
         passages={key: passages[key] for key in sorted(passages)},
         stored=search.size,
         beside={key: hit for key, hit in hits.items() if key not in worded},
     )
+
+
+def nearest(rows: Iterable[Found]) -> list[Found]:
+    """The rows that meaning found, by cosine, ties by id."""
+    return sorted((row for row in rows if row.near), key=lambda row: (-(row.cosine or 0), row.id))
 
 
 def voiced(hit: Hit) -> Hit:

@@ -161,7 +161,7 @@ async def apart(search: Search, where: Where, question: Question, wide: int, nea
         words = Ask(where, wide, words=question.words, vectors=True)
     if question.vector is not None:
         meaning = Ask(where, near, dense=question.vector)
-    asks = [ask for ask in (words, meaning) if ask]
+    asks = list(filter(None, (words, meaning)))
     if words and meaning:
         asks += [
             replace(meaning, limit=wide, among=words, payload=False),

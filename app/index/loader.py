@@ -77,20 +77,25 @@ class Loader:
 
     async def _matrices(self, part: Part, documents: Sequence[Listed]) -> tuple[dict[str, Matrix], list[str]]:
         """Vectors of each document, and the documents that Chroma does not have whole."""
-        places = [(item.id, ordinal) for item in documents for ordinal in range(1, item.chunks + 1)]
-        try:
-            found, down = await self._vectors.get(part, places), False
-        except RetrievalError as error:
-            log.warning("chroma does not answer; vectors come from postgres", reason=error.reason)
-            found, down = {}, True
+        held = await self._held(part, documents)
+        found = held or {}
         lost = [item.id for item in documents if not whole(item, found)]
-        if lost and not down:
+        if lost and held is not None:
             log.warning("chroma has lost vectors; they come from postgres", documents=len(lost))
         matrices = {
             item.id: await self.recorded(item) if item.id in lost else filled(item, found, self._space.dim)
             for item in documents
         }
-        return matrices, [] if down else lost
+        return matrices, [] if held is None else lost
+
+    async def _held(self, part: Part, documents: Sequence[Listed]) -> Mapping[Place, Matrix] | None:
+        """What Chroma has of their vectors; None: it does not answer."""
+        places = [(item.id, ordinal) for item in documents for ordinal in range(1, item.chunks + 1)]
+        try:
+            return await self._vectors.get(part, places)
+        except RetrievalError as error:
+            log.warning("chroma does not answer; vectors come from postgres", reason=error.reason)
+            return None
 
     async def recorded(self, item: Listed) -> Matrix:
         """A document's vectors as Postgres has them. One that is nowhere is zero: found by words alone."""

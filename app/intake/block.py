@@ -136,10 +136,16 @@ def parted(prose: Sequence[Line], line: Line, pitch: float) -> bool:
         return True
     if line.page != above.page or line.bottom > above.top:
         return ended or line.text[0].isupper()
-    if gap(above, line) > pitch + 0.3 or abs(line.style.size - above.style.size) > 0.15 * above.style.size:
+    if is_wider(above, line, pitch):
         return True
     short = above.right < 0.8 * max(line.right, prose[0].right)
     return ended and (short or line.left - above.left > 0.8 * above.style.size)
+
+
+def is_wider(above: Line, below: Line, pitch: float) -> bool:
+    """Whether two lines are further apart than those of a paragraph, or set in another size of type."""
+    resized = abs(below.style.size - above.style.size) > 0.15 * above.style.size
+    return resized or gap(above, below) > pitch + 0.3
 
 
 def joined(lines: Sequence[Line]) -> tuple[str, tuple[tuple[int, int], ...]]:

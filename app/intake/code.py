@@ -97,17 +97,21 @@ def arranged(lines: Lines, found: Sequence[Unit], inside: Span) -> Iterator[Span
 
 
 def of_unit(lines: Lines, unit: Unit, first: int, last: int, owner: str | None) -> Iterator[Span]:
-    """One definition's; of a large class its head and its members."""
+    """One definition's, or a class's."""
     weight, name, signature = lines.weight(first, last), unit.name or None, unit.signature or None
     if not unit.is_class:
         yield Span(first, last, weight, name, owner or unit.owner or None, signature)
         return
     named = ".".join(filter(None, (owner, name))) or None
-    whole = Span(first, last, weight, None, named, signature)
-    if weight <= LIMIT or not unit.inner:
+    yield from of_class(lines, unit.inner, Span(first, last, weight, None, named, signature))
+
+
+def of_class(lines: Lines, members: Sequence[Unit], whole: Span) -> Iterator[Span]:
+    """One class; of a large one its head and its members."""
+    if whole.weight <= LIMIT or not members:
         yield whole
     else:
-        yield from arranged(lines, unit.inner, replace(whole, between=True))
+        yield from arranged(lines, members, replace(whole, between=True))
 
 
 def joined(spans: Iterable[Span], least: int) -> list[Span]:
@@ -118,9 +122,14 @@ def joined(spans: Iterable[Span], least: int) -> list[Span]:
             found[-1] = union(found[-1], span)
         elif span.weight:
             found.append(span)
-    if len(found) > 1 and found[-1].between and found[-1].small and together(found[-2:]) <= LIMIT:
+    if len(found) > 1 and trails(*found[-2:]):
         found[-2:] = [union(*found[-2:])]
     return found
+
+
+def trails(last: Span, rest: Span) -> bool:
+    """Whether what ends a file is no definition, and small, and fits with the last one."""
+    return rest.between and rest.small and together([last, rest]) <= LIMIT
 
 
 def fits(one: Span, other: Span, least: int) -> bool:

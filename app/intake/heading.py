@@ -53,10 +53,7 @@ def begins(text: str) -> bool:
 
 def is_titled(text: str) -> bool:
     """Whether its words allow it to be a heading, however it is set."""
-    letters, marks = sum(char.isalpha() for char in text), len(text) - text.count(" ")
-    if len(text) > MAX_CHARS or len(text.split()) > MAX_WORDS or letters < 2 or 2 * letters < marks:
-        return False
-    if text[0].islower() or text[0] in "(•*–—-[" or not FINISHED.search(text):
+    if not is_worded(text) or text[0].islower() or text[0] in "(•*–—-[" or not FINISHED.search(text):
         return False
     last = text.rsplit(maxsplit=1)[-1]
     return (
@@ -64,18 +61,27 @@ def is_titled(text: str) -> bool:
     )
 
 
+def is_worded(text: str) -> bool:
+    """Whether it is no longer than a heading may be, and half of it or more is letters."""
+    letters, marks = sum(map(str.isalpha, text)), len(text) - text.count(" ")
+    return len(text) <= MAX_CHARS and len(text.split()) <= MAX_WORDS and letters >= max(2, marks / 2)
+
+
 def stands_out(line: Line, body: Style) -> bool:
     """Whether a line is a heading by its type or its words, in a document whose text is set in `body`."""
-    text, words = line.text, len(line.text.split())
-    if line.style.size < 0.9 * body.size or is_row(text):
+    if line.style.size < 0.9 * body.size or is_row(line.text):
         return False
-    if is_apart(line, body):
-        return is_titled(text)
-    if words > MAX_PLAIN_WORDS or text[-1] == ".":
+    return (is_apart(line, body) or is_marked(line, body)) and is_titled(line.text)
+
+
+def is_marked(line: Line, body: Style) -> bool:
+    """Whether a line that is as large as the text and not bold is set or worded as short headings are."""
+    text = line.text
+    if len(text.split()) > MAX_PLAIN_WORDS or text[-1] == ".":
         return False
     italic = line.style.italic and not body.italic
     capitals = text.isupper() and len(text) > 6
-    return (italic or capitals or bool(NAMED.match(text))) and is_titled(text)
+    return italic or capitals or bool(NAMED.match(text))
 
 
 def key(line: Line) -> Key:
@@ -115,6 +121,10 @@ class Headings:
         first = sorted(lines, key=lambda line: -line.top)[:TOP]
         self.above = {line.text for line in first if line.text in self.running} & self.said
         self.said |= {line.text for line in first}
+        self.head(page, lines)
+
+    def head(self, page: int, lines: Sequence[Line]) -> None:
+        """Stand under the bookmarks of a page that name none of its lines."""
         marks = self.marks.get(page, [])
         said = [plain(line.text) for line in lines] if marks else []
         for wanted, mark in marks:

@@ -98,13 +98,18 @@ def legible(text: str) -> str:
 def whole(lines: list[Line]) -> list[Line]:
     """Words broken at a line's end joined, where PDFium marked it and where it did not."""
     known = {word for line in lines for word in WORD.findall(line.text.lower())}
+    joined = [unbroken(text, known) if BREAK in text else text for text in marked(lines)]
+    return [replace(line, text=text) for line, text in zip(lines, joined, strict=True) if text]
+
+
+def marked(lines: Sequence[Line]) -> list[str]:
+    """Their texts, words that a hyphen breaks at a line's end marked as PDFium marks them."""
     texts = [line.text for line in lines]
     for n, (line, after) in enumerate(pairwise(lines)):
         if line.page == after.page and SPLIT.search(texts[n]) and texts[n + 1][:1].islower():
             begun, _, rest = texts[n + 1].partition(" ")
             texts[n], texts[n + 1] = texts[n][:-1] + BREAK + begun, rest
-    joined = [unbroken(text, known) if BREAK in text else text for text in texts]
-    return [replace(line, text=text) for line, text in zip(lines, joined, strict=True) if text]
+    return texts
 
 
 def unbroken(text: str, known: set[str]) -> str:
@@ -166,13 +171,22 @@ def told(side: Side, line: Line) -> Iterator[Said]:
 def everywhere(seen: Mapping[Said, Sequence[Place]], pages: int) -> Iterator[Place]:
     """Of the running heads of the whole document: what is said again near by, on enough of its pages."""
     again = {said: said_again(places) for said, places in seen.items() if not is_of_tables(said, places)}
-    counted = {(said.side, said.mask) for said, places in again.items() if places and said.counter >= 0}
-    worded = {(said.side, place.page) for said in again if said.counter < 0 for place in again[said]}
+    numbered, worded = counting(again), wording(again)
     for (side, mask), found in alike(again).items():
-        where, counts = {place.page for place in found}, (side, mask) in counted
+        where, counts = {place.page for place in found}, (side, mask) in numbered
         # Page numbers prove themselves sooner than words do.
         if len(where) >= max(2 if counts else 3, MANY * pages) and (counts or is_shared(side, where, worded)):
             yield from found
+
+
+def counting(again: Mapping[Said, Sequence[Place]]) -> Set[tuple[Side, str]]:
+    """(side, mask) of those that count the pages."""
+    return {(said.side, said.mask) for said, places in again.items() if places and said.counter >= 0}
+
+
+def wording(again: Mapping[Said, Sequence[Place]]) -> Set[tuple[Side, int]]:
+    """(side, page) of those that say the same as they stand."""
+    return {(said.side, place.page) for said in again if said.counter < 0 for place in again[said]}
 
 
 def alike(again: Mapping[Said, Sequence[Place]]) -> Mapping[tuple[Side, str], Sequence[Place]]:
@@ -199,10 +213,11 @@ def stretches(seen: Mapping[Said, Sequence[Place]]) -> Iterator[Place]:
     """Of the running heads of a part of the document: in one place on each of its pages. The first stays, if
     it is more than a number."""
     for said, places in seen.items():
-        ranks = {place.rank for place in places} if not is_of_tables(said, places) else ()
-        for rank in ranks:
+        if is_of_tables(said, places):
+            continue
+        for rank in {place.rank for place in places}:
             here = [place for place in places if place.rank == rank]
-            if any(len(stretch) >= STRETCH for stretch in stretches_of(here, 1)):
+            if max(map(len, stretches_of(here, 1))) >= STRETCH:
                 yield from here if said.counter >= 0 else here[1:]
 
 

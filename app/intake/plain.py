@@ -10,7 +10,8 @@ from pathlib import Path
 from app.domain.document import Parsed
 from app.domain.errors import PdfTextless
 from app.intake.block import Block, Kind
-from app.intake.split import Count, split
+from app.intake.piece import Count
+from app.intake.split import split
 
 MARK = "%PDF-text"
 """In a line of its own, the first."""

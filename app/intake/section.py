@@ -50,17 +50,23 @@ def beginnings(lines: Sequence[str], begins: re.Pattern[str] | None) -> Iterator
 
 def headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Lines of headings, each with its path."""
-    fence = ""
     path: list[tuple[int, str]] = []
+    for at in unfenced(lines):
+        if found := heading(lines, at):
+            level, said = found
+            path = [*(each for each in path if each[0] < level), (level, said)]
+            yield at, JOINT.join(each for _, each in path)[-MOST:]
+
+
+def unfenced(lines: Sequence[str]) -> Iterator[int]:
+    """Lines outside of fences, and those that close one."""
+    fence = ""
     for at, line in enumerate(lines):
         mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-        found = None if fence else heading(lines, at)
-        if found:
-            level, said = found
-            path = [*(each for each in path if each[0] < level), (level, said)]
-            yield at, JOINT.join(each for _, each in path)[-MOST:]
+        if not fence:
+            yield at
 
 
 def heading(lines: Sequence[str], at: int) -> tuple[int, str] | None:

@@ -5,15 +5,13 @@ said again where a long table goes on. Chunks do not overlap. Figures: docs/deci
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
 from math import ceil
-from typing import TypeAlias
 
 from app.domain.document import Chunk
 from app.intake.block import Block, Kind
-from app.intake.sentence import fitting
+from app.intake.piece import Count, Piece, pieces, weight
 from app.intake.table import GAP, SENTENCE_END, are_columns, is_column_head, is_dated, is_of_columns
 
 TARGET = 300
@@ -24,8 +22,6 @@ title and heading included."""
 ENOUGH = 120
 """Tokens from which a chunk may end before a heading, or before a block that does not fit; shorter sections
 are joined with the next, but never at the price of dividing a table."""
-UNIT = 200
-"""Tokens of the longest sentence that is not divided."""
 LONG_TABLE = 350
 """Tokens to which the parts of a longer table are filled."""
 LEAD = 40
@@ -40,26 +36,6 @@ JOINT = " › "
 MAJORITY = 0.75
 """Share of a chunk's text that must stand under a heading for it to be the chunk's."""
 
-Count: TypeAlias = Callable[[str], int]
-"""o200k tokens of a text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What is never divided: a sentence, a row, a heading."""
-
-    text: str
-    """With the white space before it."""
-    tokens: int
-    page: int
-    page_end: int
-    block: Block
-
-    @property
-    def heads(self) -> bool:
-        """Whether it is (of) a heading."""
-        return self.block.kind is Kind.HEADING
-
 
 def split(blocks: Iterable[Block], count: Count) -> list[Chunk]:
     """The chunks of a document."""
@@ -68,26 +44,6 @@ def split(blocks: Iterable[Block], count: Count) -> list[Chunk]:
         packer.take(block)
     packer.close()
     return packer.done
-
-
-def pieces(block: Block, count: Count) -> list[Piece]:
-    """A block's pieces, in order."""
-    rows = block.text.split("\n") if block.kind is Kind.TABLE else [block.text]
-    found, at, turn = [], -1, 0
-    for row in rows:
-        for text, tokens in fitting("\n" + row, UNIT, count):
-            turn, page = page_at(block, turn, at + len(text) - len(text.lstrip()))
-            at += len(text)
-            turn, page_end = page_at(block, turn, at - 1)
-            found.append(Piece(text, tokens, page, page_end, block))
-    return found
-
-
-def page_at(block: Block, turn: int, offset: int) -> tuple[int, int]:
-    """(index into `block.pages`, page) of an offset, looked for from an index on."""
-    while turn + 1 < len(block.pages) and block.pages[turn + 1][0] <= offset:
-        turn += 1
-    return turn, block.pages[turn][1]
 
 
 class Packer:
@@ -102,34 +58,36 @@ class Packer:
     @property
     def tokens(self) -> int:
         """Of the chunk under way."""
-        return sum(piece.tokens for piece in self.held)
+        return weight(self.held)
+
+    @property
+    def said(self) -> int:
+        """Of its text, without the headings."""
+        return weight(piece for piece in self.held if not piece.heads)
 
     def take(self, block: Block) -> None:
         """One block: whole if it fits here or in a chunk of its own, else divided."""
         group = pieces(block, self.count)
-        total = sum(piece.tokens for piece in group)
-        room = LIMIT if block.kind is Kind.TABLE else TARGET
-        full = self.tokens + total > room or block.kind is Kind.HEADING
-        whole = block.kind is Kind.TABLE and total <= room
-        if full and sum(piece.tokens for piece in self.held if not piece.heads) >= (
-            LEAD if whole else ENOUGH
-        ):
+        table, total = block.kind is Kind.TABLE, weight(group)
+        room = LIMIT if table else TARGET
+        least = LEAD if table and total <= room else ENOUGH
+        if (block.kind is Kind.HEADING or self.tokens + total > room) and self.said >= least:
             self.close(before=block)
         if self.tokens + total <= room:
             self.held += group
         else:
-            self.fill(group, column_heads(group) if block.kind is Kind.TABLE else {})
+            self.fill(group, column_heads(block, group))
 
     def fill(self, group: Sequence[Piece], heads: Mapping[int, Sequence[Piece]]) -> None:
         """Spread a long block evenly. `heads`, by the piece behind them, stand again at the head of each
         chunk that begins further below, until others take their place."""
         passed = self.tokens
-        total = passed + sum(piece.tokens for piece in group)
-        most = max((sum(piece.tokens for piece in each) for each in heads.values()), default=0)
+        total = passed + weight(group)
+        most = max(map(weight, heads.values()), default=0)
         share = total / ceil(total / (LONG_TABLE - most if most else TARGET))
         due, again, said = share, list[Piece](), 0
         for n, piece in enumerate(group):
-            full = passed + piece.tokens / 2 > due and not all(is_lead(each) for each in self.held[said:])
+            full = passed + piece.tokens / 2 > due and not all(map(is_lead, self.held[said:]))
             if full or self.tokens + piece.tokens > LIMIT:
                 parted = self.labels(said) if heads else []
                 self.close()
@@ -145,7 +103,7 @@ class Packer:
         end = len(self.held)
         while end > said + 1 and len(self.held) - end < GAP and is_lead(self.held[end - 1]):
             end -= 1
-        if sum(piece.tokens for piece in self.held[end:]) > LEAD:
+        if weight(self.held[end:]) > LEAD:
             end = len(self.held)
         parted, self.held = self.held[end:], self.held[:end]
         return parted
@@ -180,11 +138,15 @@ def introduced(held: Sequence[Piece], block: Block) -> int:
     if end:
         lead = held[end - 1].block
         first = next(n for n, piece in enumerate(held) if piece.block is lead)
-        tokens = sum(piece.tokens for piece in held[first:end])
-        short = tokens <= CAPTION and not SENTENCE_END.search(lead.text)
-        if lead.kind is Kind.PROSE and (short or (tokens <= LEAD and block.kind is Kind.TABLE)):
+        if lead.kind is Kind.PROSE and leads(lead.text, weight(held[first:end]), block):
             end = before_headings(held, first)
     return end or len(held)
+
+
+def leads(text: str, tokens: int, block: Block) -> bool:
+    """Whether a paragraph is a caption of the next block, or a table's short lead."""
+    captions = tokens <= CAPTION and not SENTENCE_END.search(text)
+    return captions or (tokens <= LEAD and block.kind is Kind.TABLE)
 
 
 def before_headings(held: Sequence[Piece], end: int) -> int:
@@ -194,9 +156,11 @@ def before_headings(held: Sequence[Piece], end: int) -> int:
     return end
 
 
-def column_heads(group: Sequence[Piece]) -> dict[int, list[Piece]]:
+def column_heads(block: Block, group: Sequence[Piece]) -> dict[int, list[Piece]]:
     """What says the columns of a table's rows, by the piece behind it: what stands above its first row, and
     further below each line of dates with what follows it. Little of it: where it is long, its end."""
+    if block.kind is not Kind.TABLE:
+        return {}
     found: dict[int, list[Piece]] = {}
     heads: list[Piece] = []
     for n, piece in enumerate(group):
@@ -228,15 +192,21 @@ def heading(ended: Sequence[Piece]) -> str:
     for piece in [piece for piece in ended if not piece.heads] or ended:
         shares[piece.block.path] += piece.tokens
     path: tuple[str, ...] = ()
-    while deeper := [each for each in shares if each[: len(path)] == path and len(each) > len(path)]:
-        following = Counter[str]()
-        for each in deeper:
-            following[each[len(path)]] += shares[each]
+    while following := below(shares, path):
         segment, tokens = following.most_common(1)[0]
         if tokens < MAJORITY * shares.total():
             break
         path = (*path, segment)
     return shortened([segment[:SEGMENT_CHARS] for segment in path])
+
+
+def below(shares: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> Counter[str]:
+    """Tokens under each heading right below a path."""
+    following = Counter[str]()
+    for each, tokens in shares.items():
+        if len(each) > len(path) and each[: len(path)] == path:
+            following[each[len(path)]] += tokens
+    return following
 
 
 def shortened(path: list[str]) -> str:

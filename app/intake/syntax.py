@@ -22,6 +22,7 @@ DEEPEST = 24
 """Namespaces and conditions that are looked into."""
 NAME, SIGNATURE = 200, 300
 """Most characters of either."""
+DEFINITIONS = FUNCTIONS | LAMBDAS | CLASSES
 SLICE = 1 << 16
 """Bytes handed to the parser at once."""
 
@@ -115,11 +116,9 @@ def found(node: Node, source: Source, start: int, depth: int) -> Iterator[Unit]:
 def defined(node: Node) -> Node | None:
     """The function or class that a node is, or wraps."""
     for _ in range(4):
-        if node.type in FUNCTIONS or node.type in LAMBDAS or node.type in CLASSES:
+        if node.type in DEFINITIONS:
             return node if node.named_child_count else None
-        if node.type not in AROUND:
-            return None
-        if not node.named_child_count:
+        if node.type not in AROUND or not node.named_child_count:
             return None
         node = part(node, *INSIDE) or node.named_children[-1]
     return None

@@ -80,7 +80,7 @@ def is_column_head(text: str) -> bool:
 def is_dated(text: str) -> bool:
     """Whether all figures of a line are years, dates, or days beside the name of a month."""
     words = [word.strip(",;:()") for word in text.split()]
-    figures = [n for n, word in enumerate(words) if any(char.isdigit() for char in word)]
+    figures = [n for n, word in enumerate(words) if any(map(str.isdigit, word))]
     years = [n for n in figures if YEAR.fullmatch(words[n]) or DATE.fullmatch(words[n])]
     days = [n for n in figures if DAY.fullmatch(words[n]) and is_beside_word(words, n)]
     return bool(years) and len(years) + len(days) == len(figures)
@@ -151,13 +151,18 @@ def goes_on(above: Sequence[str], text: str, small: bool = False) -> bool:
     """Whether a line of a table is the rest of a label above it, which has no figures of its own yet: it
     closes a bracket, or begins with a small letter, as rows of their own do not (`small`: do)."""
     last = above[-1]
-    words = sum(len(line.split()) for line in above)
-    if len(above) == WRAPS or words > 2 * LONG_WORDS:
+    if len(above) == WRAPS or len(" ".join(above).split()) > 2 * LONG_WORDS:
         return False
-    if is_open(above) and (")" in text.partition("(")[0] or not (is_row(text) or is_row(last))):
+    if is_bracketed(above, text):
         return True
     finished = is_row(last) or is_entry(last) or last.endswith(":")
     return text[:1].islower() and not finished and not is_of_its_own(last, text, small)
+
+
+def is_bracketed(above: Sequence[str], text: str) -> bool:
+    """Whether a line closes the bracket that a label above it left open, or is inside of it."""
+    closes = ")" in text.partition("(")[0]
+    return is_open(above) and (closes or not (is_row(text) or is_row(above[-1])))
 
 
 def is_open(above: Sequence[str]) -> bool:

@@ -55,8 +55,7 @@ def made(draft: Draft) -> Made:
     said = spoken(draft)
     lines = list(sentences(said))
     if not lines:
-        whole = " ".join(" ".join(text for _, text in said).split())
-        return Made(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
+        return begun(said)
     own = [line for line in lines if line.asked] or lines
     # What was found says more than what was asked, and what the user said himself more than what he was told.
     found = [line for line in lines if line.states] or lines
@@ -66,6 +65,12 @@ def made(draft: Draft) -> Made:
         summary_detailed=summed(found, DETAILED),
         memory_snippet=summed([line for line in own if line.states] or found, SNIPPET),
     )
+
+
+def begun(said: Iterable[tuple[bool, str]]) -> Made:
+    """Its beginning; no snippet."""
+    whole = " ".join(" ".join(text for _, text in said).split())
+    return Made(shortened(whole, TITLE), shortened(whole, SHORT), shortened(whole, DETAILED))
 
 
 def spoken(draft: Draft) -> list[tuple[bool, str]]:
@@ -100,7 +105,15 @@ def summed(lines: Sequence[Line], most: int) -> str:
     """The sentences that say most of it, at most so many characters; at least a part of one."""
     counts = Counter(term for line in lines for term in line.terms)
     weights = {term: count / len(lines) for term, count in counts.items()}
-    left, room, chosen = dict(enumerate(lines)), most, []
+    chosen = taken(lines, dict(weights), most)
+    if not chosen:
+        return shortened(max(lines, key=lambda line: worth(line, weights)).text, most)
+    return " ".join(lines[at].text for at in sorted(chosen))
+
+
+def taken(lines: Sequence[Line], weights: dict[int, float], room: int) -> list[int]:
+    """Which of them, the best first; `weights` fall with each."""
+    left, chosen = dict(enumerate(lines)), []
     while left:
         at = max(left, key=lambda at: (worth(left[at], weights), -at))
         line = left.pop(at)
@@ -109,9 +122,7 @@ def summed(lines: Sequence[Line], most: int) -> str:
             room -= len(line.text) + 1
             weights |= {term: weights[term] ** 2 for term in line.terms}
         left = {at: line for at, line in left.items() if len(line.text) <= room}
-    if not chosen:
-        return shortened(max(lines, key=lambda line: worth(line, weights)).text, most)
-    return " ".join(lines[at].text for at in sorted(chosen))
+    return chosen
 
 
 def worth(line: Line, weights: dict[int, float]) -> float:

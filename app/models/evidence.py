@@ -8,7 +8,7 @@ docs/decisions/0006-extractive-answerer.md. Pure but for the stemmer; blocking, 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from app.domain.passage import Passage
@@ -95,9 +95,7 @@ def subject(question: str) -> frozenset[int]:
 def by_words(question: str, offered: Sequence[Sentence]) -> list[Sentence]:
     """The sentences scored without a model, best first."""
     asked = subject(question)
-    seen = Counter(term for sentence in offered for term in sentence.terms & asked)
-    # A word that no sentence holds counts too: what is missing makes the rest say less.
-    weights = {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
+    weights = rarities(asked, offered)
     total = sum(weights.values()) or 1.0
     gives = [given for asks, given in ASKED if asks.search(question)]
 
@@ -108,6 +106,13 @@ def by_words(question: str, offered: Sequence[Sentence]) -> list[Sentence]:
         return (own + NEAR * around + PRIOR * sentence.prior + cue) * form(sentence)
 
     return best_first(replace(sentence, score=score(sentence)) for sentence in offered)
+
+
+def rarities(asked: Set[int], offered: Sequence[Sentence]) -> dict[int, float]:
+    """What each word of the question weighs: IDF."""
+    seen = Counter(term for sentence in offered for term in sentence.terms & asked)
+    # A word that no sentence holds counts too: what is missing makes the rest say less.
+    return {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
 
 
 def form(sentence: Sentence) -> float:

@@ -49,7 +49,7 @@ def choose(settings: Settings, recorded: Space | None, *, stored: bool = True) -
     the recorded one, so another stops the start."""
     model = model_of(settings, recorded)
     same = recorded if recorded and recorded.model == model else None
-    dim = settings.embed.dim or (same.dim if same else DIMS.get(model))
+    dim = dim_of(settings, model, same)
     if recorded and stored and (same is None or dim != same.dim):
         raise StartError(
             f"the stores hold vectors of {recorded.name}, but {space_name(model, dim or 0)} is configured: "
@@ -62,6 +62,11 @@ def model_of(settings: Settings, recorded: Space | None) -> str:
     """The model that is set, else the stores', else the default."""
     model = settings.embed.model or (recorded.model if recorded else default_model(settings))
     return ALIASES.get(model, model)
+
+
+def dim_of(settings: Settings, model: str, recorded: Space | None) -> int | None:
+    """The dimensions that are set, else the stores', else those we ask for; None: the model decides."""
+    return settings.embed.dim or (recorded.dim if recorded else DIMS.get(model))
 
 
 def default_model(settings: Settings) -> str:

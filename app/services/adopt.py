@@ -67,23 +67,27 @@ class Adopt:
         """One table, as often as another tool's writing makes it worth."""
         silent = (await self._rows.stands(table, self._space)).silent
         ours = await self._same(self._rows.sample(table, self._space, SAMPLE))
-        kept = embedded = left = 0
+        taken = Taken(table, silent=silent)
         for _ in range(ROUNDS):
-            left = 0
+            taken = replace(taken, left=0)
             async for page in self._rows.open(table, self._space):
-                said = [row for row in page if row.text]
-                stay = [row for row in said if ours and row.fits]
-                done = await self._rows.take(table, self._space, stay, [None] * len(stay)) if stay else 0
-                kept, left = kept + done, left + len(stay) - done
-                if done:
-                    yield done
-                async for batch, made in self._embedded([row for row in said if not (ours and row.fits)]):
-                    done = await self._rows.take(table, self._space, batch, made)
-                    embedded, left = embedded + done, left + len(batch) - done
-                    yield done
-            if not left:
+                async for done in self._page(table, page, ours=ours):
+                    taken = together(taken, done)
+                    yield done.kept + done.embedded
+            if not taken.left:
                 break
-        self.report.tables.append(Taken(table, kept, embedded, silent, left))
+        self.report.tables.append(taken)
+
+    async def _page(self, table: str, page: Sequence[Foreign], *, ours: bool) -> AsyncIterator[Taken]:
+        """Some of its rows, step by step. `ours`: those whose vectors fit keep them."""
+        said = [row for row in page if row.text]
+        stay = [row for row in said if ours and row.fits]
+        if stay:
+            done = await self._rows.take(table, self._space, stay, [None] * len(stay))
+            yield Taken(table, kept=done, left=len(stay) - done)
+        async for batch, made in self._embedded([row for row in said if not (ours and row.fits)]):
+            done = await self._rows.take(table, self._space, batch, made)
+            yield Taken(table, embedded=done, left=len(batch) - done)
 
     async def _embedded(
         self, rows: Sequence[Foreign]
@@ -121,3 +125,13 @@ class Adopt:
         pairs = await sample
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
         return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
+
+
+def together(taken: Taken, more: Taken) -> Taken:
+    """With what a step has done."""
+    return replace(
+        taken,
+        kept=taken.kept + more.kept,
+        embedded=taken.embedded + more.embedded,
+        left=taken.left + more.left,
+    )

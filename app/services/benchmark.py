@@ -6,7 +6,7 @@ Raises `Unreadable` with the file and the line, and what is wrong there. Reads f
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,9 +32,9 @@ class Unreadable(BadInput):
 
 def read(folder: Path, split: str) -> Benchmark:
     """The whole of it; a few hundred megabytes at most fit in memory."""
-    texts = unique((text(line, where), where) for line, where in lines(folder / CORPUS))
+    texts = items(folder / CORPUS, text)
     asked = folder / f"queries_{split}.jsonl"
-    every = unique((question(line, where), where) for line, where in lines(asked))
+    every = items(asked, question)
     questions = [item for item in every if answerable(item)]
     if not questions:
         raise Unreadable(f"{asked}: no question that can be measured: none has a grade above 0 in `rel`")
@@ -49,6 +49,11 @@ def read(folder: Path, split: str) -> Benchmark:
         unanswerable=len(every) - len(questions),
         dangling=sum(astray(item, homes) for item in questions),
     )
+
+
+def items(path: Path, made: Callable[[Line, str], Item]) -> list[Item]:
+    """What stands in a file, a line each."""
+    return unique((made(line, where), where) for line, where in lines(path))
 
 
 def astray(question: Question, homes: Mapping[str, str | None]) -> int:

@@ -27,7 +27,6 @@ from app.domain.code import (
     CodeVector,
     Cut,
     Cutter,
-    chunk_ids,
     row_id,
 )
 from app.domain.embedded import code_text
@@ -36,6 +35,7 @@ from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder
 from app.domain.secret import keepable
 from app.services.barred import asked
+from app.services.chunk import Key, covered, entered, filed, remembered
 from app.services.memories import embedded
 
 SECONDS = 80.0
@@ -43,24 +43,6 @@ SECONDS = 80.0
 SLOWEST = 4.0
 """Chunks a second that the bundled embedder makes at least, on a machine with five times the work it can do.
 What takes longer would be begun again and again, and never be done."""
-
-
-def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
-    """The rows without what looks like a secret in them."""
-    return [
-        replace(
-            row,
-            chunk_text=keepable(path := row.file_path or "", row.chunk_text),
-            chunk_metadata={name: told(path, fact) for name, fact in row.chunk_metadata.items()},
-        )
-        for row in rows
-    ]
-
-
-def told(path: str, fact: object) -> object:
-    """A fact that a tool adds, words of the file among them."""
-    several = [told(path, each) for each in fact] if isinstance(fact, list) else fact
-    return keepable(path, fact) if isinstance(fact, str) else several
 
 
 class CodeService:
@@ -96,19 +78,16 @@ class CodeService:
         last stands."""
         until, since = asyncio.get_running_loop().time() + seconds, await self._record.clock()
         scope, space = replace(scope, project=project), self._embedder.space
-        files = list({file.path: file for file in files}.values())
-        known = await self._record.hashes(scope, [file.path for file in files], space)
-        new = [file for file in files if known.get(file.path, ("", 0))[0] != file.sha256]
+        last = {file.path: file for file in files}
+        known = await self._record.hashes(scope, list(last), space)
+        new = [file for file in last.values() if known.get(file.path, ("", 0))[0] != file.sha256]
         cuts = {file.path: await self._cut(file) for file in new}
         vectors, made = await self._embed(scope, new, cuts, until)
         entries = [(file, entered(scope, file, *cuts[file.path], vectors)) for file in new]
         outcomes = await self._record.replace(scope, entries, space, since) if new else []
-        done = {
-            file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0))
-            for (file, chunks), outcome in zip(entries, outcomes, strict=True)
-        }
+        done = filed(entries, outcomes, made)
         same = CodeOutcome.UNCHANGED
-        return [done.get(file.path) or CodeFiled(file.path, same, known[file.path][1]) for file in files]
+        return [done.get(path) or CodeFiled(path, same, known[path][1]) for path in last]
 
     async def _cut(self, file: CodeFile) -> tuple[str, Sequence[Cut]]:
         """A file's language and chunks, without its secrets; its hash stays that of what was given."""
@@ -121,14 +100,11 @@ class CodeService:
         files: Sequence[CodeFile],
         cuts: Mapping[str, tuple[str, Sequence[Cut]]],
         until: float,
-    ) -> tuple[dict[tuple[str, str], Embedding], dict[str, int]]:
+    ) -> tuple[dict[Key, Embedding], dict[str, int]]:
         """(vectors by path and text, how many were made anew by path)."""
-        paths, hashes = [file.path for file in files], {file.sha256: file.path for file in files}
+        paths, hashes = list(cuts), {file.sha256: file.path for file in files}
         kept = await self._record.vectors(scope, paths, list(hashes), self._embedder.space) if files else []
-        known: dict[tuple[str, str], Embedding] = {}
-        for each in kept:  # those of the path itself come first
-            for path in (each.file_path or "", hashes.get(each.sha256, "")):
-                known.setdefault((path, each.chunk_text), each.embedding)
+        known = remembered(kept, hashes)
         wanted = [(path, cut.text) for path in paths for cut in cuts[path][1]]
         lacking = [key for key in dict.fromkeys(wanted) if key not in known]
         texts = [code_text(file_path=path, chunk_text=text) for path, text in lacking]
@@ -163,21 +139,6 @@ class CodeService:
         scope = replace(scope, project=project)
         if not await self._record.remove(scope, name):
             raise Missing("there is no such chunk")
-
-
-def entered(
-    scope: Scope,
-    file: CodeFile,
-    language: str,
-    cuts: Sequence[Cut],
-    vectors: Mapping[tuple[str, str], Embedding],
-) -> list[CodeEntry]:
-    """A file's chunks as rows."""
-    ids = chunk_ids(scope, file.path, cuts)
-    return [
-        CodeEntry(name, CodeRow(file.path, language, cut.text, cut.metadata()), vectors[file.path, cut.text])
-        for name, cut in zip(ids, cuts, strict=True)
-    ]
 
 
 class BarredCode:

@@ -44,15 +44,15 @@ class ConversationService:
         one request the last stands. `scope` names the project."""
         self.shelf(scope, kind)
         start = asyncio.get_running_loop().time()
-        entries = await asyncio.to_thread(lambda: [entry(draft) for draft in drafts])
-        last = {each.draft.id or each.sha256: at for at, each in enumerate(entries)}
-        asked_for = [entries[at] for at in last.values()]
+        entries = await asyncio.to_thread(lambda: list(map(entry, drafts)))
+        last = {called(each): each for each in entries}
+        asked_for = list(last.values())
         known = await self._record.known(scope, asked_for, self._embedder.space)
         new = [each for each, row in zip(asked_for, known.rows, strict=True) if row is None]
         made = iter(await self._write(scope, new, known.began, start, seconds) if new else ())
         written = [next(made) if row is None else (row, Outcome.UNCHANGED) for row in known.rows]
         outcomes = dict(zip(last, written, strict=True))
-        return [outcomes[each.draft.id or each.sha256] for each in entries]
+        return [outcomes[called(each)] for each in entries]
 
     async def _write(
         self, scope: Scope, new: Sequence[Entry], began: datetime, start: float, seconds: float
@@ -101,6 +101,11 @@ class ConversationService:
         keeps = DREAMS if self._dreams(scope.project or "") else CONVERSATIONS
         if kind != keeps:
             raise KeptElsewhere(f"this project keeps {keeps}: use its path /{keeps}")
+
+
+def called(each: Entry) -> str:
+    """By what a request knows a row: its id, else what it says."""
+    return each.draft.id or each.sha256
 
 
 def text_of(draft: Draft) -> str:

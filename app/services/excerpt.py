@@ -145,13 +145,10 @@ class Excerpt:
         self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
     ) -> Gathered:
         """Entries, notes and the reason."""
-        answered = [
-            None if one is None else self._part(section, one)
-            for section, one in zip(profile.sections, drawn, strict=True)
-        ]
+        answered = self._answered(profile.sections, drawn)
         parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
         lost = tuple(dict.fromkeys(self.lost))
-        failed = any(item.source not in ASIDE for item in lost) and not any(part.items for part in parts)
+        failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
         notes = [self._note(section, part) for section, part in zip(profile.sections, answered, strict=True)]
         return Gathered(
             profile,
@@ -161,6 +158,11 @@ class Excerpt:
             notes=() if failed and profile.silent else (*notes, *found.notes),
             cached=found.cached,
         )
+
+    def _answered(self, sections: Sequence[Section], drawn: Sequence[Drawn | None]) -> list[Part | None]:
+        """What each section may show; None: it was not searched."""
+        pairs = zip(sections, drawn, strict=True)
+        return [None if one is None else self._part(section, one) for section, one in pairs]
 
     def _part(self, section: Section, drawn: Drawn) -> Part:
         """A section's entries; rows that hold nothing are not shown."""
@@ -183,12 +185,16 @@ class Excerpt:
 
     def _reason(self, parts: Sequence[Part], *, stored: bool, answered: bool) -> Reason:
         """In CONTRACT §1's precedence."""
-        if any(part.items for part in parts):
+        if shown(parts):
             return Reason.OK
-        lost = [item for item in self.lost if item.source not in STAGES]
-        if answered and not stored and not lost:
-            return Reason.EMPTY
-        if not answered and lost:
-            late = any(item.reason == "timeout" for item in lost)
-            return Reason.TIMEOUT if late else Reason.UNAVAILABLE
-        return Reason.NO_MATCH
+        lost = [item.reason for item in self.lost if item.source not in STAGES]
+        if not lost:
+            return Reason.EMPTY if answered and not stored else Reason.NO_MATCH
+        if answered:
+            return Reason.NO_MATCH
+        return Reason.TIMEOUT if "timeout" in lost else Reason.UNAVAILABLE
+
+
+def shown(parts: Sequence[Part]) -> bool:
+    """Whether anything is."""
+    return any(part.items for part in parts)

@@ -17,7 +17,7 @@ from app.domain.errors import ModelError
 from app.domain.fence import closing
 from app.domain.ports import Delta, ModelStream
 from app.services.ruling import Ruling, checked, written
-from app.services.sentence import Cut, Sentences, complete
+from app.services.sentence import Cut, Sentences, complete, trimmed
 from app.vantage import contract
 from app.vantage.clarify import enforce_clarify_shape, satisfied, unthought
 from app.vantage.terms import Check, ResponseClass
@@ -96,11 +96,10 @@ class Held:
         if not sentence.strip():
             return ""
         gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
-        said = sentence if self._left and not gap else sentence.lstrip("\r\n")
-        said = said.rstrip() if isinstance(sentence, Cut) else said
+        said = trimmed(sentence, first=bool(gap) or not self._left)
         most, whole = self.ruling.params.token_target - self._tokens, len(said)
-        if isinstance(sentence, Cut):
-            said = Cut(said).within(most, self.count)
+        if isinstance(said, Cut):
+            said = said.within(most, self.count)
         elif self._left and self.count(said) > most:
             said = ""
         self.full = len(said) < whole

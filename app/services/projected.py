@@ -13,6 +13,7 @@ from itertools import chain, zip_longest
 
 from app.domain.budget import Meter
 from app.domain.passage import Candidate, Passage
+from app.domain.recall import judged
 from app.domain.recipe import FORMS, Recipe
 from app.domain.relevance import skipped
 from app.domain.sections import PROJECT, entry
@@ -66,7 +67,7 @@ def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]]
     for part in parts:
         items = [dressed(part.section, item) for item in part.items]
         if short and sought(part):
-            verdicts += [(item, Verdict.SKIPPED) for item in items]
+            verdicts += judged(items, Verdict.SKIPPED)
             items = []
         first = {key(item): item for item in reversed(items) if key(item) not in seen}
         verdicts += [(item, Verdict.DUPLICATE) for item in items if first.get(key(item)) is not item]
@@ -128,13 +129,21 @@ def fitting(
     turns = [item for rank in zip_longest(*offered) for item in rank if item is not None]
     taken = {id(item) for item in turns[:most]}
     if not fits(among(shown, taken), budget, meter):
-        taken = set()
-        for item in turns:
-            if most is not None and len(taken) >= most:
-                break
-            if fits(among(shown, more := taken | {id(item)}), budget, meter):
-                taken = more
+        taken = by_turns(turns, shown, budget, most, meter)
     return among(shown, taken), [item for item in shown if id(item) not in taken]
+
+
+def by_turns(
+    turns: Iterable[Candidate], shown: Sequence[Candidate], budget: int, most: int | None, meter: Meter
+) -> set[int]:
+    """As many as fit together, at most `most`; one that is too long is passed over."""
+    taken = set[int]()
+    for item in turns:
+        if most is not None and len(taken) >= most:
+            break
+        if fits(among(shown, more := taken | {id(item)}), budget, meter):
+            taken = more
+    return taken
 
 
 def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:

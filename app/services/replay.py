@@ -6,7 +6,7 @@ up in the scope in which the answer was asked; only who may see the answer gets 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from app.domain.answer import Answer
@@ -15,7 +15,7 @@ from app.domain.errors import RetrievalError, Unavailable
 from app.domain.passage import Scope
 from app.domain.project import Knowledge
 from app.domain.prompt import Role
-from app.domain.recipe import CHAT_LOG, KNOWLEDGE, MEMORY, NOTES, Kind, Recipe, unkept
+from app.domain.recipe import CHAT_LOG, KNOWLEDGE, MEMORY, NOTES, Kind, Recipe, Ref, unkept
 from app.domain.replay import (
     NOT_ASKED,
     NOT_KEPT,
@@ -84,8 +84,8 @@ class ReplayService:
         passages = await self._originals.passages(asked, answer.trace.packed)
         return Today(
             await asyncio.to_thread(entries, recipe, passages, self._count),
-            await self._originals.cards(asked, [ref.id for ref in refs if ref.source == MEMORY]),
-            await self._originals.turns(asked, [ref.id for ref in refs if ref.source == CHAT_LOG]),
+            await self._originals.cards(asked, ids(refs, MEMORY)),
+            await self._originals.turns(asked, ids(refs, CHAT_LOG)),
             await self._notices.by_id(asked, others) if others else {},
             said=await self._originals.said(asked, lost) if lost else {},
             knowledge=await self._known(asked),
@@ -97,6 +97,11 @@ class ReplayService:
             return (await self._knowledge.get(asked) if asked.project else None) or Knowledge()
         except RetrievalError:
             raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from None
+
+
+def ids(refs: Sequence[Ref], source: str) -> list[str]:
+    """Of what a source keeps."""
+    return [ref.id for ref in refs if ref.source == source]
 
 
 def replayed(answer: Answer, recipe: Recipe, today: Today) -> Replayed:

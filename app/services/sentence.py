@@ -50,6 +50,12 @@ class Cut(str):
         return self[: ([0, *ends])[bisect_right(ends, most, key=lambda end: count(self[:end]))]]
 
 
+def trimmed(sentence: str, *, first: bool) -> str:
+    """Without the line breaks before it, if it is the first; a cut piece without the blanks behind it."""
+    said = sentence.lstrip("\r\n") if first else sentence
+    return Cut(said.rstrip()) if isinstance(sentence, Cut) else said
+
+
 class Sentences:
     """One text's."""
 
@@ -115,4 +121,9 @@ def ends(before: str, mark: str) -> bool:
     found = WORD.search(before[-40:])
     word = found.group().casefold() if found else ""
     alone = word.isdecimal() and not before[: len(before) - len(word)].rstrip(" \t").strip("\n")
-    return bool(word) and not (alone or word in SHORT or (len(word) == 1 and word.isalpha()))
+    return bool(word) and not (alone or shortened(word))
+
+
+def shortened(word: str) -> bool:
+    """Whether a word stands for a longer one: an initial, `prof`."""
+    return word in SHORT or (len(word) == 1 and word.isalpha())

@@ -10,6 +10,7 @@ import json
 from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import structlog
 
@@ -116,16 +117,7 @@ class CorpusSource:
         question = await asked(query, await embedding, self._space)
         few = asyncio.Semaphore(AT_ONCE)
         found = await asyncio.gather(*(self._one(few, reached, shape, question) for shape in shapes))
-        faults = [each.fault for each in found if each.fault]
-        if faults and len(faults) == len(found):
-            raise faults[0]
-        legs = merged(self.name, [each for each in found if not each.fault], query.limit)
-        return replace(
-            legs,
-            stored=sum(each.stored for each in found),
-            notes=tuple(note for each in found for note in each.notes),
-            partial=faults[0].reason if faults else "",
-        )
+        return together(self.name, found, query.limit)
 
     async def _one(
         self, few: asyncio.Semaphore, reached: "Reached", shape: Shape, question: Question
@@ -184,6 +176,20 @@ class CorpusSource:
             if await self._points.count(collection, Where()) == 0:
                 await self._points.drop(collection)
                 self._catalogue.forget()
+
+
+def together(name: str, found: Sequence[Searched], limit: int) -> Legs:
+    """What the collections found; a fault is raised where none of them answered."""
+    faults = [each.fault for each in found if each.fault]
+    if faults and len(faults) == len(found):
+        raise faults[0]
+    legs = merged(name, [each for each in found if not each.fault], limit)
+    return replace(
+        legs,
+        stored=sum(each.stored for each in found),
+        notes=tuple(chain.from_iterable(each.notes for each in found)),
+        partial=faults[0].reason if faults else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)

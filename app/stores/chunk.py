@@ -58,6 +58,8 @@ SECONDS = 60.0
 
 Pair: TypeAlias = tuple[CodeEntry, bytes]
 """A chunk on its way into the table, and its words."""
+Whose: TypeAlias = tuple[str, str, str, str]
+"""A writer's tenant, owner and project, and the space."""
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
@@ -89,7 +91,7 @@ async def places(
 
     named = [Called(entry.given, entry.id, keeps(scope)) for entry in entries]
     ids = await located(kind, named, find)
-    if any(each.given and literal(kind, each.given) in filed for each in named):
+    if not filed.isdisjoint({literal(kind, each.given) for each in named if each.given}):
         raise InvalidField("an id is that of a chunk of a whole file: put the file, or remove it first")
     return [(each, each in own) for each in ids]
 
@@ -105,6 +107,30 @@ async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEnt
     return await located(kind, [Called(None, entry.id) for entry in entries], find)
 
 
+async def update(
+    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
+) -> Collection[str]:
+    """Rows that are there; the ids of those that still were."""
+    if not rows:
+        return ()
+    told = ", ".join(f"{name} = {said}" for name, said in assigned(columns, rows).items())
+    statement = UPDATE.format(values=told, type=columns["id"].type)
+    await connection.execute(STALE, list(rows))
+    found = await connection.fetch(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
+    return {row["id"] for row in found}
+
+
+async def insert(
+    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
+) -> None:
+    """Rows that are not there."""
+    if rows:
+        whole = {"id": f"given.id::{columns['id'].type}", **OWNED, **assigned(columns, rows)}
+        whole |= filling(columns, whole)
+        statement = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
+        await connection.execute(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
+
+
 async def write(
     connection: Connection,
     columns: Shape,
@@ -117,27 +143,12 @@ async def write(
 ) -> Collection[str]:
     """Rows by id, all of one file (`sha256`), or each by itself; updated those that are `there`, so that what
     another tool keeps in columns of its own stays. The ids of those inserted: one may have gone meanwhile."""
-    if not rows:
-        return ()
-    kind = columns["id"].type
-    values = assigned(columns, rows)
+    whose = (*place(scope), space)
     old = {key: pair for key, pair in rows.items() if key in there}
-    updated: set[str] = set()
-    if old:
-        told = ", ".join(f"{name} = {said}" for name, said in values.items())
-        given = arrays(list(old), [entry for entry, _ in old.values()], sha256)
-        await connection.execute(STALE, list(old))
-        update = UPDATE.format(values=told, type=kind)
-        found = await connection.fetch(update, *place(scope), space, *given, timeout=SECONDS)
-        updated = {row["id"] for row in found}
+    updated = await update(connection, columns, old, whose, sha256)
     new = {key: pair for key, pair in rows.items() if key not in updated}
-    if new:
-        whole = {"id": f"given.id::{kind}", **OWNED, **values}
-        whole |= filling(columns, whole)
-        given = arrays(list(new), [entry for entry, _ in new.values()], sha256)
-        insert = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
-        await connection.execute(insert, *place(scope), space, *given, timeout=SECONDS)
-    if kind == UUID:  # else a search makes them when it first needs them
+    await insert(connection, columns, new, whose, sha256)
+    if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
         await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
     return new.keys()
 
@@ -154,18 +165,19 @@ def assigned(columns: Shape, rows: Mapping[str, Pair]) -> dict[str, str]:
     }
 
 
-def arrays(ids: list[str], entries: Sequence[CodeEntry], sha256: str | None) -> tuple[list[object], ...]:
-    """The parameters of GIVEN."""
-    rows = [entry.row for entry in entries]
-    return (
-        list(ids),
-        [None if row.file_path is None else storable(row.file_path) for row in rows],
-        [row.language for row in rows],
-        [storable(row.chunk_text) for row in rows],
-        [json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd") for row in rows],
-        [sha256 or entry.sha256 for entry in entries],
-        [entry.embedding for entry in entries],
-    )
+def arrays(rows: Mapping[str, Pair], sha256: str | None) -> tuple[list[object], ...]:
+    """The parameters of GIVEN, of one row at least."""
+    given = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
+    return tuple(map(list, zip(*given, strict=True)))
+
+
+def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
+    """One row as GIVEN has it."""
+    row = entry.row
+    path = None if row.file_path is None else storable(row.file_path)
+    metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
+    text = storable(row.chunk_text)
+    return key, path, row.language, text, metadata, sha256 or entry.sha256, entry.embedding
 
 
 def place(scope: Scope) -> tuple[str, str, str]:

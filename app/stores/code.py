@@ -19,7 +19,7 @@ from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutco
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import Scope
 from app.index.table import IN_PROJECT, MOMENT, REACHED, VECTOR, WHOSE, owners
-from app.stores.chunk import OF_A_FILE, TABLE, drop, free, place, places, prepared, write
+from app.stores.chunk import OF_A_FILE, TABLE, Pair, drop, free, place, places, prepared, write
 from app.stores.register import LOCK
 from app.stores.shape import Shape, shape, taking
 from app.stores.transaction import Connection, transaction
@@ -111,12 +111,7 @@ class CodeStore:
                 for (file, _), pairs in zip(files, words, strict=True)
                 if (file.path, file.sha256) not in same
             ]
-            stale = [file.path for file, _ in new]
-            _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), stale)
-            ids = iter(await free(connection, columns, [entry for _, pairs in new for entry, _ in pairs]))
-            for file, pairs in new:
-                rows = {next(ids): pair for pair in pairs}
-                await write(connection, columns, scope, rows, space, sha256=file.sha256)
+            known = await put(connection, columns, scope, new, space)
         return [outcome(file, same, known, empty=not entries) for file, entries in files]
 
     async def files(
@@ -168,6 +163,23 @@ class CodeStore:
                     raise RemovedMeanwhile("its user was erased while it was written")
                 await connection.execute(LOCK, "\x1f".join(("ibid.code", scope.tenant, scope.owner)))
                 yield connection, await shape(connection, TABLE)
+
+
+async def put(
+    connection: Connection,
+    columns: Shape,
+    scope: Scope,
+    files: Sequence[tuple[CodeFile, Sequence[Pair]]],
+    space: str,
+) -> set[str]:
+    """Files in the place of what they were; the paths of those that were there."""
+    paths = [file.path for file, _ in files]
+    _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
+    ids = iter(await free(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
+    for file, pairs in files:
+        rows = {next(ids): pair for pair in pairs}
+        await write(connection, columns, scope, rows, space, sha256=file.sha256)
+    return known
 
 
 def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str], *, empty: bool) -> CodeOutcome:

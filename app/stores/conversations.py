@@ -7,7 +7,8 @@ alone. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `KeptElse
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 import asyncpg
@@ -34,8 +35,8 @@ from app.stores.roll import (
     put,
     same,
 )
-from app.stores.shape import shape, taking
-from app.stores.transaction import transaction
+from app.stores.shape import Shape, shape, taking
+from app.stores.transaction import Connection, transaction
 
 BRIEF = 10_000
 CLOCK = "SELECT clock_timestamp()"
@@ -85,21 +86,27 @@ class ConversationStore:
     ) -> list[Written]:
         """All or none; see the port."""
         words = await asyncio.to_thread(analysed, entries)
+        async with self._writing(scope, since) as (connection, columns):
+            found = await places(connection, columns, scope, entries)
+            last = {place.id: at for at, place in enumerate(found)}
+            kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
+            new = [New(key, entries[at], embeddings[at]) for key, at in last.items() if kept[key] is None]
+            written = await put(connection, columns, scope, space, new)
+            if columns["session_id"].type == UUID:  # words are kept of rows that are known by one
+                await keep(connection, CONVERSATION, {row.id: words[row.entry.sha256] for row in new})
+        written |= {key: (row, Outcome.UNCHANGED) for key, row in kept.items() if row is not None}
+        return [written[place.id] for place in found]
+
+    @asynccontextmanager
+    async def _writing(self, scope: Scope, since: datetime) -> AsyncIterator[tuple[Connection, Shape]]:
+        """A transaction in which nobody else writes rows of this tenant; of an owner who was erased since
+        nothing is written."""
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 if not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
                     raise RemovedMeanwhile("its user was erased while it was written")
                 await connection.execute(LOCK, "\x1f".join(("ibid.conversations", scope.tenant)))
-                columns = await shape(connection, TABLE)
-                found = await places(connection, columns, scope, entries)
-                last = {place.id: at for at, place in enumerate(found)}
-                kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
-                new = [New(key, entries[at], embeddings[at]) for key, at in last.items() if kept[key] is None]
-                written = await put(connection, columns, scope, space, new)
-                if columns["session_id"].type == UUID:  # words are kept of rows that are known by one
-                    await keep(connection, CONVERSATION, {row.id: words[row.entry.sha256] for row in new})
-        written |= {key: (row, Outcome.UNCHANGED) for key, row in kept.items() if row is not None}
-        return [written[place.id] for place in found]
+                yield connection, await shape(connection, TABLE)
 
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int

@@ -83,9 +83,20 @@ def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str
     there = next((key for key in (plain, *ours) if key in own), None)
     if there is not None:
         return there
-    if called.keeps and plain is not None and whole(called.given or "") is not None and plain not in taken:
+    if plain is not None and plain not in taken and stays(called):
         return plain
     return next((key for key in ours if key not in taken), None)
+
+
+def stays(called: Called) -> bool:
+    """Whether what was given is a UUID that stays as it is."""
+    return called.keeps and whole(called.given or "") is not None
+
+
+def given(type_: str, names: Sequence[Called]) -> set[str]:
+    """What writers gave, as far as it can be an id."""
+    told = (literal(type_, name.given) for name in names if name.given)
+    return {key for key in told if key is not None}
 
 
 async def located(
@@ -95,9 +106,7 @@ async def located(
     count = LINKS
     while True:
         chains = [links(type_, name.ours, count) for name in names]
-        asked = {key for chain in chains for key in chain}
-        asked |= {key for name in names if name.given and (key := literal(type_, name.given)) is not None}
-        found = await find(sorted(asked))
+        found = await find(sorted(given(type_, names).union(*chains)))
         keys = [chosen(type_, name, chain, found) for name, chain in zip(names, chains, strict=True)]
         if None not in keys:
             return [key for key in keys if key is not None]

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+import asyncpg
+
 from app.clients.faults import postgres_faults
 from app.clients.points import Point, Points, Where
 from app.clients.pool import Pool
@@ -136,14 +138,14 @@ class OriginalStore:
         places = [place(entry) for entry in entries]
         with postgres_faults():
             rows = await self._pool.fetch(CHUNKS, *reach, *columns([at[:2] for at in places], 2))
-            known = {row["key"]: row["text"] for row in rows}
+            known = texts(rows)
             lost = [
                 (entry.id, name, ordinal)
                 for entry, (_, ordinal, name) in zip(entries, places, strict=True)
                 if entry.id not in known
             ]
             rows = await self._pool.fetch(NAMESAKES, *reach, *columns(lost, 3)) if lost else []
-        return known | {row["key"]: row["text"] for row in rows}
+        return known | texts(rows)
 
     async def _corpus(self, scope: Scope, keys: Sequence[str]) -> Found[Passage]:
         """Reference texts, by collection and point."""
@@ -196,6 +198,11 @@ def place(entry: Entry) -> tuple[str, int, str]:
     """A passage's document, its ordinal there, and the name in its label."""
     document, _, ordinal = entry.id.rpartition(":")
     return document, int(ordinal), entry.label.rpartition("#")[0]
+
+
+def texts(rows: Sequence[asyncpg.Record]) -> Found[str]:
+    """By their keys."""
+    return {row["key"]: row["text"] for row in rows}
 
 
 def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:

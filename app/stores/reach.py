@@ -73,10 +73,22 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
         return list(seen)
     rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
     own = [row["name"] for row in rows]
-    looks = set(map(key, own))
-    if not any(item.session_id is None and key(item.label) in looks for item in seen):
-        return list(seen)  # nobody stands in anybody's way: the thousands of global names stay unread
+    if not in_the_way(own, seen):
+        return list(seen)  # the thousands of global names stay unread
+    labels = await beside(connection, scope, own, seen)
+    return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
+
+
+async def beside(
+    connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
+) -> dict[str, str]:
+    """What global documents are called beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
     _, shown = distinct(own, [row["name"] for row in shared])
-    labels = dict(zip((row["id"] for row in shared), shown, strict=True))
-    return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
+    return dict(zip((row["id"] for row in shared), shown, strict=True))
+
+
+def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
+    """Whether a global document has the name of one of the session's."""
+    looks = set(map(key, own))
+    return any(item.session_id is None and key(item.label) in looks for item in seen)

@@ -59,10 +59,8 @@ async def decided(
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
     known = {row["id"]: memory(row) for row in rows}
     pending = {row["id"] for row in rows if row["pending"]}
-    threads = {draft.thread_id or "" for draft in drafts}
-    places = {row[0]: int(row[1]) for row in await connection.fetch(PLACES, *owner, list(threads))}
-    now = await connection.fetchrow(NOW)
-    assert now is not None  # noqa: S101 - no table that it could be missing from
+    places = await taken(connection, owner, drafts)
+    now, revision = await stamp(connection)
     written = []
     for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
         if name in known:
@@ -72,11 +70,25 @@ async def decided(
         place, thread = 0, draft.thread_id or ""
         if draft.origin not in DAEMONS:
             place = places[thread] = places.get(thread, 0) + 1
-        moment = draft.created_at or now["now"] + timedelta(microseconds=at)
+        moment = draft.created_at or now + timedelta(microseconds=at)
         this = made(draft, name, owner[1], tokens=count, at=moment, place=place)
-        known[name] = replace(this, revision=now["revision"])
+        known[name] = replace(this, revision=revision)
         written.append(Written(Outcome.CREATED, known[name], pending=True))
     return written
+
+
+async def taken(connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]) -> dict[str, int]:
+    """The last place that is taken in each of their threads; none in a new one."""
+    threads = {draft.thread_id or "" for draft in drafts}
+    rows = await connection.fetch(PLACES, *owner, list(threads))
+    return {row[0]: int(row[1]) for row in rows}
+
+
+async def stamp(connection: Connection) -> tuple[datetime, int]:
+    """The time, and the revision of what is written at it."""
+    now = await connection.fetchrow(NOW)
+    assert now is not None  # noqa: S101 - no table that it could be missing from
+    return now["now"], now["revision"]
 
 
 def made(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:

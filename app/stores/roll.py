@@ -143,19 +143,24 @@ def assigned(columns: Shape, dim: int) -> dict[str, str]:
 
 
 def given(rows: Sequence[New]) -> tuple[list[object], ...]:
-    """The parameters of GIVEN."""
-    drafts = [row.entry.draft for row in rows]
+    """The parameters of GIVEN, of one row at least."""
+    return tuple(map(list, zip(*map(line, rows), strict=True)))
+
+
+def line(row: New) -> tuple[object, ...]:
+    """One row as GIVEN has it."""
+    draft = row.entry.draft
     return (
-        [row.id for row in rows],
-        [said(draft.title) for draft in drafts],
-        [listed(draft.tags) for draft in drafts],
-        [listed(draft.key_entities) for draft in drafts],
-        [said(draft.summary_short) for draft in drafts],
-        [said(draft.summary_detailed) for draft in drafts],
-        [said(draft.memory_snippet) for draft in drafts],
-        [draft.indexed_at for draft in drafts],
-        [row.entry.sha256 for row in rows],
-        [row.vector for row in rows],
+        row.id,
+        said(draft.title),
+        listed(draft.tags),
+        listed(draft.key_entities),
+        said(draft.summary_short),
+        said(draft.summary_detailed),
+        said(draft.memory_snippet),
+        draft.indexed_at,
+        row.entry.sha256,
+        row.vector,
     )
 
 

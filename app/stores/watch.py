@@ -7,7 +7,8 @@ Polling rather than LISTEN: nothing to lose when Postgres restarts in the middle
 import asyncio
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from app.clients.faults import RETRY_SECONDS, postgres_faults
 from app.clients.pool import Pool
@@ -51,8 +52,7 @@ class Watch:
         Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
         """
         until, pause = time.monotonic() + seconds, FIRST
-        self._waiting[document_id] += 1
-        try:
+        with self._awaited(document_id):
             while True:
                 left = 0.0 if self._hurried.is_set() else until - time.monotonic()
                 try:
@@ -66,6 +66,13 @@ class Watch:
                     async with asyncio.timeout(min(pause, left)):
                         await self._hurried.wait()
                 pause = min(pause * 1.5, LAST)
+
+    @contextmanager
+    def _awaited(self, document_id: str) -> Iterator[None]:
+        """Around a wait: it is looked for as long as anybody waits for it."""
+        self._waiting[document_id] += 1
+        try:
+            yield
         finally:
             self._waiting[document_id] -= 1
             if not self._waiting[document_id]:

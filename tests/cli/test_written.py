@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.written import distinct, lines, writable
+from app.cli.written import distinct, lines, wanted, writable
 from app.domain.errors import BadInput
 
 
@@ -24,6 +24,15 @@ def test_a_file_is_there_once_all_is_written(tmp_path: Path) -> None:
 
     assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == [{"a": "é"}, {"b": 1}]
     assert [each.name for each in path.parent.iterdir()] == ["x.jsonl"]
+
+
+def test_a_file_that_nobody_named_is_none(tmp_path: Path) -> None:
+    """What is named is written as any other."""
+    with wanted(None) as nothing, wanted(tmp_path / "x") as file:
+        lines(nothing, [{"a": 1}])
+        lines(file, [{"b": 2}])
+
+    assert (tmp_path / "x").read_text() == '{"b": 2}\n'
 
 
 def test_what_fails_on_the_way_leaves_the_file_as_it_was(tmp_path: Path) -> None:

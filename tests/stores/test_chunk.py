@@ -109,7 +109,7 @@ async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
 
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     """In texts, and in JSON."""
-    values = arrays(["a"], [CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")], "s")
+    values = arrays({"a": (CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b""), b"")}, "s")
 
     assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], ["s"], [b""])
     assert place(HERE) == ("acme", "", "hello")
