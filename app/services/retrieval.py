@@ -133,7 +133,7 @@ class Retrieval:
 
     async def _search(self, query: Query, reaching: Reaching, until: float, now: datetime) -> Found:
         """Every source at once, and what they found as one list, whatever orders it. `now`: what the key was
-        made with, since midnight may pass meanwhile. Rewordings are weighed as the question is, to compare."""
+        made with, since midnight may pass meanwhile. Rewordings are weighed as the question is."""
         grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
