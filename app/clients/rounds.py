@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from app.clients import weights
-from app.clients.points import Ask, Point, Where
+from app.clients.points import Ask, Point
 from app.clients.tally import Tally
 from app.clients.ties import Question, key
 
@@ -19,7 +19,7 @@ Rows: TypeAlias = list[list[Point]]
 """One list an ask."""
 Found: TypeAlias = Mapping[Question, tuple[Ask, Sequence[Point]]]
 """The first round, by `ties.key`."""
-Rarities: TypeAlias = Tally[tuple[Where, int], float]
+Rarities: TypeAlias = Tally[weights.Word, float]
 """The IDF of a word in a scope."""
 
 
@@ -50,7 +50,7 @@ def weighed(
     return weights.weighed(asks, every, known, rare)
 
 
-def remembered(probes: Sequence[Ask], rarities: Rarities) -> dict[tuple[Where, int], float]:
+def remembered(probes: Sequence[Ask], rarities: Rarities) -> dict[weights.Word, float]:
     """The IDFs of words that were probed since the last write."""
     known = ((word, rarities.known(word)) for word in map(weights.word, probes))
     return {word: idf for word, idf in known if idf is not None}
@@ -79,7 +79,7 @@ def named(ask: Ask, found: Found) -> Ask:
     if ask.among is None:
         return ask
     _, row = found[key(ask.among)]
-    own = ask.where.ids
+    own = None if ask.where.ids is None else frozenset(ask.where.ids)  # all that an erasure has left, maybe
     ids = tuple(point.id for point in row if own is None or point.id in own)
     [made] = weights.seeing([replace(ask, among=None, where=replace(ask.where, ids=ids))])
     return made
