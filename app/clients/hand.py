@@ -47,7 +47,7 @@ def kept(point: Point) -> Kept:
     """A point packed: weights are float32, so four bytes hold all of each. Its text remembers what is worked
     out from it (quotation, hash, tokens, days), question after question."""
     payload = {name: Text(value) if is_text(name, value) else value for name, value in point.payload.items()}
-    size = weight(payload) + sum([COPIES * getsizeof(str(value)) for value in texts(payload)])
+    size = weight(point.payload) + sum([COPIES * getsizeof(str(value)) for value in texts(payload)])
     if point.words is None:
         return Kept(point.id, payload, None, size)
     packed = Sparse(array("I", point.words.indices), array("f", point.words.values))
@@ -69,7 +69,10 @@ def weight(value: object) -> int:
     size, waiting = 0, [value]
     while waiting:
         one = waiting.pop()
-        size += getsizeof(str(one)) if isinstance(one, str) else VALUE
+        if isinstance(one, str):
+            size += getsizeof(one)
+            continue
+        size += VALUE
         if isinstance(one, dict):
             waiting += [*one, *one.values()]
         elif isinstance(one, list):

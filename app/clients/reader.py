@@ -6,6 +6,7 @@ somebody writes (`hand.py`, `tally.py`). Raises `RetrievalError` and `Broken` (`
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import qdrant_edge as engine
 
@@ -14,6 +15,9 @@ from app.clients.broken import engine_faults
 from app.clients.hand import Hand, Identity, Kept, kept
 from app.clients.points import Ask, Point, Sparse, Where
 from app.clients.tally import Tally
+
+EVERY = Where()
+"""All points of a collection."""
 
 
 class Reader:
@@ -57,11 +61,19 @@ class Reader:
         self, vendor: engine.EdgeShard, asks: Sequence[Ask], current: Callable[[], bool]
     ) -> list[list[Point]] | None:
         """Ranked by the engine, read before; None: somebody writes."""
-        batch = engine.QueryBatchRequest([phrase.question(ask, whole=False) for ask in asks])
+        batch = engine.QueryBatchRequest([phrase.question(self._eased(ask), whole=False) for ask in asks])
         rows = [[(found.id, found.score) for found in row] for row in vendor.query_batch(batch)]
         shown = {key for ask, row in zip(asks, rows, strict=True) if shows(ask) for key, _ in row}
         held = self._read(vendor, shown, current)
         return [answered(ask, row, held) for ask, row in zip(asks, rows, strict=True)] if current() else None
+
+    def _eased(self, ask: Ask) -> Ask:
+        """Without the conditions that leave all points, as they were counted since the last write: the engine
+        looks at each point for each of them, which takes longer than ranking them all."""
+        every = self._counts.known(EVERY)
+        if every is None or ask.among or self._counts.known(replace(ask.where, ids=None)) != every:
+            return ask
+        return replace(ask, where=Where(ids=ask.where.ids))
 
     def _read(
         self, vendor: engine.EdgeShard, ids: Collection[Identity], current: Callable[[], bool]
@@ -103,6 +115,7 @@ class Reader:
             found = self._vendor.count(engine.CountRequest(exact=True, filter=phrase.condition(where)))
         if where.ids is None:  # names are of one question, and may be many
             self._counts.keep(where, found, current)
+            self.count(EVERY)  # whether it leaves all of them
         return found
 
     @contextmanager

@@ -10,11 +10,14 @@ ln((N + 1) / (df + .5)), N the points that have words.
 """
 
 import math
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
+
+import numpy as np
 
 from app.clients.points import Ask, Point, Sparse, Where
 
@@ -27,6 +30,8 @@ Word: TypeAlias = tuple[Where, int]
 Idf: TypeAlias = Mapping[int, float]
 Weights: TypeAlias = Mapping[int, float]
 """A question's, by term: made once, looked up for every point."""
+Pack: TypeAlias = tuple["array[int]", "array[float]"]
+"""A point's terms, ascending, and their weights: `I` and `f`."""
 Share: TypeAlias = tuple[int, float, float]
 """A word that a point holds of a question: the term, the question's weight of it, the point's own."""
 
@@ -152,16 +157,40 @@ def scored(point: Point, own: Sequence[Share], idf: Idf, *, vectors: bool) -> Po
 
 
 def shares(words: Sparse, row: Sequence[Point]) -> list[list[Share]]:
-    """What each point holds of a question."""
+    """What each point holds of a question, in the order of the terms: sums are made in one order, whoever
+    wrote the point."""
     wanted = dict(zip(words.indices, words.values, strict=True))
+    packed = [each for point in row if (each := pack(point.words))]
+    if wanted and len(packed) == len(row) > 1:
+        return sifted(wanted, packed)
     return [shared(wanted, point) for point in row]
 
 
 def shared(wanted: Weights, point: Point) -> list[Share]:
-    """The words that a point holds, in order: each with the question's weight and the point's."""
+    """One point's."""
     own = point.words or Sparse()
-    found = sorted(wanted.keys() & own.indices)  # sums are made in one order, whoever wrote the point
+    found = sorted(wanted.keys() & own.indices)
     return [(term, wanted[term], own.values[bisect_left(own.indices, term)]) for term in found]
+
+
+def pack(words: Sparse | None) -> Pack | None:
+    """A point's words, if they are packed (`hand.py`)."""
+    if words and isinstance(words.indices, array) and isinstance(words.values, array):
+        return words.indices, words.values
+    return None
+
+
+def sifted(wanted: Weights, packed: Sequence[Pack]) -> list[list[Share]]:
+    """Of many points at once, at a quarter of the time."""
+    terms = np.frombuffer(b"".join([own for own, _ in packed]), dtype=np.uintc)
+    values = np.frombuffer(b"".join([own for _, own in packed]), dtype=np.float32)
+    asked = np.array(sorted(wanted), dtype=np.uintc)
+    at = np.flatnonzero(asked[np.searchsorted(asked[:-1], terms)] == terms)
+    whose = np.searchsorted(np.cumsum([len(own) for own, _ in packed]), at, side="right")
+    found: list[list[Share]] = [[] for _ in packed]
+    for point, term, own in zip(whose.tolist(), terms[at].tolist(), values[at].tolist(), strict=True):
+        found[point].append((term, wanted[term], own))
+    return found
 
 
 def held(point: Point) -> Mapping[int, float]:

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
 from app.domain.almanac import WEEKDAYS, WORD, bare
+from app.domain.days import days
 from app.domain.passage import SAID, Candidate, Passage
-from app.domain.said import days
 from app.domain.text import once
 from app.domain.tongue import words
 from app.domain.when import expressions

@@ -8,20 +8,21 @@ Why, and the figures: docs/decisions/0051. Nothing here raises.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
 from itertools import islice
 
-from app.domain.almanac import DAY, bare, plain
-from app.domain.calendar import FIRST, LAST, ONE, Span, Times, around
+from app.domain.almanac import bare, plain
+from app.domain.calendar import FIRST, LAST, ONE, Span, Times
+from app.domain.days import days, timed
 from app.domain.fusion import scored
 from app.domain.passage import SAID, Candidate, Passage, day_of
 from app.domain.relevance import is_match
-from app.domain.span import chosen, nearest, resolved
+from app.domain.span import chosen, resolved
 from app.domain.speaker import named, speaker
-from app.domain.text import Text, remembered
+from app.domain.text import Text
 from app.domain.when import MOST, Expression, expressions
 
 TIME, SPEAKER, DATED = 0.2, 0.2, 0.05
@@ -59,7 +60,7 @@ class Asked:
         """What speaks for a passage, in [0, TIME + SPEAKER + DATED]."""
         if passage.source not in SAID:
             return 0.0
-        dated = self.when and bool(expressions(passage.text))
+        dated = self.when and timed(passage.text)
         who = named(speaker(passage.text), self.text)
         return TIME * self.share(passage) + SPEAKER * who + DATED * dated
 
@@ -98,22 +99,6 @@ def bounded(found: Expression, at: date) -> Span | None:
     else:
         span = Span(span.start if found.bound == "s" else span.end, LAST)
     return span if span.start < span.end else None
-
-
-def days(passage: Passage) -> Iterator[Span]:
-    """The day it was said on, and the days it speaks of as they were seen from there, each once; worked out
-    once for a text that remembers."""
-    at = passage.said_on
-    if at is None:
-        return
-    yield around(at, DAY)
-    yield from remembered(passage.text, (days, at), lambda: spoken(passage.text, at))
-
-
-def spoken(text: str, at: date) -> tuple[Span, ...]:
-    """The days that a text speaks of, seen from a day."""
-    every = (resolved(each, at) for each in expressions(text))
-    return tuple(dict.fromkeys(nearest(span, at) for span in every if span))
 
 
 def weighed(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:

@@ -7,10 +7,11 @@ tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 from datetime import UTC, datetime
 
 from app.clients.points import Point, Where
+from app.domain.days import noted, recall
 from app.domain.label import label
 from app.domain.memory import NOTE, RAW, UNTOLD, Memory
 from app.domain.neighbour import Spot
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
 from app.domain.text import kept
 from app.index import payload
 from app.index.sparse import passage as words_of
@@ -19,11 +20,13 @@ from app.index.standing import Standing
 NAME = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
+DAYS = "days"
+"""Those that its text speaks of, as `domain/days.py` notes them."""
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 """Of a card that does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
-    | {"place", "created_at", "tokens", "space", "fields"}
+    | {"place", "created_at", "tokens", "space", "fields", DAYS}
 )
 """What a memory has a place for; the rest of a card is what it holds beside its text."""
 
@@ -65,6 +68,8 @@ def point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Poi
         "space": space,
         "fields": dict(memory.fields),
     }
+    if said := day_of(memory.created_at):
+        held[DAYS] = noted(memory.text, said)
     # What is not there must not be in the payload: a filter lets those pass that lack the field.
     kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
     return Point(memory.id, kept, embedding, words_of(memory.text))
@@ -94,12 +99,13 @@ def memory(found: Point) -> Memory:
 def passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
-    words = payload.text(facts)
+    text = kept(payload.text(facts))
+    recall(text, facts.get(DAYS))
     return Passage(
         source=NAME,
         id=found.id,
-        text=kept(words),
-        tokens=payload.tokens(facts, words),
+        text=text,
+        tokens=payload.tokens(facts, text),
         label=label(LABEL, short),
         similarity=similar,
         fields={

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.clients import phrase
 from app.clients.drawer import Shape
 from app.clients.points import Ask, Where
 from app.clients.shard import Shard
@@ -152,3 +153,94 @@ def test_a_closed_collection_leaves_nothing_at_hand(shard: Shard) -> None:
     assert not shard._hand.used
     again = Shard.load(shard.place, shard.shape)
     shard._vendor = again._vendor  # the fixture closes it
+
+
+class Heard:
+    """A shard's engine, and which filters it was asked by."""
+
+    def __init__(self, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.filters = list[Where]()
+        plain = phrase.question
+
+        def question(ask: Ask, *, whole: bool) -> Any:
+            self.filters.append(ask.where)
+            return plain(ask, whole=whole)
+
+        monkeypatch.setattr("app.clients.reader.phrase.question", question)
+
+
+def test_conditions_that_leave_all_points_are_not_asked(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine would look at every point for each of them; what is found is the same."""
+    shard.put([point(n) for n in range(90)])
+    heard, mine = Heard(shard, monkeypatch), owned("ann")
+    asks = [
+        Ask(mine, 5, words=point(1).words, vectors=True),
+        Ask(mine, 5, dense=embedding(1)),
+        Ask(replace(mine, ids=(point(3).id, point(4).id)), 5, dense=embedding(1)),
+    ]
+    before = shard.ranked(asks)
+    assert all(where.has == mine.has for where in heard.filters)
+
+    heard.filters.clear()
+    assert shard.count(mine) == 90
+    assert shard.ranked(asks) == before
+    assert {where.has for where in heard.filters} == {()}
+    assert (point(3).id, point(4).id) in [where.ids for where in heard.filters]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda shard: shard.put([point(90, "bob")]), id="of another owner"),
+        pytest.param(lambda shard: shard.put([point(1, "bob")]), id="one that was mine"),
+        pytest.param(lambda shard: shard.remove(Where(ids=(point(1).id,))), id="removed"),
+    ],
+)
+def test_after_a_write_they_are_asked_until_they_are_counted(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch, write: Callable[[Shard], None]
+) -> None:
+    """Nobody else's points are found meanwhile or afterwards."""
+    shard.put([point(n) for n in range(90)])
+    mine = owned("ann")
+    asks = [Ask(mine, 100, dense=embedding(1)), Ask(mine, 100, words=point(1).words, vectors=True)]
+    shard.count(mine)
+    shard.ranked(asks)
+    heard = Heard(shard, monkeypatch)
+
+    write(shard)
+
+    for _ in range(2):
+        fresh = Shard(shard.place, shard.shape, shard._vendor)
+        heard.filters.clear()
+        assert shard.ranked(asks) == fresh.ranked(asks)
+        assert all(each.payload["user_id"] == "ann" for row in shard.ranked(asks) for each in row)
+        shard.count(mine)
+    alone = shard.count(EVERY) == shard.count(mine)
+    heard.filters.clear()
+    shard.ranked(asks)
+    assert {where.has for where in heard.filters} == {() if alone else mine.has}
+
+
+def test_a_write_while_they_are_left_out_has_them_asked_again(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the decision and the ranking another owner's point may come."""
+    shard.put([point(n) for n in range(6)])
+    mine = owned("ann")
+    shard.count(mine)
+    plain, wrote = shard._eased, list[bool]()
+
+    def eased(ask: Ask) -> Ask:
+        found = plain(ask)
+        if not wrote:
+            wrote.append(True)
+            shard.put([point(90, "bob")])
+        return found
+
+    monkeypatch.setattr(shard, "_eased", eased)
+    [row] = shard.ranked([Ask(mine, 100, dense=embedding(1))])
+    assert wrote
+    assert len(row) == 6
+    assert {each.payload["user_id"] for each in row} == {"ann"}

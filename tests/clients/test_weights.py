@@ -2,7 +2,9 @@
 
 import math
 import random
+from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -158,3 +160,20 @@ def test_of_a_long_question_the_rarest_words_that_are_held_score() -> None:
     assert fewer.indices == (*terms[: most - 1], most + 99)
     short = Sparse(terms[:most], terms[:most])
     assert weights.chosen(short, row) is short
+
+
+@given(terms, st.lists(terms, max_size=9))
+def test_of_packed_points_the_same_is_found(question: list[int], texts: list[list[int]]) -> None:
+    """All at once: to the last bit what one after the other gives."""
+    words = Sparse(tuple(question), tuple(0.3 * term for term in question))
+    packed = [
+        Point(str(n), words=Sparse(array("I", text), array("f", [1 / (1 + term) for term in text])))
+        for n, text in enumerate(texts)
+    ]
+    plain = [
+        replace(point, words=Sparse(tuple(point.words.indices), tuple(point.words.values)))
+        for point in packed
+        if point.words
+    ]
+    assert weights.shares(words, packed) == weights.shares(words, plain)
+    assert weights.shares(words, [*packed, *plain]) == weights.shares(words, [*plain, *plain])

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from app.domain.almanac import KNOWN
 from app.domain.calendar import Span
+from app.domain.days import days
 from app.domain.passage import Candidate, Passage
-from app.domain.said import DATED, MANY, SPEAKER, TIME, asked, days, notes, weighed
+from app.domain.said import DATED, MANY, SPEAKER, TIME, asked, notes, weighed
 from app.domain.speaker import named
 from app.domain.text import Text
 from app.domain.when import MANY as SPOKEN

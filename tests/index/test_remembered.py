@@ -3,13 +3,15 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.clients.points import Point
+from app.domain.days import days
 from app.domain.memory import UNTOLD
 from app.domain.passage import Scope
-from app.index.remembered import LONG_AGO, memory, owned, point, spot, tenants, told
+from app.index.remembered import DAYS, LONG_AGO, memory, owned, passage, point, spot, tenants, told
 from app.index.standing import Standing
 from tests.fakes.filing import bag
 from tests.fakes.recollections import ANN, THEN
@@ -82,3 +84,21 @@ def test_only_a_place_in_a_thread_has_neighbours() -> None:
     ]
     assert [spot(Point("a", facts)) for facts in spots] == [("t", 2), None, None, None]
     assert spot(point(ANN, draft(ANN, "a", thread_id="t", place=3, created_at=THEN), b"", "s")) == ("t", 3)
+
+
+def test_the_days_that_it_speaks_of_are_written_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And are not read again from a point that came back; one without them is."""
+    wrote = point(ANN, draft(ANN, "I swam in May 2019"), b"", "s")
+    held = json.loads(json.dumps(dict(wrote.payload)))
+    fresh = passage(Point(wrote.id, {name: value for name, value in held.items() if name != DAYS}), "a", None)
+    before = [*days(fresh)]
+    assert len(before) == 2
+    monkeypatch.setattr("app.domain.days.expressions", lambda text: pytest.fail("read again"))
+    assert [*days(passage(Point(wrote.id, held), "a", None))] == before
+
+
+def test_a_text_that_was_changed_by_another_tool_is_read_anew() -> None:
+    """Its note is of the old one."""
+    wrote = point(ANN, draft(ANN, "I swam in May 2019"), b"", "s")
+    changed = passage(Point(wrote.id, {**wrote.payload, "text": "I swam in May 2018"}), "a", None)
+    assert [span.start.year for span in days(changed)][1:] == [2018]
