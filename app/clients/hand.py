@@ -74,7 +74,8 @@ def weight(value: object) -> int:
             continue
         size += VALUE
         if isinstance(one, dict):
-            waiting += [*one, *one.values()]
+            size += sum(map(getsizeof, one))
+            waiting += one.values()
         elif isinstance(one, list):
             waiting += one
     return size

@@ -13,7 +13,7 @@ import qdrant_edge as engine
 from app.clients import phrase, rounds, ties, weights
 from app.clients.broken import engine_faults
 from app.clients.hand import Hand, Identity, Kept, kept
-from app.clients.points import Ask, Point, Sparse, Where
+from app.clients.points import Ask, Point, Where
 from app.clients.tally import Tally
 
 EVERY = Where()
@@ -139,18 +139,11 @@ def shows(ask: Ask) -> bool:
 
 
 def answered(ask: Ask, row: Sequence[tuple[Identity, float]], held: Mapping[Identity, Kept]) -> list[Point]:
-    """An ask's points with what it wants of them."""
+    """An ask's points with what it wants of them, words as they are at hand (`rounds.py` unpacks them)."""
     if not shows(ask):
         return [Point(str(key), score=score) for key, score in row]
     return [
-        Point(one.id, one.payload if ask.payload else {}, None, words(ask, one), score)
+        Point(one.id, one.payload if ask.payload else {}, None, one.words if ask.vectors else None, score)
         for key, score in row
         if (one := held.get(key))
     ]
-
-
-def words(ask: Ask, point: Kept) -> Sparse | None:
-    """A point's, if they are wanted; packed where its share of the ask's own is taken next (`weights.py`)."""
-    if not ask.vectors or not point.words or ask.words:
-        return point.words if ask.vectors else None
-    return Sparse(tuple(point.words.indices), tuple(point.words.values))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from app.clients import weights
-from app.clients.points import Ask, Point
+from app.clients.points import Ask, Point, Sparse
 from app.clients.tally import Tally
 from app.clients.ties import Question, key
 
@@ -61,9 +61,17 @@ def row(ask: Ask, rows: Iterator[list[Point]], others: Iterator[list[Point]], fo
     if ask.among:
         return held(ask, found) if at_hand(ask, found) else next(others)
     own = next(rows)
-    if ask.vectors or ask.words:
-        return own
-    return [Point(point.id, point.payload, score=point.score) for point in own]
+    if ask.words:
+        return own  # made anew in `weights.py`
+    return [
+        Point(point.id, point.payload, None, plain(point) if ask.vectors else None, point.score)
+        for point in own
+    ]
+
+
+def plain(point: Point) -> Sparse | None:
+    """Its words as an asker reads them."""
+    return Sparse(tuple(point.words.indices), tuple(point.words.values)) if point.words else None
 
 
 def seeing(asks: Sequence[Ask]) -> Iterator[Ask]:

@@ -28,6 +28,8 @@ def text(payload: Payload) -> str:
 
 def fact(payload: Payload, *names: str, most: int = FACT) -> str:
     """A short string by the first of its names that holds one; "" for none."""
+    if (own := payload.get(names[0])) and type(own) is str and (said := brief(own, most)):
+        return said  # as all that we wrote
     below = payload.get("metadata")
     for holder in (payload, below if isinstance(below, dict) else {}):
         for name in names:
@@ -40,7 +42,7 @@ def fact(payload: Payload, *names: str, most: int = FACT) -> str:
 def brief(value: object, most: int) -> str:
     """A value as a fact, on one line; "" if it is none."""
     if type(value) is str and value.isprintable() and len(value) <= most:
-        return value.strip()  # as all that we wrote
+        return value.strip()
     return " ".join(str(value).split())[:most] if isinstance(value, (str, int)) else ""
 
 
