@@ -65,14 +65,16 @@ Kind = Annotated[str, Depends(path)]
 
 async def kept(who: Asker, opened: Opened, project: Project, kind: Kind, body: Rows) -> Response:
     """One row, or several."""
-    bodies = body if isinstance(body, list) else [body]
+    bodies = (
+        {f"body.{at}": each for at, each in enumerate(body)} if isinstance(body, list) else {"body": body}
+    )
     scope = scope_of(who, project=project)
-    for at, each in enumerate(bodies):
+    for place, each in bodies.items():
         if field := each.astray(scope):
-            place = f"body.{at}.{field}" if isinstance(body, list) else f"body.{field}"
-            raise errors.InvalidField("a row is kept where the path and the key say", field=place)
-    drafts = [each.draft() for each in bodies]
-    outcomes = await opened.conversations.keep(scope, kind, drafts)
+            raise errors.InvalidField(
+                "a row is kept where the path and the key say", field=f"{place}.{field}"
+            )
+    outcomes = await opened.conversations.keep(scope, kind, [each.draft() for each in bodies.values()])
     items = [talks.written(each) for each in outcomes]
     new = any(outcome is Outcome.CREATED for _, outcome in outcomes)
     return Json({"items": items} if isinstance(body, list) else items[0], 201 if new else 200)

@@ -31,20 +31,16 @@ def weighed(
 ) -> Rows:
     """The asks' lists, in the engine's order, with scores that are the asker's alone (`weights.py`). Whatever
     an ask ranks among must be asked too (`ties.widened`). `current`: nobody wrote since this began."""
-    plain = list(seeing(asks))
-    first = search(plain)
-    known = weights.counted(plain, first)
-    told = {key(ask): (ask, row) for ask, row in zip(plain, first, strict=True)}
+    alone = list(seeing(asks))
+    first = search(alone)
+    known = weights.counted(alone, first)
+    told = {key(ask): (ask, row) for ask, row in zip(alone, first, strict=True)}
     probes = weights.probes(asks, known)
     rare = remembered(probes, rarities)
     lacking = [ask for ask in probes if weights.word(ask) not in rare]
     rest = [named(ask, told) for ask in asks if ask.among and not at_hand(ask, told)]
-    again = [*lacking, *rest]
-    second = search(again) if again else []
-    for word, idf in weights.probed(lacking, second[: len(lacking)]).items():
-        rare[word] = idf
-        if word[0].ids is None:  # names are of one question, and may be many
-            rarities.keep(word, idf, current)
+    second = search([*lacking, *rest]) if lacking or rest else []
+    rare |= kept(weights.probed(lacking, second[: len(lacking)]), rarities, current)
     rows, others = iter(first), iter(second[len(lacking) :])
     every = [row(ask, rows, others, told) for ask in asks]
     return weights.weighed(asks, every, known, rare)
@@ -54,6 +50,16 @@ def remembered(probes: Sequence[Ask], rarities: Rarities) -> dict[weights.Word, 
     """The IDFs of words that were probed since the last write."""
     known = ((word, rarities.known(word)) for word in map(weights.word, probes))
     return {word: idf for word, idf in known if idf is not None}
+
+
+def kept(
+    found: Mapping[weights.Word, float], rarities: Rarities, current: Callable[[], bool]
+) -> Mapping[weights.Word, float]:
+    """The same, remembered until the next write."""
+    for word, idf in found.items():
+        if word[0].ids is None:  # names are of one question, and may be many
+            rarities.keep(word, idf, current)
+    return found
 
 
 def row(ask: Ask, rows: Iterator[list[Point]], others: Iterator[list[Point]], found: Found) -> list[Point]:

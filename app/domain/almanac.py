@@ -115,10 +115,15 @@ def known() -> Mapping[str, Read]:
     tables = [("N", NUMBERS, 1), ("U", UNITS, 0), ("W", WEEKDAYS, 0), ("S", SEASONS, 0)]
     tables.append(("M", MONTHS, 1))
     counted = {word: read for each in tables for word, read in numbered(*each)}
-    dates = {str(day): ("D", day) for day in range(1, 32)} | {f"{day:02}": ("D", day) for day in range(1, 10)}
-    years = {str(year): ("Y", year) for year in YEARS}
     tens = {name: ("N", number * 10) for name, (_, number) in numbered("N", TENS, 3)}
-    return kinds | days | counted | tens | dates | years | SPECIAL | EXCLUSIVE
+    return kinds | days | counted | tens | dict(figures()) | SPECIAL | EXCLUSIVE
+
+
+def figures() -> Iterator[tuple[str, Read]]:
+    """Days of a month, with and without their zero, and years."""
+    for day in range(1, 32):
+        yield from ((written, ("D", day)) for written in (str(day), f"{day:02}"))
+    yield from ((str(year), ("Y", year)) for year in YEARS)
 
 
 KNOWN = known()

@@ -81,15 +81,19 @@ def weekly(found: Expression, at: date) -> Span:
 def between(found: Expression, at: date) -> Span | None:
     """`from May to July 2023`: both included; the year of the second is that of the first, too."""
     cut = next(n for n, letter in enumerate(found.letters) if n and letter in "&b")
+    first = Expression("", found.letters[1:cut], found.numbers[1:cut])
     last = Expression("", found.letters[cut + 1 :], found.numbers[cut + 1 :])
-    letters, numbers = found.letters[1:cut], found.numbers[1:cut]
-    month, year = last.number("Mmw"), last.number("Y")
-    if letters == "D" and month is not None:
-        letters, numbers = "DM", (*numbers, month)
-    lent = year is not None and not set(letters) & set("IY")
-    if lent and year is not None:
-        letters, numbers = letters + "Y", (*numbers, year)
-    return stretch(point(Expression("", letters, numbers), at), point(last, at), 1 if lent else 0)
+    if first.letters == "D":
+        first = lent(first, "M", last.number("Mmw"))
+    if set(first.letters) & set("IY"):
+        return stretch(point(first, at), point(last, at), 0)
+    whole = lent(first, "Y", last.number("Y"))
+    return stretch(point(whole, at), point(last, at), int(whole != first))
+
+
+def lent(found: Expression, letter: str, number: int | None) -> Expression:
+    """With a word of another's, if that has one."""
+    return found if number is None else Expression("", found.letters + letter, (*found.numbers, number))
 
 
 def stretch(first: Span | None, last: Span | None, lent: int) -> Span | None:
@@ -171,13 +175,16 @@ def turned(found: Expression, at: date) -> Span:
         past = found.number("L") == 1 and unit not in (DAY, WEEKEND)
         then = later(at if unit == DAY else around(at, unit).start, step, unit)
         return lately(found, at) if past else around(then, unit)
-    if weekday is not None:
-        return the_weekday(weekday, at, step)
+    return the_weekday(weekday, at, step) if weekday is not None else part(found, at, step)
+
+
+def part(found: Expression, at: date, step: int) -> Span:
+    """`last spring`, `this May`."""
     number = found.number("S")
     span = season(number) if number is not None else months(found.number("Mmw") or 1, 1)
-    if not step:
-        return nearest(span, at) if number == WINTER else span.of(at.year)
-    return chosen(span, at, step)
+    if step:
+        return chosen(span, at, step)
+    return nearest(span, at) if number == WINTER else span.of(at.year)
 
 
 def the_weekday(weekday: int, at: date, step: int) -> Span:

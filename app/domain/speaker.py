@@ -6,6 +6,8 @@ where nothing else has one. Why: docs/decisions/0051.
 """
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from app.domain.text import once, remembered
 from app.domain.tongue import TONGUES, words
@@ -64,19 +66,20 @@ def named(name: str, question: str) -> bool:
 def sought(name: str, question: str) -> bool:
     """The same, looked for."""
     folded, wanted = low(question), low(name)
-    at = folded.find(wanted) if wanted else -1
-    if at < 0:
+    if not wanted or (question == folded and wanted in WORDS):
         return False
-    cased = question != folded
-    if not cased and wanted in WORDS:
-        return False
-    for _ in range(TRIES):
-        if alone(folded, at, at + len(wanted)) and (not cased or written(question, at, wanted)):
-            return True
-        at = folded.find(wanted, at + 1)
-        if at < 0:
-            break
-    return False
+    return any(
+        alone(folded, at, at + len(wanted)) and (question == folded or written(question, at, wanted))
+        for at in islice(places(wanted, folded), TRIES)
+    )
+
+
+def places(wanted: str, text: str) -> Iterator[int]:
+    """Where it stands, whatever is beside it."""
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
 
 
 def written(question: str, at: int, name: str) -> bool:

@@ -10,6 +10,7 @@ list of stop words: BM25's IDF knows them. A term is 64 bits of its BLAKE2b hash
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -124,15 +125,17 @@ def forms(word: str) -> list[str]:
     """The word itself; a compound written together, its parts, and their parts. Without its signs."""
     if RUN.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-    bare = SIGN.sub("", word)
-    parts = [part for part in JOINT.split(bare) if part]
+    parts = [part for part in JOINT.split(SIGN.sub("", word)) if part]
     if not parts:
         return []
+    return ["".join(parts), *pieces(parts), *(parts[-1:] if SIGN.search(word, 1) else [])]
+
+
+def pieces(parts: Sequence[str]) -> list[str]:
+    """The parts, and theirs. A single letter beside a joint ("l'eau", "10-K") says little alone, unless it
+    has a sign (`C/C++`); a single digit says much."""
     inner = [piece for part in parts for piece in INNER.split(part)]
-    # A single letter beside a joint ("l'eau", "10-K") says little alone, unless it has a sign (`C/C++`); a
-    # single digit says much.
-    kept = [piece for piece in (*parts, *inner) if len(piece) > 1 or piece.isdigit()]
-    return ["".join(parts), *kept, *(parts[-1:] if SIGN.search(word, 1) else [])]
+    return [piece for piece in (*parts, *inner) if len(piece) > 1 or piece.isdigit()]
 
 
 def stem(form: str) -> str:

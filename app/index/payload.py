@@ -6,6 +6,7 @@ Nothing here raises.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import chain
 
 from app.clients.points import TEXTS, Payload
 
@@ -31,12 +32,8 @@ def fact(payload: Payload, *names: str, most: int = FACT) -> str:
     if (own := payload.get(names[0])) and type(own) is str and (said := brief(own, most)):
         return said  # as all that we wrote
     below = payload.get("metadata")
-    for holder in (payload, below if isinstance(below, dict) else {}):
-        for name in names:
-            value = holder.get(name)
-            if value is not None and (said := brief(value, most)):
-                return said
-    return ""
+    held = chain(map(payload.get, names), map(below.get, names) if isinstance(below, dict) else ())
+    return next(filter(None, (brief(value, most) for value in held)), "")
 
 
 def brief(value: object, most: int) -> str:
