@@ -50,6 +50,8 @@ def condition(where: Where) -> engine.Filter:
     must += [absent_or(key, values) for key, values in where.open]
     if where.ids is not None:
         must.append(engine.HasIdCondition(set(identities(where.ids))))
+    if where.between:
+        must.append(engine.Filter(should=[of_time(*each) for each in where.between]))
     return engine.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
 
 
@@ -61,6 +63,11 @@ def one_of(key: str, values: Sequence[str]) -> engine.FieldCondition:
 def absent_or(key: str, values: Sequence[str]) -> engine.Filter:
     """The field holds one of them, or there is none."""
     return engine.Filter(should=[engine.IsEmptyCondition(key), one_of(key, values)])
+
+
+def of_time(key: str, first: str, end: str) -> engine.FieldCondition:
+    """The field holds a time from the first to before the end."""
+    return engine.FieldCondition(key, range=engine.RangeDateTime(gte=first, lt=end))
 
 
 def question(ask: Ask, *, whole: bool) -> engine.QueryRequest:

@@ -60,6 +60,8 @@ class Where:
     """The field holds one of the values, or there is no such field."""
     ids: tuple[str, ...] | None = None
     """The point is one of these."""
+    between: tuple[tuple[str, str, str], ...] = ()
+    """Fields with two times (RFC 3339): one of them holds a time from its first to before its second."""
 
 
 @dataclass(frozen=True, slots=True)

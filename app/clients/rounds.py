@@ -104,7 +104,8 @@ def at_hand(ask: Ask, found: Found) -> bool:
     if ask.among is None or not ask.words:
         return False
     other, _ = found[key(ask.among)]
-    return ask.where == other.where and (other.payload or not ask.payload)
+    narrower = ask.where in (other.where, replace(other.where, between=()))
+    return narrower and (other.payload or not ask.payload)
 
 
 def held(ask: Ask, found: Found) -> list[Point]:

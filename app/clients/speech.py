@@ -3,6 +3,7 @@ vendor's models. Import it late, as `qdrant.py`. Vectors are lists of floats the
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from qdrant_client import models
 
@@ -25,6 +26,8 @@ def condition(where: Where) -> models.Filter:
     must += [absent_or(key, values) for key, values in where.open]
     if where.ids is not None:
         must.append(models.HasIdCondition(has_id=[spelt(each) for each in identities(where.ids)]))
+    if where.between:
+        must.append(models.Filter(should=[of_time(*each) for each in where.between]))
     return models.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
 
 
@@ -37,6 +40,12 @@ def absent_or(key: str, values: Sequence[str]) -> models.Filter:
     """The field holds one of them, or there is none."""
     empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
     return models.Filter(should=[empty, one_of(key, values)])
+
+
+def of_time(key: str, first: str, end: str) -> models.FieldCondition:
+    """The field holds a time from the first to before the end."""
+    span = models.DatetimeRange(gte=datetime.fromisoformat(first), lt=datetime.fromisoformat(end))
+    return models.FieldCondition(key=key, range=span)
 
 
 def question(ask: Ask, shape: Collection) -> models.QueryRequest:

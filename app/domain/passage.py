@@ -22,6 +22,10 @@ KNOWABLE = range(1000, 3000)
 """Years in which days are counted: from there, and to there, every day has its neighbours."""
 
 
+Stretch: TypeAlias = tuple[date, date]
+"""Days: the first, and the one after the last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Who asks, and so what they may see. Every source filters by it in the store."""
@@ -53,6 +57,8 @@ class Query:
     """Similarity at or below which only words can vouch for a passage."""
     before: tuple[str, ...] = ()
     """What the asker said earlier, oldest first, where `text` follows up on it. For `rewording.py` alone."""
+    days: tuple[Stretch, ...] = ()
+    """Those that are asked about, where a time is."""
 
 
 def day_of(moment: datetime) -> date | None:

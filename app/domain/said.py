@@ -15,10 +15,10 @@ from functools import lru_cache
 from itertools import islice
 
 from app.domain.almanac import bare, plain
-from app.domain.calendar import FIRST, LAST, ONE, Span, Times
+from app.domain.calendar import FIRST, LAST, ONE, Span, Times, united
 from app.domain.days import days, timed
 from app.domain.fusion import scored
-from app.domain.passage import SAID, Candidate, Passage, day_of
+from app.domain.passage import SAID, Candidate, Passage, Stretch, day_of
 from app.domain.relevance import is_match
 from app.domain.span import chosen, resolved
 from app.domain.speaker import named, speaker
@@ -34,6 +34,8 @@ WHEN = re.compile(
     r" (?:date|day|month|year|datum|tag|monat|jahr|fecha|dia|mes|ano|jour|mois|annee))\b"
 )
 """How a question begins that asks for a time."""
+YEARS = 10
+"""Of a day without a year: those in which memories are sought for it."""
 MANY = 8
 """Times that one question asks about."""
 LATEST = 8
@@ -55,6 +57,12 @@ class Asked:
     def key(self) -> list[object]:
         """The days: the same words mean others tomorrow."""
         return [[str(span.start), str(span.end), span.yearly] for span in self.spans]
+
+    def stretches(self, year: int) -> tuple[Stretch, ...]:
+        """The spans' days, each once; of those of any year the last YEARS up to this one."""
+        lately = range(year - YEARS + 1, year + 1)
+        every = (span.of(each) for span in self.spans for each in (lately if span.yearly else (year,)))
+        return tuple((date.fromordinal(first), date.fromordinal(end)) for first, end in united(every))
 
     def evidence(self, passage: Passage) -> float:
         """What speaks for a passage, in [0, TIME + SPEAKER + DATED]."""

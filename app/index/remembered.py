@@ -4,6 +4,8 @@ The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory
 tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.clients.points import Point, Where
@@ -11,7 +13,7 @@ from app.domain.days import noted, recall
 from app.domain.label import label
 from app.domain.memory import NOTE, RAW, UNTOLD, Memory
 from app.domain.neighbour import Spot
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, Stretch, day_of
 from app.domain.text import kept
 from app.index import payload
 from app.index.sparse import passage as words_of
@@ -20,6 +22,7 @@ from app.index.standing import Standing
 NAME = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
+WRITTEN = "created_at"
 DAYS = "days"
 """Those that its text speaks of, as `domain/days.py` notes them."""
 LONG_AGO = datetime.fromtimestamp(0, UTC)
@@ -49,6 +52,12 @@ def told(scope: Scope, stands: Standing) -> Where:
     where = owned(scope)
     space = (("vantage_id", (scope.vantage_id,)),) if scope.vantage_id else ()
     return Where(where.has, (("source", UNTOLD),), (*where.open, *space), stands.since)
+
+
+def dated(where: Where, days: Sequence[Stretch]) -> Where | None:
+    """Of these memories those that were said on one of some days; None: no days are told."""
+    told = [(WRITTEN, f"{first}T00:00:00Z", f"{end}T00:00:00Z") for first, end in days]
+    return replace(where, between=tuple(told)) if told else None
 
 
 def point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Point:

@@ -12,7 +12,7 @@ from app.domain.errors import RetrievalError
 from app.domain.fusion import scale, strength
 from app.domain.passage import Hit, Legs, Passage
 from app.index import referred
-from app.index.legs import Seen, assembled, ranked
+from app.index.seen import Seen, assembled, ranked
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ REACH_SHARE = 0.25
 """Part of the deadline in which the sources say how they stand; without all of them nothing is cached."""
 GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
-VERSION = 8
+VERSION = 9
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
 Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
 
@@ -77,12 +77,13 @@ class Retrieval:
     async def gather(self, query: Query, names: Sequence[str], *, until: float | None = None) -> Found:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
         loop's time) where part of it is gone already."""
-        started = time.perf_counter()
+        started, now = time.perf_counter(), self._clock()
+        query = dated(query, now)
         until = asyncio.get_running_loop().time() + self.seconds if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = self._reaching(query, names)
         try:
-            found = await self._found(query, reaching, until, self._clock())
+            found = await self._found(query, reaching, until, now)
         finally:
             await _end(list(reaching.values()))
         took_ms = round((time.perf_counter() - started) * 1000)
@@ -90,10 +91,10 @@ class Retrieval:
 
     async def apart(self, query: Query, names: Sequence[str]) -> tuple[Found, list[Legs]]:
         """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
-        until = asyncio.get_running_loop().time() + self.seconds
+        until, now = asyncio.get_running_loop().time() + self.seconds, self._clock()
+        query, grasp = dated(query, now), self._grasp(query.text)
         reaching = self._reaching(query, names)
         every: list[Legs] = []
-        now, grasp = self._clock(), self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
             found, faults = await self._legs(asked, reaching, until)
@@ -194,6 +195,11 @@ def fused(
         answered=len(found),
         notes=(*(note for legs in found for note in legs.notes), *named, *twins),
     )
+
+
+def dated(query: Query, now: datetime) -> Query:
+    """With the days that it asks about, seen from now."""
+    return replace(query, days=said.asked(query.text, now).stretches(now.year))
 
 
 def left(until: float) -> float:

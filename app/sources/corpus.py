@@ -27,8 +27,9 @@ from app.domain.space import Space
 from app.index import referred, standing
 from app.index.analysis import VERSION
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.index.legs import Question, asked, look
+from app.index.legs import asked, look
 from app.index.remembered import tenants
+from app.index.seen import Question
 from app.index.standing import Standing
 from app.index.union import Searched, merged
 

@@ -23,7 +23,8 @@ from app.domain.space import Space
 from app.index import cards, remembered, standing
 from app.index.analysis import VERSION
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.index.legs import Question, Seen, asked, assembled, look
+from app.index.legs import asked, look
+from app.index.seen import Question, Seen, assembled
 from app.index.standing import Standing
 
 FIELDS = Indexed(keys=("source", "kind", "vantage_id"), tenants=("tenant", "user_id"), times=("created_at",))
@@ -98,6 +99,8 @@ class MemorySource:
         if not fits(shape, self._space):
             return Legs(self.name, notes=(f"{RAW} was passed over: its vectors are of another space",))
         question = await asked(query, await embedding, self._space)
+        dated = remembered.dated(remembered.told(reached.scope, reached.stands), query.days)
+        question = replace(question, dated=dated)
         seen = await self._seen(reached, shape, question, count)
         note = f"points of {RAW} without text were passed over: {seen.textless}"
         notes = (note,) if seen.textless else ()

@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +153,10 @@ async def test_filters_are_exact(points: Points) -> None:
     """Every kind of condition, alone and together, for searches, pages and counts."""
     chance = random.Random(7)  # noqa: S311 - the same on every run
     kinds = [{}, {"kind": "note"}, {"kind": "card"}, {"kind": "fact", "vantage_id": "v"}]
-    stored = [point(n, chance.choice("abc"), **chance.choice(kinds)) for n in range(60)]
+    times = [{}, *({"created_at": f"2023-05-{day:02}T{day:02}:30:00+02:00"} for day in range(1, 20))]
+    stored = [
+        point(n, chance.choice("abc"), **chance.choice(kinds), **chance.choice(times)) for n in range(60)
+    ]
     await points.put(NAME, stored)
     filters = [*(drawn(chance, stored) for _ in range(25)), Where(has=(("kind", ()),)), Where(ids=())]
     asked = await points.search(
@@ -174,7 +178,36 @@ def drawn(chance: random.Random, stored: list[Point]) -> Where:
         lacks=kinds if chance.random() < 0.5 else (),
         open=(("vantage_id", ("v",)),) if chance.random() < 0.3 else kinds if chance.random() < 0.3 else (),
         ids=(*ids(chance.sample(stored, 20)), "no-id") if chance.random() < 0.3 else None,
+        between=spans(chance) if chance.random() < 0.4 else (),
     )
+
+
+def spans(chance: random.Random) -> tuple[tuple[str, str, str], ...]:
+    """Some days of that May, overlapping or not."""
+    firsts = [chance.randrange(1, 25) for _ in range(chance.randrange(1, 4))]
+    return tuple(
+        ("created_at", f"2023-05-{day:02}T00:00:00Z", f"2023-05-{day + chance.randrange(1, 5):02}T00:00:00Z")
+        for day in firsts
+    )
+
+
+async def test_a_leg_ranks_among_what_is_of_a_time(points: Points) -> None:
+    """With the scores that it gives in the whole reach."""
+    await points.put(
+        NAME, [point(n, "ann", created_at=f"2023-05-{n % 20 + 1:02}T12:00:00Z") for n in range(200)]
+    )
+    query = Sparse(tuple(range(0, 40, 3)), (1.0,) * 14)
+    of_may = replace(owned("ann"), between=(("created_at", "2023-05-03T00:00:00Z", "2023-05-05T00:00:00Z"),))
+    words, dated = Ask(owned("ann"), 200, words=query), Ask(of_may, 7, dense=embedding(3))
+    every, near, worded = await points.search(
+        NAME, [words, dated, Ask(owned("ann"), 7, words=query, among=dated)]
+    )
+    assert len(near) == 7
+    assert {each.payload["created_at"][:10] for each in near} == {"2023-05-03", "2023-05-04"}
+    scores = {each.id: each.score for each in every}
+    assert {each.id: each.score for each in worded} == {
+        key: scores[key] for key in ids(near) if key in scores
+    }
 
 
 async def test_another_users_points_move_nothing(real: Points) -> None:

@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.domain.almanac import KNOWN
-from app.domain.calendar import Span
+from app.domain.calendar import LAST, Span
 from app.domain.days import days
-from app.domain.passage import Candidate, Passage
-from app.domain.said import DATED, MANY, SPEAKER, TIME, asked, notes, weighed
+from app.domain.passage import Candidate, Passage, Stretch
+from app.domain.said import DATED, MANY, SPEAKER, TIME, YEARS, asked, notes, weighed
 from app.domain.speaker import named
 from app.domain.text import Text
 from app.domain.when import MANY as SPOKEN
@@ -277,3 +277,24 @@ def test_what_one_asker_knows_stays_with_the_question() -> None:
     first = asked("what did Ann say in May", NOW)
     assert named("Ann", first.text)
     assert asked("what did Ann say in May", NOW).text is not first.text
+
+
+@pytest.mark.parametrize(
+    ("question", "stretches"),
+    [
+        pytest.param("what did I do", (), id="none"),
+        pytest.param("what did I do yesterday", ((date(2024, 1, 31), date(2024, 2, 1)),), id="one day"),
+        pytest.param(
+            "May 2021 and June 2021, and 3 June 2021", ((date(2021, 5, 1), date(2021, 7, 1)),), id="touching"
+        ),
+        pytest.param("since June 2023", ((date(2023, 6, 1), LAST),), id="open"),
+        pytest.param(
+            "what do I do in May",
+            tuple((date(year, 5, 1), date(year, 6, 1)) for year in range(2024 - YEARS + 1, 2025)),
+            id="any year's",
+        ),
+    ],
+)
+def test_the_days_that_are_asked_about(question: str, stretches: tuple[Stretch, ...]) -> None:
+    """In their order, each once."""
+    assert asked(question, NOW).stretches(NOW.year) == stretches

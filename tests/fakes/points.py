@@ -3,6 +3,7 @@
 import random
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
@@ -48,7 +49,15 @@ def meets(found: Point, where: Where) -> bool:
         and all(value(key) not in values for key, values in where.lacks)
         and all(value(key) is None or value(key) in values for key, values in where.open)
         and (where.ids is None or found.id in where.ids)
+        and (not where.between or any(of_time(value(key), *span) for key, *span in where.between))
     )
+
+
+def of_time(value: object, first: str, end: str) -> bool:
+    """Whether it is a time from the first to before the end."""
+    if not isinstance(value, str):
+        return False
+    return datetime.fromisoformat(first) <= datetime.fromisoformat(value) < datetime.fromisoformat(end)
 
 
 def ids(found: Sequence[Point]) -> list[str]:

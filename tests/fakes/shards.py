@@ -183,6 +183,9 @@ def condition(told: Json | None) -> engine.Filter:
 
 def clause(told: Json) -> Any:
     """One of its conditions."""
+    if told.get("range"):
+        ends = {name: end for name, end in told["range"].items() if end is not None}
+        return engine.FieldCondition(told["key"], range=engine.RangeDateTime(**ends))
     if "has_id" in told:
         return engine.HasIdCondition(set(told["has_id"]))
     if "is_empty" in told:

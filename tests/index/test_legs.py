@@ -1,8 +1,8 @@
-"""Legs over what was seen: ties by id, long questions, one after the other. The engine: tests/sources."""
+"""What an engine is asked: long questions, few passages, days, in turn. The engine: tests/sources."""
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -10,12 +10,14 @@ import pytest
 
 from app.clients.points import Ask, Collection, Point, Points, Sparse, Where
 from app.clients.weights import TERMS, reckoned
-from app.domain.passage import Hit, Passage
 from app.index import legs
-from app.index.legs import Question, Seen, assembled, in_turn, look, scored, worded
+from app.index import seen as seen_module
+from app.index.legs import in_turn, look, worded
 from app.index.meaning import INLINE
+from app.index.seen import Question, Seen, scored
 
 WORDS = Sparse((1,), (1.0,))
+MAY = Where(between=(("created_at", "2023-05-01T00:00:00Z", "2023-06-01T00:00:00Z"),))
 EVERY = [
     Point("a", {"text": "a"}, b"1234", Sparse((1,), (0.5,))),
     Point("b", {"text": "b"}, b"1234", Sparse((1, 2), (1.5, 1.0))),
@@ -23,43 +25,13 @@ EVERY = [
 ]
 
 
-def made(marks: Mapping[str, str]) -> dict[str, Passage]:
-    """Passages of nothing but their labels."""
-    return {key: Passage("s", key, key, 1, f"s#{mark}") for key, mark in marks.items()}
-
-
-def test_equal_scores_stand_in_the_order_of_their_ids() -> None:
-    """In both legs and among the passages, whatever order they were seen in."""
-    hits = {key: Hit(key, 1.0, 0.5, True) for key in "cab"}
-    seen = Seen(hits=hits, similarities=dict.fromkeys("bca", 0.5), nearest=("b", "c", "a"))
-    found = assembled("s", seen, dict.fromkeys("bca", 1.0), made, limit=2)
-    assert [hit.key for hit in found.words] == [hit.key for hit in found.meaning] == ["a", "b"]
-    assert list(found.passages) == ["a", "b"]
-
-
-def test_a_passage_that_meaning_alone_chose_keeps_its_words_beside() -> None:
-    """With the score it has now, and what it covers by itself; without a score it has no words."""
-    seen = Seen(
-        hits={"a": Hit("a", 2.0, 0.5, True), "b": Hit("b", 1.0, 0.25)},
-        similarities={"b": 0.9, "c": 0.8},
-        nearest=("b", "c"),
-    )
-    found = assembled("s", seen, {"a": 2.0, "b": 1.5, "c": 0.0}, made, limit=1)
-    assert found.words == (Hit("a", 2.0, 0.5, True),)
-    assert found.meaning == (Hit("b", 0.9),)
-    assert found.beside == {"b": Hit("b", 1.5, 0.25)}
-    assert [*found.passages] == ["a", "b"]
-
-
-def test_what_neighbours_lend_stands_beside_the_score() -> None:
-    """The whole of it where a passage holds no word, what was added where it does, nothing where none was."""
-    hits = {key: Hit(key, 2.0, 0.5) for key in "ab"}
-    found = assembled("s", Seen(hits=hits), {"a": 2.0, "b": 3.5, "c": 1.0}, made, limit=3)
-    assert [(hit.key, hit.lent) for hit in found.words] == [("b", 1.5), ("a", 0.0), ("c", 1.0)]
-
-
 async def found(
-    passages: int, *, stored: Sequence[Point] = EVERY, words: Sparse = WORDS, vector: bytes | None = b"1234"
+    passages: int,
+    *,
+    stored: Sequence[Point] = EVERY,
+    words: Sparse = WORDS,
+    vector: bytes | None = b"1234",
+    dated: Where | None = None,
 ) -> tuple[Seen, list[list[Ask]]]:
     """What a look at `stored` sees, when `passages` were counted; and the rounds it took."""
     rounds = []
@@ -69,7 +41,7 @@ async def found(
             rounds.append(list(asks))
             return [ranked(ask, stored) for ask in asks]
 
-    question = Question(words, vector, 8, 0.0)
+    question = Question(words, vector, 8, 0.0, dated)
     points = cast(Points, Engine())
     seen = await look(points, Collection("a", 1, "meaning", "words"), Where(), question, passages=passages)
     return seen, rounds
@@ -128,7 +100,8 @@ async def test_much_to_weigh_leaves_the_loop(
         threads.append(threading.get_ident())
         return scored(*given, **named)
 
-    monkeypatch.setattr(legs, "scored", noted)
+    for module in (legs, seen_module):
+        monkeypatch.setattr(module, "scored", noted)
     own = Sparse(tuple(range(words)), (1.0,) * words)
     await found(passages, stored=[Point(key, {"text": key}, b"1234", own) for key in "ab"])
     assert [thread != threading.get_ident() for thread in threads] == [away]
@@ -179,8 +152,11 @@ async def test_what_one_leg_does_not_see_whole_both_are_asked(passages: int, sto
         ({"passages": 3, "words": Sparse()}, [[None]]),
         ({"passages": 3, "words": Sparse(), "vector": None}, []),
         ({"passages": 1_000}, [[WORDS, None, None, WORDS]]),
+        ({"passages": 3, "dated": MAY}, [[WORDS, None, None, None, WORDS, WORDS]]),
+        ({"passages": 3, "dated": MAY, "vector": None}, [[WORDS]]),
+        ({"passages": 3, "dated": MAY, "words": Sparse()}, [[None, None]]),
     ],
-    ids=["words alone", "meaning alone", "nothing", "many"],
+    ids=["words alone", "meaning alone", "nothing", "many", "of days", "words, of days", "meaning, of days"],
 )
 async def test_one_leg_is_asked_by_itself(given: Any, asks: list[list[Sparse | None]]) -> None:
     """Both together rank what the other found, where there is more than they can see."""

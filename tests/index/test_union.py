@@ -8,7 +8,7 @@ import pytest
 from app.clients.points import Point
 from app.domain.passage import Hit, Legs
 from app.index import union
-from app.index.legs import Seen, assembled
+from app.index.seen import Seen, assembled
 from app.index.union import Searched, merged
 
 

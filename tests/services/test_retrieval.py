@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -354,6 +354,19 @@ async def test_what_was_said_at_the_time_asked_about_comes_first() -> None:
     found = await today.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
     assert [item.passage.id for item in found.candidates] == ["b", "a"]
     assert found.notes == ("Time asked about: 2023-05-08 to 2023-05-08",)
+
+
+async def test_sources_are_told_the_days_that_are_asked_about() -> None:
+    """So that they can look for what is of them, whichever way they are asked."""
+    source = FakeSource([memory("a", "I swam", 1)], name="memories")
+    today = Retrieval(
+        {source.name: source}, FakeEmbedder(), seconds=0.4, clock=lambda: datetime(2023, 5, 9, tzinfo=UTC)
+    )
+    await today.gather(replace(ASKED, text="what did I do yesterday"), ["memories"])
+    await today.apart(replace(ASKED, text="what did I do yesterday"), ["memories"])
+    await today.gather(ASKED, ["memories"])
+    yesterday = ((date(2023, 5, 8), date(2023, 5, 9)),)
+    assert [query.days for query in source.queries] == [yesterday, yesterday, ()]
 
 
 async def test_a_time_that_no_match_is_of_is_not_told() -> None:

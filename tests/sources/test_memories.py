@@ -3,7 +3,7 @@
 import asyncio
 import random
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named
 
 BEN = Scope(user_id="ben")
+MAY = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
 RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
 VERSION = """
     INSERT INTO ibid.memory_user AS known (tenant, user_id, version) VALUES ('default', $1, 1)
@@ -530,3 +531,29 @@ async def test_a_point_is_owned_by_its_user(pool: Pool, memories: MemorySource, 
         (Scope(), mine),
     ]
     assert [await memories.owns(*each) for each in asked] == [True, True, *[False] * 5]
+
+
+async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memories: MemorySource) -> None:
+    """Where neither words nor meaning lead to it, among many; not another's, and none without a day."""
+    await keep(memories, ANN, *(f"what did I do number {n}" for n in range(300)))
+    [mine] = await keep(memories, ANN, "otters eat fish", created_at=MAY)
+    await keep(memories, BEN, "otters eat fish", created_at=MAY)
+    question = Query("what did I do", ANN, limit=10)
+    reached = await memories.reach(ANN)
+    plain = await reached.search(question, given(bag(question.text)))
+    assert mine not in plain.passages
+    dated = await reached.search(
+        replace(question, days=((MAY.date(), MAY.date() + timedelta(days=1)),)), given(bag(question.text))
+    )
+    assert dated.passages.keys() - plain.passages.keys() == {mine}
+    assert (dated.words, dated.meaning) == (plain.words, plain.meaning)
+    assert dated.passages[mine].similarity is not None
+
+
+async def test_of_few_memories_too_the_days_asked_about_are_found(memories: MemorySource) -> None:
+    """Fewer than a leg looks at, more than it may tell."""
+    await keep(memories, ANN, *(f"what did I do number {n}" for n in range(30)))
+    [mine] = await keep(memories, ANN, "otters eat fish", created_at=MAY)
+    question = Query("what did I do", ANN, limit=5, days=((MAY.date(), MAY.date() + timedelta(days=1)),))
+    reached = await memories.reach(ANN)
+    assert mine in (await reached.search(question, given(bag(question.text)))).passages
