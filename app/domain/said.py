@@ -17,8 +17,9 @@ from itertools import islice
 from app.domain.almanac import bare, plain
 from app.domain.calendar import FIRST, LAST, ONE, Span, Times, united
 from app.domain.days import days, timed
+from app.domain.diary import timely
 from app.domain.fusion import scored
-from app.domain.passage import SAID, Candidate, Passage, Stretch, day_of
+from app.domain.passage import SAID, Candidate, Hit, Passage, Stretch, day_of
 from app.domain.relevance import is_match
 from app.domain.span import chosen, resolved
 from app.domain.speaker import named, speaker
@@ -52,6 +53,8 @@ class Asked:
     when: bool = False
     times: Times = NO_TIMES
     """The spans, made ready."""
+    alone: bool = False
+    """Nothing but a time is named."""
 
     @property
     def key(self) -> list[object]:
@@ -72,6 +75,10 @@ class Asked:
         who = named(speaker(passage.text), self.text)
         return TIME * self.share(passage) + SPEAKER * who + DATED * dated
 
+    def vouches(self, passage: Passage) -> bool:
+        """Whether a passage is all that is asked for: of the time, where nothing else is named."""
+        return self.alone and passage.source in SAID and self.share(passage) == 1
+
     def share(self, passage: Passage) -> float:
         """How much a passage is of that time, in [0, 1]."""
         best = 0.0
@@ -88,11 +95,11 @@ def asked(text: str, at: datetime) -> Asked:
 
 
 @lru_cache(LATEST)
-def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, Times]:
+def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, Times, bool]:
     """The same at any time of a day."""
     every = (bounded(each, day) for each in expressions(text)) if day else ()
     spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
-    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans)
+    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans), bool(spans) and timely(text)
 
 
 def bounded(found: Expression, at: date) -> Span | None:
@@ -123,7 +130,10 @@ def supported(item: Candidate, question: Asked) -> Candidate:
     evidence = question.evidence(passage)
     if not evidence:
         return item
-    return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), item.words)
+    words = item.words
+    if question.vouches(passage):
+        words = replace(words or Hit(passage.id, 0.0), rare=True)
+    return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), words)
 
 
 def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) -> list[str]:

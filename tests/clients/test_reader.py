@@ -67,6 +67,13 @@ def test_a_count_is_made_once_until_somebody_writes(shard: Shard, monkeypatch: p
     assert shard.count(EVERY) == 7
 
 
+def test_beside_a_write_it_is_counted_each_time(shard: Shard) -> None:
+    """Nothing is kept meanwhile."""
+    shard.put([point(n) for n in range(6)])
+    with shard._changing():
+        assert [shard.count(where) for where in (owned("ann"), EVERY, owned("bob"))] == [6, 6, 0]
+
+
 def test_what_words_weigh_is_reckoned_anew_after_a_write(shard: Shard) -> None:
     """A list that was cut has its words probed, once until somebody writes."""
     shard.put([point(n) for n in range(90)])

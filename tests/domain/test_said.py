@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from app.domain.almanac import KNOWN
 from app.domain.calendar import LAST, Span
 from app.domain.days import days
-from app.domain.passage import Candidate, Passage, Stretch
+from app.domain.passage import Candidate, Hit, Passage, Stretch
+from app.domain.relevance import is_match
 from app.domain.said import DATED, MANY, SPEAKER, TIME, YEARS, asked, notes, weighed
 from app.domain.speaker import named
 from app.domain.text import Text
@@ -298,3 +299,28 @@ def test_what_one_asker_knows_stays_with_the_question() -> None:
 def test_the_days_that_are_asked_about(question: str, stretches: tuple[Stretch, ...]) -> None:
     """In their order, each once."""
     assert asked(question, NOW).stretches(NOW.year) == stretches
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "matches"),
+    [
+        pytest.param("what did I do in May 2023", "otters eat fish", True, id="nothing but the time"),
+        pytest.param("what did otters do in May 2023", "I swam", False, id="more than the time"),
+        pytest.param("what did I do in June 2023", "otters eat fish", False, id="another time"),
+        pytest.param("what did I do on 1 May 2023", "I swam last week", False, id="a part of its days"),
+    ],
+)
+def test_who_asks_for_a_time_alone_is_told_what_is_of_it(question: str, text: str, *, matches: bool) -> None:
+    """However little its words and its meaning have in common with the question."""
+    item = memory(text)
+    [found] = weighed([replace(item, passage=replace(item.passage, similarity=0.0))], asked(question, NOW))
+    assert is_match(found, 0.2) is matches
+
+
+def test_what_words_say_of_it_stays_beside() -> None:
+    """It is vouched for by one thing more."""
+    item = memory("otters eat fish")
+    hit = Hit("m", 2.0, 0.1, lent=0.5)
+    [found] = weighed([replace(item, words=hit)], asked("what did I do in May 2023", NOW))
+    assert found.words == replace(hit, rare=True)
+    assert found.words.lent == 0.5

@@ -375,7 +375,7 @@ async def test_a_time_that_no_match_is_of_is_not_told() -> None:
     today = Retrieval(
         {source.name: source}, FakeEmbedder(), seconds=0.4, clock=lambda: datetime(2023, 5, 9, tzinfo=UTC)
     )
-    asked = replace(ASKED, text="what did I do yesterday", threshold=1.0)
+    asked = replace(ASKED, text="where did I swim yesterday", threshold=1.0)
     assert (await today.gather(asked, ["memories"])).notes == ()
 
 
