@@ -51,7 +51,6 @@ UNTESTED = {
     "app/services/services.py": "fields alone",
     "app/wiring.py": "opened whole by tests/test_main.py and tests/integration",
     "app/opened.py": "a part of app/wiring.py, opened with it",
-    "app/policy.py": "a part of app/wiring.py, opened with it",
     "app/answering.py": "a part of app/wiring.py, opened with it",
     "app/contexts.py": "a part of app/wiring.py, opened with it",
     "app/services/inquiry.py": "fields alone",

@@ -13,11 +13,10 @@ from typing import Annotated
 
 import typer
 
-from app.cli.keys import name
 from app.cli.progress import Progress, shown
 from app.cli.session import connect
 from app.cli.sync import AT_ONCE, BATCH_BYTES, BATCH_FILES, Report, Shelf, batched, hashed, visible
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, remark, run, tell
 from app.cli.tree import Root, Skipped, Text, read, rooted, walk
 from app.config import Settings
 

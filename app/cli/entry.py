@@ -1,14 +1,10 @@
-"""The program's first step. Importing all that a service needs makes half a million objects and no garbage:
-the collector, which would look for some a few hundred times, rests until all is there."""
+"""The program's first step, at which the collector rests (`late.py`)."""
 
-import gc
+from app.cli.late import resting
 
 
 def main() -> None:
     """The program."""
-    gc.disable()
-    from app.cli import program  # noqa: PLC0415 - what this is for
-
-    gc.freeze()
-    gc.enable()
+    with resting():
+        from app.cli import program  # noqa: PLC0415 - what this is for
     program.main()

@@ -14,10 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.keys import name
 from app.cli.progress import shown
 from app.cli.session import connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, tell
 from app.config import Settings
 from app.domain.passage import DEFAULT_TENANT
 

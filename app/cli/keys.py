@@ -12,20 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from app.cli.store import open_store
-from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, tell
 from app.config import Settings
 from app.domain.errors import Missing
 from app.domain.key import ApiKey
 from app.stores.keys import KeyStore
 
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
-
-
-def name(value: str | None) -> str | None:
-    """A name as the API takes it: it stands on one line."""
-    if value is not None and not (0 < len(value) <= 200 and value.isprintable()):
-        raise typer.BadParameter("1 to 200 printable characters")
-    return value
 
 
 @keys.command()

@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.keys import name
 from app.cli.rows import STDIN, Unreadable, there
 from app.cli.session import connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
 from app.config import Settings
 
 Text = Annotated[Path | None, typer.Option(callback=there, help="A file; - is stdin.")]

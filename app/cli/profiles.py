@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.keys import name
 from app.cli.progress import shown
 from app.cli.session import connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
 from app.config import Settings
 from app.domain.passage import DEFAULT_TENANT
 

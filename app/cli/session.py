@@ -11,12 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.server import bind, serving, url
+from app.cli.late import resting
 from app.clients.folder import Lock, read_lock
 from app.config import Settings
 from app.domain.errors import IbidError, Unavailable
-from app.main import create_app
-from app.wiring import open_services
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +24,6 @@ SILENCE_SECONDS = 90.0
 CONNECT_SECONDS = 5.0
 PATIENCE_SECONDS = 15.0
 """How long a service that is starting is waited for."""
-LOCAL = "127.0.0.1"
 
 
 class Answered(IbidError):
@@ -59,6 +56,9 @@ async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
     """A client of the service that holds the folder, or of our own for as long as the block lasts."""
     lock = await holder(settings.ibid.data_dir)
     if lock is None:
+        with resting():
+            from app.cli.alone import own  # noqa: PLC0415 - a whole service, late: seldom is there none
+
         async with own(settings) as opened:
             yield opened
     else:
@@ -79,20 +79,6 @@ async def holder(data_dir: Path) -> Lock | None:
                 "or start one (ibid serve): commands then work side by side"
             )
         await asyncio.sleep(0.1)
-
-
-@asynccontextmanager
-async def own(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
-    """The stores opened here, behind the same HTTP as ever; what is uploaded is also read here."""
-    ibid = settings.ibid.model_copy(update={"workers": max(1, settings.ibid.workers)})
-    settings = settings.model_copy(update={"ibid": ibid})
-    async with open_services(settings) as services:
-        bound = bind(LOCAL, 0)
-        async with (
-            serving(create_app(settings, services), bound),
-            client(url(bound, LOCAL), services.token) as opened,
-        ):
-            yield opened
 
 
 @asynccontextmanager

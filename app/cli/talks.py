@@ -12,11 +12,10 @@ from typing import Annotated
 
 import typer
 
-from app.cli.keys import name
 from app.cli.progress import shown
 from app.cli.rows import Refused, Sum, lines, sent, size, there
 from app.cli.session import connect
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, remark, run, tell
 from app.config import Settings
 from app.domain.project import CONVERSATIONS, DREAMS
 

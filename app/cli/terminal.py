@@ -44,6 +44,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def name(value: str | None) -> str | None:
+    """A name as the API takes it: it stands on one line."""
+    if value is not None and not (0 < len(value) <= 200 and value.isprintable()):
+        raise typer.BadParameter("1 to 200 printable characters")
+    return value
+
+
 def settings(
     data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
 ) -> tuple[Settings, list[str]]:

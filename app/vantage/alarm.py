@@ -8,6 +8,7 @@ time is bounded. Nothing here raises.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as Words
+from functools import cache
 from itertools import compress
 
 from app.vantage.emergencies import EMERGENCIES, SLOTS
@@ -69,36 +70,46 @@ WORLD = re.compile(
 """How a question about the world begins."""
 
 
-def _compiled() -> Iterator[tuple[str, frozenset[str], re.Pattern[str]]]:
-    """Each family: its telling words, and all its patterns as one."""
-    for name, (telling, lines) in EMERGENCIES.items():
-        told = "|".join(_filled(line) for line in lines)
-        yield name, frozenset(telling.replace("_", " ").split()), re.compile(f" (?:{told})(?= )")
-
-
 def _filled(line: str, slots: Mapping[str, str] = SLOTS) -> str:
     for slot, pattern in slots.items():
         line = line.replace(f"{{{slot}}}", pattern)
     return line
 
 
-_FAMILIES = tuple(_compiled())
 KNOWN = {
     slot: pattern if min(map(len, needles(pattern)), default=0) >= RARE else "[a-z]"
     for slot, pattern in SLOTS.items()
 }
 """Slots whose words tell something; of the others (`he`) nothing is known."""
-_NEEDED = tuple(
-    tuple(sorted(needles("|".join(_filled(line, KNOWN) for line in lines))))
-    for _, lines in EMERGENCIES.values()
-)
-"""By family, texts of which one stands wherever it is met."""
+_WORDS = {name: frozenset(telling.replace("_", " ").split()) for name, (telling, _) in EMERGENCIES.items()}
+"""By family, its telling words."""
 _TELLS = {
-    word: tuple(place for place, (_, telling, _) in enumerate(_FAMILIES) if word in telling)
-    for word in frozenset().union(*(telling for _, telling, _ in _FAMILIES))
+    word: tuple(name for name, telling in _WORDS.items() if word in telling)
+    for word in frozenset().union(*_WORDS.values())
 }
-"""By telling word, its families' places."""
+"""By telling word, its families."""
 _TELLING = frozenset(_TELLS)
+
+
+@cache
+def needed(name: str) -> tuple[str, ...]:
+    """Texts of which one stands wherever a family is met."""
+    _, lines = EMERGENCIES[name]
+    return tuple(sorted(needles("|".join(_filled(line, KNOWN) for line in lines))))
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """All of a family's patterns as one. All families' take a tenth of a second: made once asked for."""
+    _, lines = EMERGENCIES[name]
+    return re.compile(f" (?:{'|'.join(map(_filled, lines))})(?= )")
+
+
+def warm() -> None:
+    """Make them all, before anybody waits for one."""
+    for name in EMERGENCIES:
+        needed(name)
+        pattern(name)
 
 
 def alarmed(terms: Sequence[str]) -> bool:
@@ -136,9 +147,9 @@ def _told(words: list[str]) -> bool:
     while words and words[0] in CALLS:
         words = words[1:]
     row = f" {' '.join(['i', *words] if words and words[0] in BARE else words)} "
-    places = {place for word in _TELLING.intersection(words) for place in _TELLS[word]}
-    told = (_FAMILIES[place] for place in places if any(map(row.__contains__, _NEEDED[place])))
-    said = any(_meant(row, found, name) for name, _, pattern in told for found in pattern.finditer(row))
+    names = {name for word in _TELLING.intersection(words) for name in _TELLS[word]}
+    told = (name for name in names if any(map(row.__contains__, needed(name))))
+    said = any(_meant(row, found, name) for name in told for found in pattern(name).finditer(row))
     return said and not framed(row)
 
 

@@ -15,10 +15,13 @@ LATE = (
 )
 """Half a second of a processor and more each, with what they bring; opened when they are used."""
 
+EVERY = "from app.cli.program import COMMANDS, own; [own(name) for name in COMMANDS]"
+"""All commands, and with them a whole service."""
+
 
 def test_heavy_vendors_wait_until_they_are_used() -> None:
     """Whatever a command imports, it does not pay for what its settings do not ask for."""
-    code = f"import sys, app.cli.program; print(sorted(set({LATE!r}) & set(sys.modules)))"
+    code = f"import sys; {EVERY}; print(sorted(set({LATE!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from app.cli import program
-from app.cli.program import main
+from app.cli.program import COMMANDS, main, own
 from app.domain.errors import StartError
 from tests.cli.conftest import Ibid
 
@@ -29,6 +29,14 @@ def test_every_command_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         *("serve", "ingest", "ask", "profiles", "erase"),
         *("doctor", "migrate", "reembed", "adopt", "eval", "knowledge", "index", "keys"),
     ]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_said_of_a_command_is_how_its_own_help_begins(name: str) -> None:
+    """The list of commands is written, so that none need be imported for it."""
+    command = own(name)
+    assert command.name == name
+    assert " ".join((command.help or "").split()).startswith(COMMANDS[name].rstrip("."))
 
 
 def test_an_expected_failure_is_one_sentence(

@@ -23,10 +23,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from app.domain.passage import DEFAULT_TENANT
 from tests.fakes import offer
 from tests.fakes.process import Service, service
+from tests.fakes.processes import wait_for
+from tests.integration.test_walls import created
 
-KEY = "first-key-of-the-tests-0123456789"
 SLOW = {
     **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 10),
     **dict.fromkeys(("keepConversations", "keepDreams"), 6),
@@ -130,10 +132,11 @@ def test_what_it_does_not_allow_is_refused_as_it_says(house: Service) -> None:
     assert {401, 403, 421, 422} <= set(told)
 
 
-def test_the_closed_service_answers_as_it_says(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """With its key, with another, and without one."""
-    given_keys = st.sampled_from([KEY, "another-key-of-nobody", ""])
+def test_the_closed_service_answers_as_it_says(house: Service) -> None:
+    """With its key, with another, and without one. The last test here: a key closes the service for good."""
+    key = created(house.folder, "--tenant", DEFAULT_TENANT)
+    given_keys = st.sampled_from([key, "another-key-of-nobody", ""])
     headers = given_keys.map(lambda key: {"Authorization": f"Bearer {key}"} if key else {})
-    with service(tmp_path_factory.mktemp("closed") / "data", IBID_BOOTSTRAP_KEY=KEY, **EVERY) as closed:
-        told = ask(closed.lock.url, GenerationMode.POSITIVE, headers, most=6)
+    wait_for(lambda: house.client.get("/api/documents").status_code == 401)
+    told = ask(house.lock.url, GenerationMode.POSITIVE, headers, most=6)
     assert {200, 401} <= set(told)

@@ -1,9 +1,11 @@
 """What can be uploaded, what is refused and why, and that nothing of a refused file stays."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
-from tests.fakes.process import Service
+from tests.fakes.process import Service, service
 
 PAGE = text_pdf("The lighthouse keeper counts nine ships.")
 
@@ -28,16 +30,20 @@ def test_each_refusal_is_its_own_problem(house: Service, content: bytes, status:
     assert [item for item in listed if item["scope"] == "session"] == []
 
 
-def test_a_page_bomb_is_told_and_harms_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A bomb ends within the worker's limits; the service answers meanwhile and afterwards."""
-    from tests.fakes.process import service
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that gives a PDF little time and memory, and takes no large one."""
+    limits = {"DOCUMENT_TIMEOUT_SECONDS": "3", "DOCUMENT_MEMORY_MB": "512", "DOCUMENT_MAX_MB": "1"}
+    with service(tmp_path_factory.mktemp("strict") / "data", **limits) as running:
+        yield running
 
-    limits = {"DOCUMENT_TIMEOUT_SECONDS": "3", "DOCUMENT_MEMORY_MB": "512"}
-    with service(tmp_path_factory.mktemp("bomb") / "data", **limits) as running:
-        response = running.upload("bomb.pdf", bomb_pdf())
-        assert (response.status_code, response.json()["type"]) == (422, "urn:ibid:problem:pdf-too-complex")
-        assert running.client.get("/healthz").status_code == 200
-        assert running.upload("fine.pdf", PAGE).status_code == 201
+
+def test_a_page_bomb_is_told_and_harms_nobody(strict: Service) -> None:
+    """A bomb ends within the worker's limits; the service answers meanwhile and afterwards."""
+    response = strict.upload("bomb.pdf", bomb_pdf())
+    assert (response.status_code, response.json()["type"]) == (422, "urn:ibid:problem:pdf-too-complex")
+    assert strict.client.get("/healthz").status_code == 200
+    assert strict.upload("fine.pdf", PAGE).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -112,10 +118,7 @@ def test_a_session_and_a_global_document_of_one_name_have_two_labels(house: Serv
         house.client.delete(f"/api/documents/{everybodys['id']}").raise_for_status()
 
 
-def test_too_large_is_told_before_it_is_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_too_large_is_told_before_it_is_read(strict: Service) -> None:
     """Over DOCUMENT_MAX_MB: 413."""
-    from tests.fakes.process import service
-
-    with service(tmp_path_factory.mktemp("large") / "data", DOCUMENT_MAX_MB="1") as running:
-        response = running.upload("big.pdf", b"%PDF-1.7\n" + bytes(3 << 20))
-        assert (response.status_code, response.json()["type"]) == (413, "urn:ibid:problem:too-large")
+    response = strict.upload("big.pdf", b"%PDF-1.7\n" + bytes(3 << 20))
+    assert (response.status_code, response.json()["type"]) == (413, "urn:ibid:problem:too-large")

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from app.vantage.alarm import LOOKED, alarmed
+from app.vantage.alarm import LOOKED, alarmed, needed, pattern, warm
+from app.vantage.emergencies import EMERGENCIES
 from app.vantage.topics import terms
 from app.vantage.weigh import weigh
 from tests.vantage.danger import CALLS, NONE
@@ -44,8 +45,21 @@ def test_a_call_within_a_longer_message_is_heard() -> None:
     assert not alarmed(terms("We were cooking, my wife and I. What may we drink with it?"))
 
 
+def test_a_family_is_compiled_once_it_is_asked_for() -> None:
+    """No start pays for patterns that no message has called for; `warm` makes them all, each once."""
+    pattern.cache_clear()
+    needed.cache_clear()
+    assert not alarmed(terms("My father breathes well, thank you."))
+    assert pattern.cache_info().misses == 0
+    assert alarmed(terms("My father can't breathe!"))
+    assert 0 < pattern.cache_info().misses < len(EMERGENCIES)
+    warm()
+    assert pattern.cache_info().misses == needed.cache_info().misses == len(EMERGENCIES)
+
+
 def test_time_is_bounded() -> None:
-    """Texts made of nothing but telling words, within a few milliseconds."""
+    """Texts made of nothing but telling words, within a few milliseconds, once the patterns are made."""
+    warm()
     for word in ("breathe", "my", "someone stroke", "i took 20 pills", "my my my a breathing", "bleeding. i"):
         said = terms(f"{word} " * (32_000 // len(word)))
         began = time.process_time()

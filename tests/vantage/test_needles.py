@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.vantage.alarm import _FAMILIES, _NEEDED
+from app.vantage import alarm
 from app.vantage.distress import NEEDED, TOLD
+from app.vantage.emergencies import EMERGENCIES
 from app.vantage.needles import needles
-
-PATTERNS = {name: (pattern, needed) for (name, _, pattern), needed in zip(_FAMILIES, _NEEDED, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -33,12 +32,12 @@ def test_the_longest_that_must_stand_is_taken(pattern: str, found: set[str]) -> 
     assert needles(pattern) == found
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", EMERGENCIES)
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_each_match_holds_one(name: str, data: st.DataObject) -> None:
     """Of the tables' own patterns, whatever they match."""
-    pattern, needed = PATTERNS[name]
+    pattern, needed = alarm.pattern(name), alarm.needed(name)
     said = data.draw(st.from_regex(re.compile(pattern.pattern, re.ASCII)))
     assert needed
     assert any(needle in said for needle in needed)
