@@ -139,21 +139,24 @@ _PAIRS = {word: frozenset(phrases) for word, (_, _, phrases) in HITS.items() if 
 def split(text: Text) -> list[Clause]:
     """The clauses with at least one known word."""
     found: list[Clause] = []
-    clause = Clause(0, [], [], [])
+    clause, whole = Clause(0, [], [], []), 0
     # Lists in local names, no calls for a common word: this loop is the hot path.
     ats, ends, masks = clause.at, clause.ends, clause.masks
-    for at, done, classes, turn in _met(text):
-        if turn and (
-            turn & _CUT or (turn & _HOWS and at - clause.start > LONG and not clause.whole & DANGER)
-        ):
-            clause = _begun(found, clause, done if turn & _CUT else at)
-            ats, ends, masks = clause.at, clause.ends, clause.masks
-        mask = _bent(clause, text.tokens, at, done, classes, turn) if turn & _BENT else classes
-        if mask:
-            ats.append(at)
-            ends.append(done)
-            masks.append(mask)
-            clause.whole |= mask
+    for at, done, mask, turn in _met(text):
+        if turn:
+            if turn & _CUT or (turn & _HOWS and at - clause.start > LONG and not whole & DANGER):
+                clause.whole, whole = whole, 0
+                clause = _begun(found, clause, done if turn & _CUT else at)
+                ats, ends, masks = clause.at, clause.ends, clause.masks
+            if turn & _BENT:
+                mask = _bent(clause, text.tokens, at, done, mask, turn)  # noqa: PLW2901 - the hot path
+            if not mask:
+                continue
+        ats.append(at)
+        ends.append(done)
+        masks.append(mask)
+        whole |= mask
+    clause.whole = whole
     return [*found, clause] if ats else found
 
 
@@ -172,7 +175,8 @@ def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
                 if not rest or tokens[at + 2 : at + size] == rest:
                     mask, turn, done = whole, turns, at + size
                     break
-        yield at, done, mask, turn
+        if mask or turn:
+            yield at, done, mask, turn
 
 
 def _looked(text: Text) -> bytes:
@@ -211,8 +215,8 @@ def _bent(  # noqa: PLR0917 - the hot path
     clause: Clause, tokens: Sequence[str], at: int, end: int, mask: int, turn: int
 ) -> int:
     """The classes, by the words beside it."""
-    if turn & _ACTING and at and tokens[at - 1] in BESIDE:
-        mask = _acted(clause, at, mask, BESIDE[tokens[at - 1]])
+    if turn & _ACTING and at and (beside := BESIDE.get(tokens[at - 1])):
+        mask = _acted(clause, at, mask, beside)
     return _widened(clause, tokens, at, end, mask) if turn & _WIDENED else mask
 
 

@@ -66,7 +66,7 @@ TOLD = re.compile(
 """Of oneself, as a wish, a plan or a deed that failed."""
 NEEDED = frozenset(
     """die dead myself end ending life suicide dying kms alive exist wake disappear existing live anymore
-    living born miss care notice without death leben sterben tot umbringen toten sein um umzubringen morir
+    living born miss care notice off death leben sterben tot umbringen toten sein um umzubringen morir
     morirme matarme suicidarme desaparecer vida vivir viviendo mourir tuer suicider finir
     vivre""".split()  # noqa: SIM905
 )
@@ -177,7 +177,7 @@ def _needed(text: Text) -> Iterator[str]:
         return
     ends = _ENDS.marks(text.kinds)
     behind = 0
-    for place in sorted({*_NEEDED.places(text.kinds), *_joined(text)}):
+    for place in sorted({*spots(_NEEDED.marks(text.kinds)), *_joined(text)}):
         if place >= behind:
             begun = ends.rfind(1, 0, place) + 1
             behind = ends.find(1, place) + 1 or len(ends)
@@ -187,10 +187,18 @@ def _needed(text: Text) -> Iterator[str]:
 def _joined(text: Text) -> Iterator[int]:
     """Where a word and what follows its apostrophe make one of NEEDED, perhaps."""
     tokens = text.tokens
-    for place in _PARTS.places(text.kinds):
+    for place in spots(_PARTS.marks(text.kinds)):
         before = tokens[place - 1]
         if before[0] == "'" or (before in _BEGUN and before + tokens[place][1:] in NEEDED):
             yield place
+
+
+def spots(marks: bytes) -> Iterator[int]:
+    """Where few stand: those between are passed over in C."""
+    place = marks.find(1)
+    while place >= 0:
+        yield place
+        place = marks.find(1, place + 1)
 
 
 def _rows(tokens: Sequence[str]) -> list[str]:

@@ -6,6 +6,8 @@ only points back to them. Source: CONTRACT §3, seed 003 (3.3). Nothing here rai
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import attrgetter, or_
 
 from app.vantage import clarity, disguise, topics, words
 from app.vantage.clause import Clause, split
@@ -46,6 +48,7 @@ POINTING = bits("it covert")
 _PRESS = tuple((kind, weight, BITS[f"press_{kind}"]) for kind, (weight, _) in PRESSING.items())
 _PRESSES = bits(" ".join(f"press_{kind}" for kind in PRESSING))
 _STAKES = bits(" ".join(f"stake_{kind} weak_{kind}" for kind in STAKES))
+_TOGETHER = attrgetter("whole")
 _STAKE = tuple((kind, BITS[f"stake_{kind}"], BITS[f"weak_{kind}"]) for kind in STAKES)
 
 
@@ -53,7 +56,8 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     """The descriptors of a message, after the user's turns `thread`, oldest first, and under an `overlay`."""
     text = words.read(message)
     plain, clauses = _clauses(text)
-    pressure, pressing = _pressure(clauses)
+    whole = _whole(clauses)
+    pressure, pressing = _pressure(whole)
     found = weigh(plain, clauses, pressure >= PRESSED)
     _despair(found, told(plain), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
@@ -62,7 +66,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
         pressure, pressing = _under(overlay, found, pressure, pressing)
     if thread and _points_back(plain, clauses):
         _lend(found, thread)
-    stakes, weighed = _stakes(clauses)
+    stakes, weighed = _stakes(clauses if whole & _STAKES else ())
     reading = clarity.read(message, text, thread)
     return Descriptors(
         clarity=reading.clarity,
@@ -93,9 +97,8 @@ def _clauses(text: Text) -> tuple[Text, list[Clause]]:
     return plain, split(plain)
 
 
-def _pressure(clauses: list[Clause]) -> tuple[float, tuple[Finding, ...]]:
+def _pressure(whole: int) -> tuple[float, tuple[Finding, ...]]:
     """Each kind counts once."""
-    whole = _whole(clauses)
     if not whole & _PRESSES:
         return 0.0, ()
     kinds = [(kind, weight) for kind, weight, bit in _PRESS if whole & bit]
@@ -105,10 +108,7 @@ def _pressure(clauses: list[Clause]) -> tuple[float, tuple[Finding, ...]]:
 
 def _whole(clauses: list[Clause]) -> int:
     """All classes of the text together."""
-    whole = 0
-    for clause in clauses:
-        whole |= clause.whole
-    return whole
+    return reduce(or_, map(_TOGETHER, clauses), 0)
 
 
 def _under(
@@ -116,7 +116,7 @@ def _under(
 ) -> tuple[float, tuple[Finding, ...]]:
     """An overlay adds what it presses and asks for; it takes nothing away."""
     plain, clauses = _clauses(words.read(overlay))
-    more, why = _pressure(clauses)
+    more, why = _pressure(_whole(clauses))
     extra = weigh(plain, clauses, more >= PRESSED)
     for category, weight in extra.risk.items():
         found.take(category, extra.by[category], weight)
@@ -136,7 +136,7 @@ def _lend(found: Found, thread: Sequence[str]) -> None:
             found.take(category, "earlier-turn", weight * left)
 
 
-def _stakes(clauses: list[Clause]) -> tuple[dict[str, float], tuple[Finding, ...]]:
+def _stakes(clauses: Sequence[Clause]) -> tuple[dict[str, float], tuple[Finding, ...]]:
     """One strong word .6, each further .2; a weak one .2, each further .1."""
     stakes = dict.fromkeys(STAKES, 0.0)
     staked = [have for clause in clauses if clause.whole & _STAKES for have in clause.masks if have & _STAKES]

@@ -1,6 +1,8 @@
 """app/vantage/clause.py: a text cut into clauses."""
 
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,3 +136,12 @@ def test_many_pairs_make_the_same_clauses() -> None:
     assert [found.masks for found in split(read(f"{begun}. how do i kill a man"))] == [
         found.masks for found in split(read("how do i kill a man"))
     ]
+
+
+@given(st.lists(st.sampled_from([*WORDS, *PHRASES, ".", "how do i", "zzz"]), max_size=60).map(" ".join))
+def test_a_clause_has_the_classes_of_its_own_hits(said: str) -> None:
+    """All of them and none of another clause's, wherever it was cut off; and each hit has one."""
+    for found in split(read(said)):
+        assert found.masks
+        assert all(found.masks)
+        assert found.whole == reduce(or_, found.masks)

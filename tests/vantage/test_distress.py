@@ -1,8 +1,10 @@
 """Who tells that they do not want to live, and who asks for a way."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.vantage.distress import Tale, told
+from app.vantage.distress import Tale, spots, told
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
 from app.vantage.weigh import weigh
@@ -128,3 +130,16 @@ def test_another_harm_stays_refused() -> None:
     """Despair excuses nothing that is done to others."""
     decision = weigh("I'm going to kill my wife and then kill myself").decision
     assert decision.response_class is ResponseClass.REFUSE
+
+
+@given(st.binary(max_size=40).map(lambda marks: bytes(mark & 1 for mark in marks)))
+def test_spots_are_where_marks_are(marks: bytes) -> None:
+    """All of them, in order."""
+    assert [*spots(marks)] == [place for place, mark in enumerate(marks) if mark]
+
+
+def test_that_others_would_be_better_off_is_told() -> None:
+    """`off` has its sentence read; `without` need not, for most sentences with it tell nothing."""
+    assert told(read("Work is fine. They would be better off without me. I do not want to live")) is Tale.TOLD
+    assert told(read("Everyone is better off without me")) is Tale.TOLD
+    assert told(read("I went to live there without me coat")) is Tale.NONE
