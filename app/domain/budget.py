@@ -33,6 +33,7 @@ class Meter:
         self._factor = factor
         self._form = form
         self._known: dict[str, int] = {}
+        self._kind = (count, form.line)
 
     def __call__(self, text: str) -> int:
         """Tokens of a text."""
@@ -78,9 +79,11 @@ class Meter:
 
     def _line(self, passage: Passage) -> int:
         """o200k tokens of a line."""
-        return remembered(
-            passage.text, self._name(passage), lambda: self.plain(self._form.line(passage) + "\n")
-        )
+        name = self._name(passage)
+        counted: int | None = known(passage.text, name)
+        if counted is None:
+            counted = remembered(passage.text, name, lambda: self.plain(self._form.line(passage) + "\n"))
+        return counted
 
     def _last(self, passage: Passage) -> int:
         """The same, without the newline."""
@@ -90,7 +93,7 @@ class Meter:
 
     def _name(self, passage: Passage) -> Hashable:
         """Under what a line's tokens are kept: the same label, the same line."""
-        return self._count, self._form.line, passage.label
+        return self._kind, passage.label
 
     def _context(self, prompt: Prompt) -> int:
         """The sum of the lines: the break before each `- ` ends a piece of o200k (docs/decisions/0012).
@@ -105,6 +108,8 @@ class Meter:
 
 def scaled(tokens: int, factor: float) -> int:
     """o200k tokens as tokens of a model, rounded up: rather a passage less than one too many."""
+    if factor == 1:
+        return tokens
     # Rounded first, or 10 × 1.3 = 13.000000000000002 would count as 14.
     return math.ceil(round(tokens * factor, 6))
 

@@ -48,6 +48,8 @@ def dedupe(
     duplicates: list[Candidate] = []
     seen: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
     firsts = [beginning(candidate.passage.text) for candidate in candidates]
+    if len(set(firsts)) == len(firsts):
+        return list(candidates), []
     alike = Counter(firsts)
     for candidate, first in zip(candidates, firsts, strict=True):
         passage = candidate.passage

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 
 from app.domain.budget import Budget, Meter, fit
 from app.domain.passage import Candidate, Passage
+from app.domain.quick import quick
 from app.domain.relevance import by_words, is_match, skipped
 from app.domain.text import once
 from app.domain.trace import Entry, Reason, Verdict
+
+entry = quick(Entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,16 @@ def digest(text: str) -> str:
 def noted(item: Candidate, verdict: Verdict) -> Entry:
     """A candidate's line in the ledger."""
     passage = item.passage
-    return Entry(
-        source=passage.source,
-        id=passage.id,
-        label=passage.label,
-        similarity=passage.similarity,
-        score=passage.score,
-        verdict=verdict,
-        sha256=digest(passage.text),
-        created_at=passage.created_at,
-        vouched=by_words(item),
+    return entry(
+        passage.source,
+        passage.id,
+        passage.label,
+        passage.similarity,
+        passage.score,
+        verdict,
+        {},
+        digest(passage.text),
+        None,
+        passage.created_at,
+        by_words(item),
     )

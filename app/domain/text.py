@@ -36,7 +36,13 @@ def once(work: Callable[[str], Result]) -> Callable[[str], Result]:
 
     @wraps(work)
     def known(text: str) -> Result:
-        return remembered(text, work, lambda: work(text))
+        if not isinstance(text, Text):
+            return work(text)
+        try:
+            found: Result = text.memo[work]
+        except KeyError:
+            found = text.memo[work] = work(text)
+        return found
 
     return known
 

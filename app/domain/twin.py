@@ -90,6 +90,8 @@ def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]
     pairs: list[Pair] = []
     groups: dict[str, list[Candidate]] = {}
     firsts = [begun(item.passage.text) if compared(item.passage) else None for item in candidates]
+    if all(first is None for first in firsts):
+        return list(candidates), []
     alike = Counter(firsts)
     for item, first in zip(candidates, firsts, strict=True):
         group = (

@@ -27,6 +27,9 @@ RARE_MASS = 0.5
 HANDFUL = 1 << 16
 """Postings that are worked on at once: a millisecond, and no more memory than that takes."""
 
+FEW = 100
+"""Terms of a query that are looked at one by one; of more, the calls would cost more than the postings."""
+
 Live = tuple[Segment, Mask | None]
 """A segment and which of its rows are alive (None: all)."""
 
@@ -158,25 +161,50 @@ def seen(reach: Reach) -> list[Seen]:
 
 
 def looked_at(field: Field, reach: Reach) -> Seen:
-    """One segment's rows, in one pass over the query's postings."""
+    """One segment's rows, in one pass over the query's postings. Each row's terms are added in their order,
+    whichever way: term by term while there are few, since slices are cheaper than places."""
     total, mass, rare = (np.zeros(len(field.segment.lengths)) for _ in range(3))
+    found = Seen(total, mass, rare)
     norm = K1 * (1 - B + B * field.segment.lengths / reach.mean_length)
-    factors = reach.idf * (K1 + 1)
-    for some in field.postings():
-        # Adds one after the other, as they stand: each row's terms in their order.
-        counts, idf = some.counts.astype(np.float64), some.each(reach.idf)
-        np.add.at(total, some.rows, some.each(factors) * counts / (counts + norm[some.rows]))
-        np.add.at(mass, some.rows, idf)
-        few = np.flatnonzero(some.each(reach.rare))
-        np.add.at(rare, some.rows[few], idf[few])
+    (by_term if reach.terms <= FEW else by_handful)(field, reach, norm, found)
     if field.mask is not None:
         total[~field.mask] = 0
-    return Seen(total, mass, rare)
+    return found
+
+
+def by_term(field: Field, reach: Reach, norm: NDArray[np.floating], into: Seen) -> None:
+    """One term after the other. A term that every passage holds needs no places at all."""
+    segment, rows = field.segment, len(field.segment.lengths)
+    every = zip(field.spans.tolist(), reach.idf.tolist(), reach.rare.tolist(), strict=True)
+    for (first, end), idf, rare in every:
+        if first == end:
+            continue
+        at = slice(None) if end - first == rows else segment.rows[first:end].astype(np.intp)
+        counts = segment.counts[first:end].astype(np.float64)
+        into.scores[at] += idf * (K1 + 1) * counts / (counts + norm[at])
+        into.mass[at] += idf
+        if rare:
+            into.rare[at] += idf
+
+
+def by_handful(field: Field, reach: Reach, norm: NDArray[np.floating], into: Seen) -> None:
+    """All of them, one posting after the other."""
+    factors = reach.idf * (K1 + 1)
+    for some in field.postings():
+        counts, idf = some.counts.astype(np.float64), some.each(reach.idf)
+        np.add.at(into.scores, some.rows, some.each(factors) * counts / (counts + norm[some.rows]))
+        np.add.at(into.mass, some.rows, idf)
+        few = np.flatnonzero(some.each(reach.rare))
+        np.add.at(into.rare, some.rows[few], idf[few])
 
 
 def held(reach: Reach, seen: Seen, rows: Rows) -> list[Held]:
     """What each of a few live rows holds of the query."""
+    return list(map(Held, *shares(reach, seen, rows)))
+
+
+def shares(reach: Reach, seen: Seen, rows: Rows) -> tuple[list[float], list[bool]]:
+    """The same as columns: for every hit of an answer a value would be made to be taken apart."""
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
-    shares = (seen.mass[rows] / whole).tolist()
-    rare = ((seen.rare[rows] >= RARE_MASS * whole_rare) & (whole_rare > 0)).tolist()
-    return list(map(Held, shares, rare))
+    rare = (seen.rare[rows] >= RARE_MASS * whole_rare) & (whole_rare > 0)
+    return (seen.mass[rows] / whole).tolist(), rare.tolist()

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 
 from app.domain.label import label
 from app.domain.passage import Passage
+from app.domain.quick import quick
 from app.domain.text import known
 from app.index.place import Listed, key
 from app.index.texts import Row
 
 NAME = "documents"
 """Of the source."""
+placed = quick(Passage)
 STANDS = "stands"
 """Under which a text remembers it."""
 
@@ -28,7 +30,7 @@ def passage(row: Row, item: Listed, name: str, similar: float | None, seen: str)
     id_, named, fields = kept[1]
     title = item.title or item.filename
     # In the order of its fields: names take as long as values.
-    return Passage(NAME, id_, row.text, row.tokens, named, similar, 0.0, title, fields, item.created_at)
+    return placed(NAME, id_, row.text, row.tokens, named, similar, 0.0, title, fields, item.created_at)
 
 
 def stands(row: Row, item: Listed, name: str, seen: str) -> tuple[str, str, Mapping[str, str | int | None]]:

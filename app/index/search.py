@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.passage import Hit
+from app.domain.quick import quick
 from app.domain.stopwatch import WORDS, stage
 from app.index.analysis import terms
 from app.index.block import Block
-from app.index.bm25 import Seen, held, seen, survey
+from app.index.bm25 import Seen, seen, shares, survey
 from app.index.place import Matrix, Place, Spot, key
 from app.index.shelf import Shelf
+
+hit_of = quick(Hit)
 
 Ranked = list[tuple[Spot, float]]
 
@@ -80,11 +83,11 @@ class Search:
         found: dict[Spot, Hit] = {}
         for block, rows in by_block(spots).items():
             at = np.array(rows, dtype=np.uint32)
-            some, scores = held(self._reach, self._seen[block], at), self._seen[block].scores[at].tolist()
-            place = self.blocks[block].place
-            for row, hold, score in zip(rows, some, scores, strict=True):
+            own, place = self._seen[block], self.blocks[block].place
+            held = zip(rows, own.scores[at].tolist(), *shares(self._reach, own, at), strict=True)
+            for row, score, coverage, rare in held:
                 if score > 0:
-                    found[block, row] = Hit(key(place(row)), score, hold.coverage, hold.rare)
+                    found[block, row] = hit_of(key(place(row)), score, coverage, rare, 0.0)
         return found
 
     def meaning(self, vector: Matrix, limit: int) -> Ranked:

@@ -44,9 +44,11 @@ class Segment:
     def spans(self, terms: NDArray[np.uint64]) -> Spans:
         """Where the postings of each term lie: first and end; empty where no passage holds it."""
         at = np.searchsorted(self.terms, terms)
-        there = (np.append(self.terms, np.uint64(0))[at] == terms) & (at < len(self.terms))
-        bounds = np.stack([self.starts[at], self.starts[np.minimum(at + 1, len(self.terms))]], axis=1)
-        return np.where(there[:, None], bounds, 0).astype(np.intp)
+        found = np.zeros((len(terms), 2), dtype=np.intp)
+        there = np.flatnonzero(at < len(self.terms))
+        there = there[self.terms[at[there]] == terms[there]]
+        found[there, 0], found[there, 1] = self.starts[at[there]], self.starts[at[there] + 1]
+        return found
 
     def to_bytes(self) -> bytes:
         """Magic, three sizes as uint32, then the arrays, all little-endian."""

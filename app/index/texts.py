@@ -93,5 +93,6 @@ class Texts(Generic[One]):
 
 
 def weight(row: Kept) -> int:
-    """Memory of a passage, near enough to bound many: its text, quotation and folded form."""
-    return OBJECT_BYTES + 3 * sys.getsizeof(str(row.text))
+    """Memory of a passage, near enough to bound many: its text, its quotation, its line as it is
+    hashed, its folded form."""
+    return OBJECT_BYTES + 4 * sys.getsizeof(str(row.text))

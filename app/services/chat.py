@@ -13,6 +13,7 @@ from app.domain.budget import Meter
 from app.domain.passage import Passage
 from app.domain.ports import ChatModel, Clock, Tokens
 from app.domain.project import CODE, CONVERSATIONS, DREAMS
+from app.domain.quick import quick
 from app.domain.room import Limits
 from app.services.ask import Ask
 from app.services.assembly import Assembled, assemble, form_of
@@ -23,6 +24,8 @@ from app.services.opening import Opening
 from app.services.recorder import Recorder, unanswered
 from app.services.reply import Reply
 from app.services.stages import Stages
+
+named = quick(Citation)
 
 ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
 """Sources whose rows can be read under their project (`api/conversations.py`, `api/code.py`)."""
@@ -108,14 +111,14 @@ def cite(passage: Passage) -> Citation:
     """A packed passage as the reply names it."""
     fields = passage.fields
     page, page_end, url = fields.get("page"), fields.get("page_end"), url_of(passage)
-    return Citation(
-        label=passage.label,
-        source=passage.source,
-        id=passage.id,
-        title=passage.title,
-        page=page if isinstance(page, int) else None,
-        page_end=page_end if isinstance(page_end, int) else None,
-        url=url,
+    return named(
+        passage.label,
+        passage.source,
+        passage.id,
+        passage.title,
+        page if isinstance(page, int) else None,
+        page_end if isinstance(page_end, int) else None,
+        url,
     )
 
 

@@ -21,6 +21,7 @@ from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.domain.quick import quick
 from app.domain.space import Space, similarity
 from app.domain.stopwatch import TEXTS, stage
 from app.index.analysis import VERSION
@@ -37,6 +38,8 @@ from app.index.search import Search
 from app.index.stacks import Stacks, exact_most
 from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
+
+hit_of = quick(Hit)
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +118,7 @@ class DocumentSource:
         return Legs(
             source=NAME,
             words=tuple(hits[spot] for spot in words if spot in there),
-            meaning=tuple(Hit(key(there[spot]), found[spot]) for spot in near.spots if spot in there),
+            meaning=tuple(meant(there[spot], found[spot]) for spot in near.spots if spot in there),
             passages=self._passages(search, rows, similar, seen),
             stored=search.size,
             beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
@@ -181,6 +184,11 @@ class DocumentSource:
         """End loads and repairs under way."""
         await self.mending.aclose()
         await self._stacks.aclose()
+
+
+def meant(place: Place, similar: float) -> Hit:
+    """A passage as the meaning leg saw it."""
+    return hit_of(key(place), similar, 0.0, False, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The prompt: one order, and retrieved text that stays a quotation."""
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.passage import SAID_ON, Passage
 from app.domain.prompt import (
+    DOCUMENTS,
     GREETING,
     HEAD,
     MEMORIES,
@@ -24,6 +26,7 @@ from app.domain.prompt import (
     quote,
     visible,
 )
+from app.domain.text import Text
 from app.models.tokens import O200k
 
 HOSTILE = st.text() | st.sampled_from(
@@ -163,6 +166,18 @@ def test_equal_prompts_have_equal_hashes() -> None:
 def test_any_message_can_be_hashed(text: str) -> None:
     """Lone surrogates too: the record of an answer never fails for what was asked."""
     assert len(Prompt("s", text).sha256()) == 64
+
+
+@given(HOSTILE, st.text(), st.sampled_from([DOCUMENTS, MEMORIES]), st.sampled_from(["documents", "memories"]))
+def test_the_hash_is_that_of_canonical_json(text: str, label: str, form: Form, source: str) -> None:
+    """Whatever was escaped before, for another label or day: anybody can make it from the messages."""
+    kept = Text(text)
+    days = [datetime(2026, 5, day, tzinfo=UTC) for day in (7, 7, 8)]
+    for name, day in zip((label, label, f"{label}#2"), days, strict=True):
+        item = Passage(source, "1", kept, 1, name, created_at=day)
+        prompt = Prompt("s\u00e9", "m", (item, item), ("n",), PROMPT.turns, form=form)
+        canonical = json.dumps(prompt.messages(), sort_keys=True, separators=(",", ":"))
+        assert prompt.sha256() == hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def kept(text: str, **fields: str) -> Passage:

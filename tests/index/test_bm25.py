@@ -81,8 +81,22 @@ def test_postings_taken_by_handfuls_score_as_all_at_once(
 
     whole = told()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25, "FEW", 0)  # else few terms are looked at one by one
         patch.setattr(bm25, "HANDFUL", handful)
         assert told() == whole
+
+
+@given(TEXTS, QUERY, st.data())
+def test_terms_one_by_one_score_as_many_at_once(texts: list[str], query: str, data: st.DataObject) -> None:
+    """To the last bit, the dead among them: how long a question is moves no score."""
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))))
+    reach = survey([(build(texts), data.draw(st.sampled_from([None, mask])))], terms(query))
+    norm = np.linspace(0.5, 2.0, len(texts))
+    ways = [bm25.Seen(*(np.zeros(len(texts)) for _ in range(3))) for _ in range(2)]
+    bm25.by_term(reach.fields[0], reach, norm, ways[0])
+    bm25.by_handful(reach.fields[0], reach, norm, ways[1])
+    one, other = ([way.scores.tobytes(), way.mass.tobytes(), way.rare.tobytes()] for way in ways)
+    assert one == other
 
 
 def test_handfuls_bound_what_is_worked_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
