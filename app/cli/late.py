@@ -9,10 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def resting() -> Iterator[None]:
-    """The collector rests; what has come by the end of the block stays, and is not looked at again."""
+    """The collector rests."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         gc.enable()

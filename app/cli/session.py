@@ -59,6 +59,8 @@ async def connect(settings: Settings) -> AsyncIterator["httpx.AsyncClient"]:
         with resting():
             from app.cli.alone import own  # noqa: PLC0415 - a whole service, late: seldom is there none
 
+        lock = await holder(settings.ibid.data_dir)  # somebody may have come in that second
+    if lock is None:
         async with own(settings) as opened:
             yield opened
     else:

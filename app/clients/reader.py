@@ -115,7 +115,7 @@ class Reader:
             found = self._vendor.count(engine.CountRequest(exact=True, filter=phrase.condition(where)))
         if where.ids is None:  # names are of one question, and may be many
             self._counts.keep(where, found, current)
-            if where != EVERY:
+            if where != EVERY and current():
                 self.count(EVERY)  # whether it leaves all of them
         return found
 

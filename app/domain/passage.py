@@ -132,11 +132,14 @@ class Legs:
     words: tuple[Hit, ...] = ()
     meaning: tuple[Hit, ...] = ()
     passages: Mapping[str, Passage] = field(default_factory=dict)
-    """By id. Every one carries its exact similarity (None only if the query could not be embedded)."""
+    """By id, and those of the days asked about. Each carries its exact similarity (None only if the query
+    could not be embedded)."""
     stored: int = 0
     """Passages in reach, matching or not; 0 means there is nothing to search."""
     beside: Mapping[str, Hit] = field(default_factory=dict)
     """How the word leg sees passages that only the meaning leg chose; those without a word are left out."""
+    dated: Mapping[str, Hit] = field(default_factory=dict)
+    """And those that no leg chose, of the days asked about: they tell nothing of how clearly a leg tells."""
     notes: tuple[str, ...] = ()
     """What the asker should know of how it went: a collection passed over, points without text."""
     partial: str = ""

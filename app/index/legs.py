@@ -21,14 +21,12 @@ from app.domain.space import Space
 from app.domain.stopwatch import BOTH, WEIGHING, stage
 from app.index.meaning import computed
 from app.index.search import LETTER
-from app.index.seen import Given, Question, Seen, counted, scored
+from app.index.seen import DATED, Given, Question, Seen, counted, scored
 from app.index.sparse import question as worded_question
 
 WIDE = 100
 """Word hits that are looked at, at least: neighbours speak for each other, and IDFs are read off them
 (`sparse.frequencies`). 200 found nothing more."""
-DATED = 20
-"""Passages of the days asked about."""
 
 Search: TypeAlias = Callable[[Sequence[Ask]], Awaitable[list[list[Point]]]]
 """Of one collection."""
@@ -65,11 +63,13 @@ async def look(
     if not worded(shape):
         question = replace(question, words=Sparse())
     search = partial(reaching, points, shape.name, passages)
-    every = await at_once(search, where, question, passages) if few and not question.dated else None
+    short = few and (not question.dated or passages <= question.limit)  # else by its days, too
+    every = await at_once(search, where, question, passages) if short else None
     if every is not None:
         return await in_turn(question, every, partial(counted, question, every, barred))
     question = await shortened(search, where, question, wide)
-    found = await apart(search, where, question, wide, wide if few else question.limit + len(barred))
+    near = wide if few else question.limit + len(barred)
+    found = await apart(search, where, question, wide, near, DATED + len(barred))
     whole = few or len(found.words) < wide
     work = partial(scored, question, found, passages, barred, whole=whole)
     return await in_turn(question, [*found.words, *found.worded], work)
@@ -120,24 +120,26 @@ async def shortened(search: Search, where: Where, question: Question, near: int)
     return replace(question, words=await computed(effort(question, found), chosen, question.words, found))
 
 
-async def apart(search: Search, where: Where, question: Question, wide: int, most: int) -> Given:
+async def apart(  # noqa: PLR0917 - how long each list is
+    search: Search, where: Where, question: Question, wide: int, most: int, of_days: int
+) -> Given:
     """By an ask a leg, `wide` and `most` long, by one more for the days asked about, and what each found as
     the other scores it, if both ask."""
     words = Ask(where, wide, words=question.words, vectors=True) if question.words.indices else None
-    meaning, dated = by_meaning(where, question, most)
+    meaning, dated = by_meaning(where, question, most, of_days)
     worded, meant = crossed(words, list(filter(None, (meaning, dated))))
     asks = [ask for ask in (words, meaning, dated) if ask]
     found = iter(await search([*asks, *meant, *worded]) if asks else ())
-    by_words, near, of_days = (next(found) if ask else [] for ask in (words, meaning, dated))
+    by_words, near, days = (next(found) if ask else [] for ask in (words, meaning, dated))
     alike = next(found) if meant else []
-    return Given(by_words, near, of_days, [point for row in found for point in row], alike)
+    return Given(by_words, near, days, [point for row in found for point in row], alike)
 
 
-def by_meaning(where: Where, question: Question, near: int) -> tuple[Ask | None, Ask | None]:
+def by_meaning(where: Where, question: Question, near: int, of_days: int) -> tuple[Ask | None, Ask | None]:
     """What is near, and what of the days asked about."""
     if question.vector is None:
         return None, None
-    dated = Ask(question.dated, DATED, dense=question.vector) if question.dated else None
+    dated = Ask(question.dated, of_days, dense=question.vector) if question.dated else None
     return Ask(where, near, dense=question.vector), dated
 
 

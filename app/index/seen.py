@@ -17,6 +17,9 @@ from app.index import payload
 from app.index.mark import short
 from app.index.sparse import Stock, stock
 
+DATED = 20
+"""Passages of the days asked about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -59,8 +62,10 @@ class Seen:
     similarities: Mapping[str, float] = field(default_factory=dict)
     nearest: tuple[str, ...] = ()
     """The meaning leg: ids, nearest first."""
-    dated: tuple[str, ...] = ()
-    """Ids of the days asked about."""
+    dated: Mapping[str, Hit | None] = field(default_factory=dict)
+    """Those of the days asked about, and how words see them; None: they hold none."""
+    lone: frozenset[str] = frozenset()
+    """Those of them that neither leg found."""
     textless: int = 0
     """Points passed over for want of a text."""
 
@@ -79,19 +84,23 @@ def scored(question: Question, found: Given, passages: int, barred: Collection[s
 
 def seen(question: Question, held: Stock, found: Given, barred: Collection[str]) -> Seen:
     """The same, by the IDFs in `held`."""
-    every = (*found.words, *found.meaning, *found.dated)
+    of_days = [point for point in found.dated if point.id not in barred][:DATED]
+    every = (*of_days, *found.words, *found.meaning)
     known = {point.id: point for point in every if point.id not in barred}
     told = {key: point for key, point in known.items() if payload.text(point.payload)}
     by_words = (*found.worded, *found.words)  # a leg's own score is the last, and counts
-    by_meaning = (*found.meant, *found.dated, *found.meaning)
+    by_meaning = (*found.meant, *of_days, *found.meaning)
+    hits = {point.id: sight(point, held) for point in by_words if point.id in told}
+    legs = frozenset(point.id for point in (*found.words, *found.meaning))
     return Seen(
         points=told,
-        hits={point.id: sight(point, held) for point in by_words if point.id in told},
+        hits={key: hit for key, hit in hits.items() if key in legs},
         similarities={
             point.id: similarity(point.score, question.floor) for point in by_meaning if point.id in told
         },
         nearest=tuple(point.id for point in found.meaning if point.id in told)[: question.limit],
-        dated=tuple(point.id for point in found.dated if point.id in told),
+        dated={point.id: hits.get(point.id) for point in of_days if point.id in told},
+        lone=frozenset(told.keys() - legs),
         textless=len(known) - len(told),
     )
 
@@ -116,11 +125,13 @@ def assembled(
     words = ranked(hits.values(), limit)
     near = ranked((Hit(key, seen.similarities[key]) for key in seen.nearest), limit)
     leading = {each.key for each in words}
-    chosen = sorted(leading.union(seen.dated, (each.key for each in near)))
+    chosen = leading.union(each.key for each in near)
     beside = {key: hits[key] for key in chosen if key in hits and key not in leading}
+    dated = {key: hits.get(key, hit) for key, hit in seen.dated.items() if key not in chosen}
     with stage(TEXTS):
-        passages = make(short(source, chosen))
-    return Legs(source, words, near, passages, beside=beside)
+        passages = make(short(source, sorted(chosen.union(dated))))
+    told = {key: hit for key, hit in dated.items() if hit}
+    return Legs(source, words, near, passages, beside=beside, dated=told)
 
 
 def voiced(key: str, score: float, own: Hit | None) -> Hit:

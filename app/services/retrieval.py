@@ -78,7 +78,6 @@ class Retrieval:
         """Search `names`. Never raises but on cancellation; ends within the deadline, or by `until` (the
         loop's time) where part of it is gone already."""
         started, now = time.perf_counter(), self._clock()
-        query = dated(query, now)
         until = asyncio.get_running_loop().time() + self.seconds if until is None else until
         absent = [Degraded(name, "not_available") for name in names if name not in self._sources]
         reaching = self._reaching(query, names)
@@ -92,12 +91,12 @@ class Retrieval:
     async def apart(self, query: Query, names: Sequence[str]) -> tuple[Found, list[Legs]]:
         """As `gather`, with what each source found by itself; nothing is cached (`ibid eval`)."""
         until, now = asyncio.get_running_loop().time() + self.seconds, self._clock()
-        query, grasp = dated(query, now), self._grasp(query.text)
+        grasp = self._grasp(query.text)
         reaching = self._reaching(query, names)
         every: list[Legs] = []
 
         async def first(asked: Query) -> Found:
-            found, faults = await self._legs(asked, reaching, until)
+            found, faults = await self._legs(dated(asked, now), reaching, until)
             every.extend(found if asked is query else ())
             return fused(found, faults, asked, now, grasp)
 
@@ -127,7 +126,8 @@ class Retrieval:
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
         parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
-        parts += [said.asked(query.text, now).key]
+        asked = said.asked(query.text, now)
+        parts += [asked.key, [list(map(str, days)) for days in asked.stretches(now.year)]]
         parts += self._second.key(query) if self._second else []
         told = json.dumps([*parts, self._embedder.space]).encode()
         return f"{VERSION}.{FORMAT}:{hashlib.sha256(told).hexdigest()}"
@@ -138,7 +138,7 @@ class Retrieval:
         grasp = self._grasp(query.text)
 
         async def first(asked: Query) -> Found:
-            return fused(*await self._legs(asked, reaching, until), asked, now, grasp)
+            return fused(*await self._legs(dated(asked, now), reaching, until), asked, now, grasp)
 
         return await self._both(query, first, until)
 

@@ -36,7 +36,9 @@ def test_what_is_said_of_a_command_is_how_its_own_help_begins(name: str) -> None
     """The list of commands is written, so that none need be imported for it."""
     command = own(name)
     assert command.name == name
-    assert " ".join((command.help or "").split()).startswith(COMMANDS[name].rstrip("."))
+    whole, said = " ".join((command.help or "").split()), COMMANDS[name]
+    assert said.endswith(".")
+    assert whole.startswith((said, f"{said[:-1]}:", f"{said[:-1]},", f"{said[:-1]};"))
 
 
 def test_an_expected_failure_is_one_sentence(

@@ -152,7 +152,7 @@ async def test_what_one_leg_does_not_see_whole_both_are_asked(passages: int, sto
         ({"passages": 3, "words": Sparse()}, [[None]]),
         ({"passages": 3, "words": Sparse(), "vector": None}, []),
         ({"passages": 1_000}, [[WORDS, None, None, WORDS]]),
-        ({"passages": 3, "dated": MAY}, [[WORDS, None, None, None, WORDS, WORDS]]),
+        ({"passages": 9, "dated": MAY}, [[WORDS, None, None, None, WORDS, WORDS]]),
         ({"passages": 3, "dated": MAY, "vector": None}, [[WORDS]]),
         ({"passages": 3, "dated": MAY, "words": Sparse()}, [[None, None]]),
     ],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.clients.points import Point, Sparse
 from app.domain.passage import Hit, Passage
-from app.index.seen import Given, Question, Seen, assembled, scored
+from app.index.seen import DATED, Given, Question, Seen, assembled, scored
 
 
 def made(marks: Mapping[str, str]) -> dict[str, Passage]:
@@ -48,21 +48,42 @@ OF_MAY = Point("b", {"text": "b"}, score=0.3)
 
 
 def test_what_is_of_the_days_is_found_beside_the_legs() -> None:
-    """With its words and its similarity, in neither leg: how clearly they tell is not moved."""
-    given = Given(meaning=[NEAR], dated=[OF_MAY], worded=[Point("b", words=WORDS, score=2.0)])
+    """With its words and its similarity, in neither leg however well it scores: how clearly they tell, and
+    what neighbours lend, is not moved."""
+    given = Given(meaning=[NEAR], dated=[OF_MAY, NEAR], worded=[Point("b", words=WORDS, score=2.0)])
     seen = scored(Question(WORDS, b"1234", 8, 0.0), given, 100, (), whole=False)
-    assert (seen.dated, seen.nearest, [*seen.hits], seen.similarities) == (
-        ("b",),
-        ("a",),
-        ["b"],
-        {"a": 0.9, "b": 0.3},
+    assert (seen.nearest, [*seen.hits], seen.similarities) == (("a",), [], {"a": 0.9, "b": 0.3})
+    assert [(key, hit.score) for key, hit in seen.dated.items() if hit] == [("b", 2.0)]
+    found = assembled("s", seen, {"a": 1.0}, made, limit=8)
+    assert [hit.key for hit in found.meaning] == [hit.key for hit in found.words] == ["a"]
+    assert ([*found.passages], [*found.dated]) == (["a", "b"], ["b"])
+
+
+def test_what_a_leg_found_of_the_days_stays_in_it() -> None:
+    """It is not told twice."""
+    given = Given(words=[Point("b", {"text": "b"}, words=WORDS, score=2.0)], dated=[OF_MAY])
+    seen = scored(Question(WORDS, b"1234", 8, 0.0), given, 100, (), whole=True)
+    assert (seen.lone, [*seen.hits]) == (frozenset(), ["b"])
+    found = assembled("s", seen, {"b": 2.0}, made, limit=8)
+    assert ([hit.key for hit in found.words], found.dated) == (["b"], {})
+
+
+def test_what_a_leg_found_and_did_not_choose_is_told_for_its_day() -> None:
+    """Its list is longer than what it may choose."""
+    many = [Point(key, {"text": key}, words=WORDS, score=2.0) for key in "abc"]
+    seen = scored(Question(WORDS, b"1234", 8, 0.0), Given(words=many, dated=[many[2]]), 100, (), whole=True)
+    found = assembled("s", seen, dict.fromkeys("abc", 2.0), made, limit=2)
+    assert ([hit.key for hit in found.words], [*found.dated], [*found.passages]) == (
+        ["a", "b"],
+        ["c"],
+        ["a", "b", "c"],
     )
-    found = assembled("s", seen, {}, made, limit=8)
-    assert ([hit.key for hit in found.meaning], found.words, [*found.passages]) == (["a"], (), ["a", "b"])
 
 
 def test_of_the_days_too_nothing_is_told_that_is_barred_or_has_no_text() -> None:
-    """It may have been removed, or be another tool's."""
-    given = Given(dated=[OF_MAY, Point("c", {"text": " "}), Point("d", {"text": "d"})])
-    seen = scored(Question(WORDS, b"1234", 8, 0.0), given, 100, {"b"}, whole=False)
-    assert (seen.dated, [*seen.points], seen.textless) == (("d",), ["d"], 1)
+    """It may have been removed, or be another tool's; so many others are told all the same."""
+    removed = [Point(f"r{n}", {"text": "r"}) for n in range(DATED)]
+    living = [Point(f"l{n:02}", {"text": "l"}) for n in range(DATED + 1)]
+    given = Given(dated=[*removed, Point("c", {"text": " "}), *living])
+    seen = scored(Question(WORDS, b"1234", 8, 0.0), given, 100, {each.id for each in removed}, whole=False)
+    assert (sorted(seen.dated), seen.textless) == (sorted(each.id for each in living[: DATED - 1]), 1)

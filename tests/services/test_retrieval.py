@@ -369,6 +369,22 @@ async def test_sources_are_told_the_days_that_are_asked_about() -> None:
     assert [query.days for query in source.queries] == [yesterday, yesterday, ()]
 
 
+async def test_days_are_of_the_year_in_which_it_is_asked() -> None:
+    """`in May` is any year's for the order, and of the last years for the search: another after New Year."""
+    source = FakeSource([memory("a", "I swam", 8)], name="memories")
+    cached = []
+    async with Cache(60) as cache:
+        for year in (2023, 2023, 2024):
+            at = datetime(year, 7, 9, tzinfo=UTC)
+            asking = Retrieval(
+                {"memories": source}, FakeEmbedder(), seconds=0.4, cache=cache, clock=lambda at=at: at
+            )
+            cached.append(
+                (await asking.gather(replace(ASKED, text="what do I do in May"), ["memories"])).cached
+            )
+    assert cached == [False, True, False]
+
+
 async def test_a_time_that_no_match_is_of_is_not_told() -> None:
     """A note of what nobody is told misleads; the order is as it is, and no memory is named."""
     source = FakeSource([memory("a", "I swam", 1), memory("b", "I ran", 8)], name="memories")

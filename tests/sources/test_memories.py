@@ -535,8 +535,9 @@ async def test_a_point_is_owned_by_its_user(pool: Pool, memories: MemorySource, 
 
 async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memories: MemorySource) -> None:
     """Where neither words nor meaning lead to it, among many; not another's, and none without a day."""
-    await keep(memories, ANN, *(f"what did I do number {n}" for n in range(300)))
-    [mine] = await keep(memories, ANN, "otters eat fish", created_at=MAY)
+    turns = [f"what did I do number {n}" for n in range(300)]
+    await keep(memories, ANN, *turns, thread_id="t")
+    [mine] = await keep(memories, ANN, "what otters eat", created_at=MAY, thread_id="t")
     await keep(memories, BEN, "otters eat fish", created_at=MAY)
     question = Query("what did I do", ANN, limit=10)
     reached = await memories.reach(ANN)
@@ -546,7 +547,11 @@ async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memori
         replace(question, days=((MAY.date(), MAY.date() + timedelta(days=1)),)), given(bag(question.text))
     )
     assert dated.passages.keys() - plain.passages.keys() == {mine}
-    assert (dated.words, dated.meaning) == (plain.words, plain.meaning)
+    assert (dated.words, dated.meaning, dated.beside) == (plain.words, plain.meaning, plain.beside)
+    assert dated.dated[mine].score > 0
+    before = {item.passage.id: item.passage.score for item in fuse([plain])}
+    after = {item.passage.id: item.passage.score for item in fuse([dated])}
+    assert before == {key: after[key] for key in before}
     assert dated.passages[mine].similarity is not None
 
 
