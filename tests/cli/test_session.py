@@ -7,9 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app import config
 from app.cli import session
 from app.cli.session import Answered, client, holder, taken
-from app.clients.folder import hold, read_lock
+from app.clients.folder import Lock, hold, read_lock
+from app.config import Settings
 from app.domain.errors import Unavailable
 from tests.cli.conftest import Ibid
 from tests.fakes.pdfs import text_pdf
@@ -35,6 +37,22 @@ def test_an_answer_that_is_no_json_is_told_by_its_status() -> None:
 async def test_nobody_holds_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """A first command opens the stores itself."""
     assert await holder(tmp_path / "none") is None
+
+
+async def test_a_service_that_came_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder was free when it was looked at, and to import a service takes a second."""
+    looked = list[Path]()
+
+    async def free_at_first(data_dir: Path) -> Lock | None:
+        looked.append(data_dir)
+        return await holder(data_dir) if len(looked) > 1 else None
+
+    monkeypatch.setattr(session, "holder", free_at_first)
+    settings = Settings(_env_file=None, ibid=config.Ibid(data_dir=tmp_path))
+    async with hold(tmp_path) as held:
+        held.publish("http://127.0.0.1:1")
+        async with session.connect(settings) as opened:
+            assert str(opened.base_url) == "http://127.0.0.1:1"
 
 
 async def test_a_service_that_says_where_is_found(tmp_path: Path) -> None:
