@@ -8,7 +8,7 @@ import re
 
 from app.domain.tongue import words
 from app.vantage.kinds import Table
-from app.vantage.words import CAPITALS, Text
+from app.vantage.words import CAPITALS, Text, beyond
 
 FEELINGS = words(
     "love loved loving hate hated hating happy happiness sad sadness sadly angry anger furious mad upset"
@@ -31,7 +31,7 @@ STRONG = words(
 """Emphasis: little by itself."""
 _FELT, _STRONG = Table(FEELINGS), Table(STRONG)
 PICTURES = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
-SMILEYS = re.compile("[:;<](?:(?<![<])'?-?[()D]|(?<=<)3)")
+SMILEYS, HEART = (re.compile(":'?-?[()D]"), re.compile(";'?-?[()D]")), "<3"
 STRETCHED = re.compile(r"([a-z])\1\1")
 SHOUT = 5
 """Letters at least of a word in capitals: shorter ones are acronyms."""
@@ -45,19 +45,13 @@ def affect(message: str, text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
     cased = text.cased
-    shouted = sum([len(cased[n]) >= SHOUT and cased[n].isupper() for n in text.written])
+    shouted = sum([cased[n].isupper() for n in text.written if len(cased[n]) >= SHOUT])
     calls = message.count("!") + message.count("！")
     begun = message[:FAR]
-    plain = message.isascii()
-    drawn = (len(SMILEYS.findall(begun)) if _faced(begun) else 0) + (
-        0 if plain else len(PICTURES.findall(begun))
-    )
-    stretched = len(STRETCHED.findall(begun)) if text.drawn or not plain else 0
+    # By what each begins with: that is looked for in C.
+    drawn = sum([len(smiley.findall(begun)) for smiley in SMILEYS]) + begun.count(HEART)
+    drawn += 0 if begun.isascii() else len(PICTURES.findall(beyond(begun, halves="ignore")))
+    stretched = len(STRETCHED.findall(begun)) if text.drawn else 0
     signs = _FELT.count(kinds) + 0.25 * _STRONG.count(kinds)
     signs += 0.5 * sum([min(count, MANY) for count in (shouted, calls, drawn, stretched)])
     return signs / (signs + 2)
-
-
-def _faced(begun: str) -> bool:
-    """Whether a smiley may stand there; most texts show at once that none does."""
-    return ":" in begun or ";" in begun or "<" in begun

@@ -4,14 +4,14 @@
 those of `vantage/words.py`. Nothing here raises.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import filterfalse
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from app.domain.tongue import ASKING, QUESTIONS, words
 from app.vantage.argument import POLITE
 from app.vantage.hollow import EITHER, VERBS
-from app.vantage.kinds import ALNUM, DECIMAL, Table
+from app.vantage.kinds import ALNUM, DECIMAL, Shape, Table
 from app.vantage.words import ENDS, Text
 
 Tokens: TypeAlias = tuple[str, ...]
@@ -39,100 +39,68 @@ MARK = frozenset("?？")
 BULLETS = frozenset("-*•–")
 
 
-_WORD, _NUMBER, _END = Table(look=ALNUM), Table(look=DECIMAL), Table(ENDS)
+_WORD, _END, _FURTHER = Table(look=ALNUM), Table(ENDS), Table(FURTHER)
 _TELLING = Table(MARK | ORDERS | BULLETS | {"i"}, DECIMAL)
-"""No sentence asks that has none of these, unless it stands behind a number."""
-_OPENING, _ORDER, _FURTHER, _MARK = Table(OPENING), Table(ORDERS), Table(FURTHER), Table(MARK)
-_READ = (_WORD, _OPENING, _ORDER, _FURTHER, _MARK, Table(BULLETS, DECIMAL))
+"""Nothing asks where none of these stands."""
+_OWN = {
+    "W": _WORD,
+    "E": _END,
+    "P": Table(frozenset(filter(str.isalnum, OPENING))),
+    "O": Table(frozenset(filter(str.isalnum, ORDERS))),
+    "M": Table(MARK),
+    "B": Table(BULLETS),
+    "D": Table(look=DECIMAL),
+    "R": Table(frozenset(")")),
+    "S": Table(frozenset(".")),
+    "I": Table(frozenset("i")),
+    "V": Table(frozenset(second for _, second in WISHES)),
+}
+_OTHERS = {"F": (_END,), "N": (_WORD, _END)}
+"""What letters stand for in the shapes below: a word, an end, what opens, an order, a question's mark, a
+bullet, a number, a bracket, a stop, the two words of a wish; all but an end, all but words and ends."""
+_LEAD = "(?>N*+(?:PN*+)*+(?=W)|N*+(?=P))"
+"""What stands before a sentence's first word that opens nothing; before its first, where all of them do."""
+_ASK = Shape(f"E(?:(?=B|DR|N*+IV)()|)({_LEAD})(?(1)F*+|(?:OF*+|WF*+(?=M)))", _OWN, _OTHERS)
+"""The end of a sentence, and one that asks behind it: an item, a wish, an order, any with a word and a mark.
+`(?>…)` and `*+` never go back: linear."""
+_ITEM = Shape(f"D(?<=ED)(?=SE*+(?!DS)()({_LEAD})(F*+))", _OWN, _OTHERS)
+"""A number by itself (`2.`), and the sentence behind it, if it has a word."""
 
 
 def breadth(text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
+    if not _TELLING.count(kinds):
+        return 0.0
     tokens = text.tokens[:LONGEST]
-    read = _Read(tokens, *(table.marks(kinds) for table in _READ))
-    ends = _END.marks(kinds)
-    listed = _listed(tokens, kinds, ends)
-    telling = b"\1" * len(kinds) if listed else _TELLING.marks(kinds)
-    # The same sentence twice is looked for among those that ask alone: most texts have few.
+    further = _FURTHER.marks(kinds)
+    # The same sentence twice is one ask.
     counts: dict[Tokens, int] = {}
-    place = telling.find(1)
-    while place >= 0:
-        begun, end = ends.rfind(1, 0, place) + 1, ends.find(1, place) + 1 or len(ends)
-        if count := _asks(read, begun, end, listed):
-            counts[tokens[begun:end]] = count
-        place = telling.find(1, end)
+    for begun, opens, end in _asking(kinds):
+        joint = further.find(1, opens + 1, end)
+        counts[tokens[begun:end]] = 1 + (_joined(tokens, further, joint, end) if joint >= 0 else 0)
     asks = sum(counts.values())
     return 1 - 1 / asks if asks > 1 else 0.0
 
 
-class _Read(NamedTuple):
-    """Tokens, and by place 1 where a word stands, one of OPENING, of ORDERS, of FURTHER, of MARK, and what an
-    item begins with."""
-
-    tokens: Tokens
-    words: bytes
-    opening: bytes
-    orders: bytes
-    further: bytes
-    marks: bytes
-    heads: bytes
+def _asking(kinds: bytes) -> Iterator[tuple[int, int, int]]:
+    """Sentences that ask: where each begins, its first word that opens nothing, and where it ends."""
+    # The first sentence is found as all are, by the end of one before it: so places are one further on.
+    row = _END.own()[:1] + kinds
+    for found in _ASK.found(row):
+        yield found.start(), found.end(2) - 1, found.end()
+    for found in _ITEM.found(row):
+        yield found.start(1) - 1, found.end(2) - 1, found.end(3)
 
 
-def _listed(tokens: Tokens, kinds: bytes, ends: bytes) -> frozenset[Tokens]:
-    """The items behind numbers (`2.`)."""
-    found: set[Tokens] = set()
-    for place in _NUMBER.places(kinds):
-        if tokens[place + 1 : place + 2] == (".",) and (not place or ends[place - 1]):
-            begun = ends.find(0, place + 2)
-            if begun >= 0:
-                found.add(tokens[begun : ends.find(1, begun) + 1 or len(ends)])
-    return frozenset(found)
-
-
-def _number(sentence: Sequence[str]) -> bool:
-    """`2.`: what follows is an item."""
-    return len(sentence) == 2 and sentence[0].isdecimal() and sentence[1] == "."
-
-
-def _asks(read: _Read, begun: int, end: int, listed: Set[Tokens]) -> int:
-    """How many asks a sentence is; 0: it tells something."""
-    _, words, opening, orders, further, marks, _ = read
-    first = opens = words.find(1, begun, end)
-    if first < 0:
-        return 0
-    while opens >= 0 and opening[opens]:
-        opens = words.find(1, opens + 1, end)
-    opens = first if opens < 0 else opens
-    asked = marks.find(1, begun, end) >= 0
-    if not (asked or orders[opens] or _otherwise(read, first, begun, end, listed)):
-        return 0
-    joint = further.find(1, opens + 1, end)
-    return 1 + (_joined(read, joint, end, asked) if joint >= 0 else 0)
-
-
-def _otherwise(read: _Read, first: int, begun: int, end: int, listed: Set[Tokens]) -> bool:
-    """Whether a sentence is a wish, told by its first word, or an item of a list."""
-    tokens = read.tokens
-    if tokens[first] == "i" and tokens[first : min(first + 2, end)] in WISHES:
-        return True
-    return bool(read.heads[begun] or listed) and _item(tokens, begun, end, listed)
-
-
-def _item(tokens: Tokens, begun: int, end: int, listed: Set[Tokens]) -> bool:
-    """An item of a list: a bullet, or a number and a bracket; or behind its number."""
-    head = tokens[begun]
-    if head in BULLETS or (head.isdecimal() and tokens[begun + 1 : end][:1] == (")",)):
-        return True
-    return bool(listed) and (said := tokens[begun:end]) in listed and not _number(said)
-
-
-def _joined(read: _Read, joint: int, end: int, asked: bool) -> int:
+def _joined(tokens: Tokens, further: bytes, joint: int, end: int) -> int:
     """How many further asks begin behind joining words, of which the first is told."""
     found = 0
+    end = min(end, len(tokens))
+    asked = tokens[end - 1] in MARK
     while joint >= 0:
-        found += _further(read.tokens, joint, end, asked)
-        joint = read.further.find(1, joint + 1, end)
+        found += _further(tokens, joint, end, asked)
+        joint = further.find(1, joint + 1, end)
     return found
 
 

@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 from string import ascii_letters
 
-from app.vantage.kinds import LETTER, Table
+from app.vantage.kinds import LETTER, PART, Table
 from app.vantage.lexicon import WORDS
-from app.vantage.words import Text, cut
+from app.vantage.words import Text, beyond, cut
 
 LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
-SIGNED = re.compile(r"[0-9@$!|+][\w@$!|+]*+")
-"""What follows a word's letters from the first digit or sign that passes for one. Possessive."""
+SIGNED = re.compile(
+    r"[0-9@$!|+](?:(?<=[^\W\d_].)|(?<=[@$!|+])|(?=[0-9]*+[\w@$!|+]))(?<![0-9@$!|+].)[\w@$!|+]*+"
+)
+"""What follows a word's letters from the first digit or sign that passes for one; but digits alone that no
+letter stands before. Possessive; what begins behind a digit or sign has been looked at from there."""
 
 SIGNS, CALLED = "0123456789@$|+", re.compile(r"!\w")
 APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*]{1,3}[^\W\d_](?![^\W_])){2,60}+")
@@ -50,7 +53,14 @@ SIZES = _sizes()
 """By its first three letters, how long a known word may be, longest first."""
 
 
-_LETTERS, _BETWEEN = Table(look=LETTER), Table(frozenset(".-*"))
+_LETTERS, _BETWEEN = Table(look=LETTER | PART), Table(frozenset(".-*"))
+_SORTS = {"1": "0123456789", "@": "@$!|+", "a": f"?_{ascii_letters}"}
+_LOOKS = bytes(
+    ord(next((sort for sort, chars in _SORTS.items() if chr(code) in chars), " ")) for code in range(256)
+)
+"""Of a character: a digit, a sign, a letter; a question mark stands for any that is not ASCII."""
+_MIXED = re.compile(rb"1(?<!11)(?:(?<=a1)|1*+a)")
+"""Digits behind a letter, or before one."""
 
 
 def reveal(text: str) -> str:
@@ -66,7 +76,8 @@ def plainly(text: Text) -> Text:
     if (shown is not text.folded or _spelt(text)) and ALONE.search(shown):
         shown = _joined(shown)
     if any(map(shown.__contains__, SIGNS)) or ("!" in shown and CALLED.search(shown)):
-        shown = _worded(shown, _lettered) if sum(map(shown.count, SIGNS)) > MANY else _lettered(shown)
+        many = len(shown) > MANY and sum(map(shown.count, SIGNS)) > MANY
+        shown = _worded(shown, _lettered) if many else _lettered(shown)
     return text if shown == text.folded else cut(shown)
 
 
@@ -82,10 +93,12 @@ def _worded(text: str, change: Callable[[str], str]) -> str:
 
 
 def _spelt(text: Text) -> bool:
-    """Whether a letter stands alone beside another, or with a mark of BETWEEN between: else no pattern need
-    look at the text."""
+    """Whether three letters stand alone beside one another, or with marks of BETWEEN between; two, where what
+    is no letter may pass for one. Else no pattern need look at the text."""
     letters = _LETTERS.marks(_BETWEEN.without(text.kinds))
-    return b"\1\1" in letters
+    if b"\1\1" not in letters or b"\1\1\1" in letters:
+        return b"\1\1" in letters
+    return any(sign.isalnum() and not sign.isalpha() for sign in set(beyond(text.folded)))
 
 
 def _joined(text: str) -> str:
@@ -111,6 +124,8 @@ def _joined(text: str) -> str:
 def _lettered(text: str) -> str:
     """With letters for the digits and signs in words. All are translated at once: it is most of the time."""
     spans = [*_signed(text)]
+    if not spans:
+        return text
     words = "\n".join([text[begin:end] for begin, end in spans])
     plain = words.lower().translate(LEET).split("\n")
     parts: list[str] = []
@@ -124,12 +139,20 @@ def _lettered(text: str) -> str:
 
 def _signed(text: str) -> Iterator[tuple[int, int]]:
     """Where each word with digits or signs begins and ends that may be one of the tables. No two touch."""
-    for found in SIGNED.finditer(text):
+    for found in SIGNED.finditer(text, _first(text)):
         at, end = found.span()
         lettered = text[at - 1 : at].isalpha()
         begin = _begun(text, max(0, at - LIMIT), at) if lettered else at
         if end - begin <= LIMIT and (lettered or not found[0].isdigit()):
             yield begin, end
+
+
+def _first(text: str) -> int:
+    """Where the first of them may begin: a sign, a digit behind a letter or before one. In C."""
+    looks = text.encode("ascii", "replace").translate(_LOOKS)
+    sign, mixed = looks.find(b"@"), _MIXED.search(looks)
+    place = mixed.start() if mixed else len(text)
+    return looks.rfind(b" ", 0, min(place, sign) if sign >= 0 else place) + 1 if mixed or sign >= 0 else place
 
 
 def _begun(text: str, floor: int, at: int) -> int:

@@ -45,18 +45,10 @@ TABLE: Mapping[str, Line] = {
 def derive_params(sd: Descriptors, limits: Limits) -> Params:
     """What the table gives, unless the asker set it."""
     plain = levels(sd)
-    given = {
-        TOKEN_TARGET: limits.token_target,
-        HEDGE_BUDGET: limits.hedge_budget,
-        QUESTION_BUDGET: limits.question_budget,
-    }
-    counts = {
-        name: _bounded(name, _sum(plain, name) if told is None else told) for name, told in given.items()
-    }
     return Params(
-        token_target=counts[TOKEN_TARGET],
-        hedge_budget=counts[HEDGE_BUDGET],
-        question_budget=counts[QUESTION_BUDGET],
+        token_target=_count(plain, TOKEN_TARGET, limits.token_target),
+        hedge_budget=_count(plain, HEDGE_BUDGET, limits.hedge_budget),
+        question_budget=_count(plain, QUESTION_BUDGET, limits.question_budget),
         directness=_share(_sum(plain, "directness")),
         warmth=_share(_sum(plain, "warmth")),
     )
@@ -65,11 +57,12 @@ def derive_params(sd: Descriptors, limits: Limits) -> Params:
 def _sum(found: Levels, name: str) -> float:
     """A parameter's line, summed up."""
     line = TABLE[name]
-    return line.start + sum(weight * found.get(part, 0.0) for part, weight in line.adds.items())
+    return line.start + sum([weight * found.get(part, 0.0) for part, weight in line.adds.items()])
 
 
-def _bounded(name: str, value: float) -> int:
-    """Whole, and within bounds."""
+def _count(found: Levels, name: str, told: int | None) -> int:
+    """What the asker told, else the table's; whole, and within bounds."""
+    value = _sum(found, name) if told is None else told
     least, most = BOUNDS[name]
     return round(min(most, max(least, value)))
 

@@ -10,12 +10,19 @@ from collections.abc import Iterable, Mapping
 from math import isnan
 from typing import TypeAlias
 
+from app.vantage.harm import RISKS
+from app.vantage.stakes import STAKES_WORDS
 from app.vantage.terms import Descriptors
 
 Levels: TypeAlias = Mapping[str, float]
 
 UNSURE: Mapping[str, float] = {"risk": 1.0, "pressure": 1.0, "clarity": 1.0}
 """What stands for a value that is no number; else 0."""
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    "risk": {name: f"risk.{name}" for name in RISKS},
+    "stakes": {name: f"stakes.{name}" for name in STAKES_WORDS},
+}
+"""As rules name them."""
 
 
 def levels(sd: Descriptors) -> Levels:
@@ -28,18 +35,20 @@ def levels(sd: Descriptors) -> Levels:
         "breadth": _share("breadth", sd.breadth),
     }
     for kind, table in (("risk", sd.risk), ("stakes", sd.stakes)):
-        top = 0.0
+        top, names = 0.0, _NAMES[kind]
         for name, value in table.items():
             # Most are 0, and need no look.
             if share := _share(kind, value) if value else 0.0:
                 top = max(top, share)
-            found[f"{kind}.{name}"] = share
+            found[names.get(name) or f"{kind}.{name}"] = share
         found[f"{kind}.*"] = top
     return found
 
 
 def _share(kind: str, value: float) -> float:
     """In [0, 1]."""
+    if 0.0 < value <= 1.0:
+        return value
     return UNSURE.get(kind, 0.0) if isnan(value) else min(1.0, max(0.0, value))
 
 

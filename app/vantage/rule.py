@@ -56,10 +56,9 @@ class Rule:
     """A risk rule: nothing lifts its REFUSE."""
 
     @property
-    def raised(self) -> frozenset[str]:
-        """Descriptors of which one must be above 0 for it to hold; none: it may hold without."""
-        bounds = (condition for condition in self.when if condition.at_least)
-        return frozenset(next((condition.names for condition in bounds), ()))
+    def raised(self) -> Condition | None:
+        """The first that asks for some descriptor above 0; None: it may hold where all of them are 0."""
+        return next((condition for condition in self.when if condition.at_least), None)
 
     def holds(self, levels: Levels, facts: set[str]) -> bool:
         """Whether its own condition does; what it gives way to is not looked at."""

@@ -33,14 +33,11 @@ def specificity(message: str, text: Text) -> float:
     """In [0, 1)."""
     kinds = text.kinds[:LONGEST]
     cased = text.cased
-    names = sum([_name(cased[n - 1], cased[n]) for n in text.written if n])
+    # Whether a capital is more than a sentence's first.
+    capitals = [n for n in text.written if n and cased[n][0].isupper() and cased[n - 1] not in FIRST]
+    names = sum([len(cased[n]) > 1 for n in capitals])
     quoted = sum(message.count(sign) for sign in OPENING) + sum(message.count(sign) // 2 for sign in PAIRED)
     signs = _NUMBERS.count(kinds) + names + 1.5 * quoted
     signs = signs + 0.75 * _CONDITIONS.count(kinds) + 0.4 * _CONSTRAINTS.count(kinds)
     signs += 0.1 * _WORDS.count(kinds)
     return signs / (signs + 4)
-
-
-def _name(before: str, word: str) -> bool:
-    """Whether a capital is more than a sentence's first."""
-    return len(word) > 1 and before not in FIRST and word[0].isupper()

@@ -32,7 +32,7 @@ ALONE = ("ss", "us", "is", "news", "lens", "ics")
 SHORTEST = 3
 """Letters of a word that has a plural."""
 
-_KEPT, _ENDS = Table(ENDS | SIGNS, ALNUM | PART), Table(ENDS)
+_KEPT, _ENDS = Table(ENDS | SIGNS, ALNUM | PART), Table(ENDS - {END})
 
 
 def named(topics: Iterable[str], terms: Sequence[str]) -> tuple[str, ...]:
@@ -47,7 +47,9 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
     if text is None or DOTTED.search(message):
         text = read(DOTTED.sub(DOT, message))
     kept = list(compress(text.tokens, _KEPT.marks(text.kinds)))
-    for place in _ENDS.places(_KEPT.only(text.kinds)):
+    # Most ends are END already.
+    ends = _ENDS.marks(_KEPT.only(text.kinds))
+    for place in compress(range(len(ends)), ends) if 1 in ends else ():
         kept[place] = END
     return tuple(kept)
 

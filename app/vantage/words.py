@@ -31,8 +31,14 @@ INNER = re.compile(r"'(?<=[a-zA-Z0-9]')(?=[a-zA-Z0-9])")
 """An apostrophe inside a word."""
 STANDS_IN = "\x00"
 """For a line's end, and for INNER, while a text is cut at blanks."""
-BEYOND = re.compile(r"[…。？！¿¡]|[^\x00-\x7f…。？！¿¡]+")
-"""One mark, or a run of others."""
+BEYOND = re.compile(r"[…。？！¿¡]|[^\w\x00-\x7f…。？！¿¡]+")
+"""One mark that is not ASCII, or a run of others."""
+JOINS, WITHIN = re.compile(r"-(?<=[^\W_]-)"), re.compile(r"'(?<=[^\W_]')(?=[^\W_])")
+"""JOINING and INNER of letters that are not ASCII."""
+SEVERAL = 4
+"""Marks that are looked for one by one."""
+_ASCII = bytes(range(128))
+_PLAIN = bytes(range(32, 127)) + b"\n"
 BRIEF = 400
 """Characters: a shorter text is cut by the pattern in less time."""
 _BLANKS = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f_"
@@ -100,8 +106,8 @@ def _plain(char: str) -> str | None:
     return (kept if len(kept) <= WIDEST else char) or None
 
 
-ODD = re.compile("[^\x00-\x7f]+|[`\r]")
-"""What has another plain form than itself, perhaps."""
+SOME = 16
+"""Characters that are not ASCII and differ: so few are replaced one by one."""
 _FOLDS = _Folds(_LOOKALIKE | {code: chr(code) for code in range(128)} | {ord("`"): "'", ord("\r"): "\n"})
 
 
@@ -154,13 +160,26 @@ def fold(text: str) -> str:
     """Its plain letters, case kept."""
     if text.isascii():
         return text if "`" not in text else text.translate(_FOLDS)
-    # A table of all characters costs more than looking for the few that are not ASCII, where they are few.
     few = 16 * (len(text.encode("utf-8", "surrogatepass")) - len(text)) < len(text)
-    return ODD.sub(_folded, text) if few else text.translate(_FOLDS)
+    odd = set(beyond(text)) if few else set[str]()
+    if not 0 < len(odd) <= SOME or not all(map(_flattened, odd)):
+        return text.translate(_FOLDS)
+    # A table of all characters costs more than a pass for each of the few that are not ASCII.
+    folded = text.replace("`", "'").replace("\r", "\n")
+    for char in odd:
+        folded = folded.replace(char, _FOLDS[ord(char)] or "")
+    return folded
 
 
-def _folded(found: re.Match[str]) -> str:
-    return found[0].translate(_FOLDS)
+def _flattened(char: str) -> bool:
+    """Whether it is its own plain form, or has one in ASCII, which no other character's pass looks for."""
+    plain = _FOLDS[ord(char)] or ""
+    return plain == char or plain.isascii()
+
+
+def beyond(text: str, plain: bytes = _ASCII, halves: str = "surrogatepass") -> str:
+    """Its characters that are not ASCII, or not these of it, in order. `halves`: how surrogates are taken."""
+    return text.encode("utf-8", halves).translate(None, plain).decode("utf-8", halves)
 
 
 def read(text: str) -> Text:
@@ -184,33 +203,48 @@ def _flat(folded: str) -> str:
     for blank in _BLANKS:
         if blank in flat:
             flat = flat.replace(blank, " ")
-    whole = flat.replace("\n", "").isprintable() and (flat.isascii() or _marked(flat))
-    return flat if whole else ""
+    # All but plain ASCII has to be printable, and little.
+    odd = beyond(flat, _PLAIN)
+    return flat if not odd or (odd.isprintable() and len(odd) < len(flat) // 16) else ""
 
 
-def _marked(flat: str) -> bool:
-    """Whether what is not ASCII in it are marks alone, and few."""
-    odd = "".join(BEYOND.findall(flat))
-    return len(odd) < len(flat) // 16 and not any(sign.isalnum() or sign.isspace() for sign in set(odd))
+def _apart(flat: str) -> str:
+    """With blanks around each mark, or run of marks, that is not ASCII."""
+    marks = {sign for sign in beyond(flat) if not sign.isalnum()}
+    if len(marks) > SEVERAL or any(one + other in flat for one in marks for other in marks):
+        return BEYOND.sub(r" \g<0> ", flat)
+    for mark in marks:
+        flat = flat.replace(mark, f" {mark} ")
+    return flat
 
 
 def _parted(folded: str, flat: str) -> Text:
-    """The same by blanks set around each mark, at a third of what a pattern takes: `flat` has only marks that
-    are not ASCII, is printable but for the ends of lines, and has no `_`."""
-    if not flat.isascii():
-        flat = BEYOND.sub(r" \g<0> ", flat)
+    """The same by blanks set around each mark, at a third of what a pattern takes: `flat` is printable but
+    for the ends of lines, has little that is not ASCII, and no `_`."""
+    plain = flat.isascii()
+    if not plain:
+        flat = _apart(flat)
     if "-" in flat:
-        flat = JOINING.sub(" ", flat).replace("-", " - ")
+        flat = (JOINING if plain else JOINS).sub(" ", flat).replace("-", " - ")
     if "'" in flat:
-        flat = INNER.sub(f" {STANDS_IN}", flat).replace("'", " ' ").replace(STANDS_IN, "'")
+        inner = INNER if plain else WITHIN
+        flat = inner.sub(f" {STANDS_IN}", flat).replace("'", " ' ").replace(STANDS_IN, "'")
     for mark, apart in _MARKS:
         if mark in flat:
             flat = flat.replace(mark, apart)
     if "\n" not in flat:
         return Text(tuple(flat.split()), tuple(flat.lower().split()), folded)
     flat = flat.replace("\n", f" {STANDS_IN} ")
-    cased, lower = (
-        tuple(["\n" if token == STANDS_IN else token for token in written.split()])
-        for written in (flat, flat.lower())
-    )
-    return Text(cased, lower, folded)
+    return Text(*_lined(flat.split(), flat.lower().split(), flat.count(STANDS_IN)), folded)
+
+
+def _lined(cased: list[str], lower: list[str], count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """With the ends of so many lines that something stands in for; few are sought one by one."""
+    if count > len(cased) // 4:
+        cased, lower = (["\n" if token == STANDS_IN else token for token in row] for row in (cased, lower))
+        return tuple(cased), tuple(lower)
+    at = -1
+    for _ in range(count):
+        at = cased.index(STANDS_IN, at + 1)
+        cased[at] = lower[at] = "\n"
+    return tuple(cased), tuple(lower)

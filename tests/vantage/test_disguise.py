@@ -1,13 +1,15 @@
 """app/vantage/disguise.py: words written so that a list misses them."""
 
+import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.vantage import disguise
 from app.vantage.disguise import reveal
+from app.vantage.words import cut
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,40 @@ DISGUISED = [
 def test_each_word_is_changed_by_itself(change: Callable[[str], str], text: str) -> None:
     """So in a long text each is looked at once."""
     assert disguise._worded(text, change) == change(text)
+
+
+PARTS = [
+    "k1ll",
+    "1",
+    "22",
+    "b0mb",
+    "\u00e92",
+    "_1",
+    "1_",
+    "+",
+    "9@",
+    "3a",
+    "\u0662",
+    "5\u00bd",
+    ".",
+    " ",
+    "?",
+    "!",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=20).map("".join))
+def test_digits_alone_are_passed_over(text: str) -> None:
+    """And nothing else: what follows a word's letters is found as if each were looked at."""
+    every = list(re.finditer(r"[0-9@$!|+][\w@$!|+]*+", text))
+    told = {found.span() for found in every if not found[0].isdigit() or text[: found.start()][-1:].isalpha()}
+    looked = {found.span() for found in disguise.SIGNED.finditer(text, disguise._first(text))}
+    assert told <= looked <= {found.span() for found in every}
+
+
+@given(st.lists(st.sampled_from(["a", "b", " ", ".", "-", "'s", "'", "ab", "_", "1"])).map("".join))
+@example("a b \u3007")
+def test_letters_set_apart_are_looked_for_where_they_are(text: str) -> None:
+    """Three in a row, or two and what may pass for one."""
+    assert disguise._spelt(cut(text)) or not disguise.APART.search(text)

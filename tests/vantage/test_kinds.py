@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.vantage import kinds, words
 from app.vantage.affect import FEELINGS
-from app.vantage.kinds import ALNUM, DECIMAL, LETTER, PART, Table
+from app.vantage.kinds import ALNUM, DECIMAL, LETTER, PART, Shape, Table
 from app.vantage.words import ENDS
 
 FELT, STOPS = Table(FEELINGS), Table(ENDS)
@@ -40,6 +40,15 @@ def test_a_table_that_is_new_is_indexed() -> None:
     assert FELT.count(kinds.of(tokens)) == 1
     new = Table(frozenset({"quokka"}))
     assert new.marks(kinds.of(tokens)) == b"\1\0"
+
+
+def test_a_shape_is_met_by_words() -> None:
+    """A capital stands for a word of its table, or for none of its tables; a new table changes nothing."""
+    shape = Shape("F(A*)S", {"F": FELT, "S": STOPS}, {"A": [FELT, STOPS]})
+    tokens = ("hate", "the", "rain", ".", "hate", "love", "?", "the", "!")
+    for _ in range(2):
+        assert sorted(found.span() for found in shape.found(kinds.of(tokens))) == [(0, 4), (5, 7)]
+        Table(frozenset({"rain", "."}))
 
 
 @pytest.mark.parametrize("text", ["heeelp", "AAArgh", "a bbbé", "Www."])
