@@ -82,7 +82,7 @@ class Quarters:
         for page in (self.data / "postmaster.pid", self.run / f"{SOCKET_NAME}.lock"):
             command = Path(f"/proc/{owner(page)[0]}/cmdline")
             if command.exists() and os.fsencode(self.data) not in command.read_bytes():
-                page.unlink()
+                page.unlink(missing_ok=True)  # its owner may just be ending
 
     def vacate(self) -> None:
         """Remove a socket folder that lies outside."""

@@ -23,8 +23,10 @@ Result = TypeVar("Result")
 class Call(Generic[Result]):
     """One call on its way through a thread: a context manager that hands on how its block ended."""
 
-    def __init__(self, work: Callable[[], Result]) -> None:
+    def __init__(self, work: Callable[[], Result], free: Callable[[], None]) -> None:
+        """`free`: its place, called on the loop however it ends."""
         self.work = work
+        self.free = free
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Result] = self.loop.create_future()
 
@@ -41,14 +43,22 @@ class Call(Generic[Result]):
 
     def make(self) -> None:
         """In the thread. A call nobody waits for any more is not begun."""
-        if not self.future.cancelled():
-            with self:
-                self.settle(self.future.set_result, self.work())
+        if self.future.cancelled():
+            self.settle(self.future.set_exception, None)  # nobody is told
+            return
+        with self:
+            self.settle(self.future.set_result, self.work())
 
     def settle(self, tell: Callable[[Any], None], outcome: object) -> None:
         """Back on the loop, which may be gone by now."""
         with suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(lambda: None if self.future.done() else tell(outcome))
+            self.loop.call_soon_threadsafe(self.end, tell, outcome)
+
+    def end(self, tell: Callable[[Any], None], outcome: object) -> None:
+        """Its place is free before whoever waits goes on: he may ask for the next."""
+        self.free()
+        if not self.future.done():
+            tell(outcome)
 
 
 class Threads:
@@ -71,7 +81,7 @@ class Threads:
         """
         if self._closed or self._held >= self._limit:
             raise Overloaded(f"{self._name}: too many calls at once")
-        call = Call(work)
+        call = Call(work, self._free)
         self._held += 1
         self._under_way.add(call.future)
         call.future.add_done_callback(self._under_way.discard)
@@ -90,8 +100,6 @@ class Threads:
         """A thread's life: one call after the other, until it is told to go."""
         while (call := self._line.get()) is not None:
             call.make()
-            with suppress(RuntimeError):
-                call.loop.call_soon_threadsafe(self._free)
 
     def _free(self) -> None:
         """On the loop: one place less is held."""

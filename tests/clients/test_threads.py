@@ -105,3 +105,9 @@ async def test_closing_does_not_wait_for_what_hangs(
     with pytest.raises(Overloaded):
         await pool.run(lambda: 7)
     hung.cancel()
+
+
+async def test_whoever_was_answered_may_ask_again_at_once(pool: Threads) -> None:
+    """His place is free by then, however busy the machine is: a full pool's worth, again and again."""
+    for _ in range(300):
+        await asyncio.gather(*(pool.run(lambda: 7) for _ in range(3)))
