@@ -198,13 +198,9 @@ def by_handful(field: Field, reach: Reach, norm: NDArray[np.floating], into: See
         np.add.at(into.rare, some.rows[few], idf[few])
 
 
-def held(reach: Reach, seen: Seen, rows: Rows) -> list[Held]:
-    """What each of a few live rows holds of the query."""
-    return list(map(Held, *shares(reach, seen, rows)))
-
-
 def shares(reach: Reach, seen: Seen, rows: Rows) -> tuple[list[float], list[bool]]:
-    """The same as columns: for every hit of an answer a value would be made to be taken apart."""
+    """What each of a few live rows holds of the query (`Held`), as columns: for every hit of an answer a
+    value would be made to be taken apart."""
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
     rare = (seen.rare[rows] >= RARE_MASS * whole_rare) & (whole_rare > 0)
     return (seen.mass[rows] / whole).tolist(), rare.tolist()

@@ -216,8 +216,8 @@ class Reached:
 
 def told(name: str, seen: Seen, limit: int) -> Legs:
     """The legs, word scores spread over neighbours."""
-    told = ((key, point) for key, point in seen.points.items() if key not in seen.lone)
-    spots = {key: spot for key, point in told if (spot := remembered.spot(point))}
+    among = ((key, point) for key, point in seen.points.items() if key not in seen.lone)
+    spots = {key: spot for key, point in among if (spot := remembered.spot(point))}
     scores = spread({key: hit.score for key, hit in seen.hits.items()}, spots)
 
     def make(short: Mapping[str, str]) -> dict[str, Passage]:

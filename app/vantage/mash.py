@@ -5,7 +5,6 @@ along a row of the keyboard. Names of programs, acronyms and addresses are no wo
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import add
 
@@ -76,16 +75,19 @@ def mashed(text: str) -> bool:
     chunks = [chunk.strip(".,;:!?()\"'…") for chunk in text[: MANY * LENGTH].split()[:MANY]]
     words = sorted((chunk for chunk in chunks if len(chunk) > 2), key=len, reverse=True)
     whole = left = sum(map(len, words))
+    struck: dict[str, bool] = {}  # of this message: nothing keeps one (docs/decisions/0048)
     for word in words:
         # The longest first: a few that are none decide it.
-        if not _struck(word[:LENGTH]):
+        begun = word[:LENGTH]
+        if begun not in struck:
+            struck[begun] = _struck(begun)
+        if not struck[begun]:
             left -= len(word)
             if left < SHARE * whole:
                 return False
     return left > 0
 
 
-@lru_cache(maxsize=4_096)
 def _struck(word: str) -> bool:
     """Whether one word is mash."""
     lower = word.lower()

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from app.index import bm25
 from app.index.analysis import terms
-from app.index.bm25 import Held, held, seen, survey
+from app.index.bm25 import Held, Reach, Seen, seen, shares, survey
 from app.index.posting import build
+from app.index.segment import Rows
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=8)
@@ -32,6 +33,11 @@ def naive(texts: list[str], query: str) -> list[float]:
             total += idf * bag[word] * 2.2 / (bag[word] + norm) if bag[word] else 0
         found.append(total)
     return found
+
+
+def held(reach: Reach, found: Seen, rows: Rows) -> list[Held]:
+    """What rows hold, a value each."""
+    return list(map(Held, *shares(reach, found, rows)))
 
 
 def views(texts: list[str], query: str) -> list[Held]:

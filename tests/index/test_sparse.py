@@ -97,7 +97,7 @@ def test_more_words_than_hits_are_counted_as_far_as_they_go() -> None:
     ],
 )
 def test_rare_words_are_held_or_not(text: str, rare: bool, most: bool) -> None:
-    """As `bm25.held` has it: half of the rare words' IDF; the share of all of it."""
+    """As `bm25.shares` has it: half of the rare words' IDF; the share of all of it."""
     reach = [f"the fish number {n}" for n in range(99)] + ["the otter"]
     found = stock(question("the otter"), hits(reach, "the otter", reach), 100, whole=True)
     held = found.held(passage(text))
