@@ -37,20 +37,25 @@ FILES = {
 }
 """Name: SHA-256."""
 
+SHORT = 256
+"""Bytes of a question that waits its turn for one thread: up to 10 ms of a processor."""
 CORES = max(1, min(4, os.cpu_count() or 1))
-QUERIES = Pace("embed-query", CORES, waiting=256)
+QUERIES = Pace("embed-query", 1, waiting=256)
+"""One thread: a second takes the interpreter from the loop more than it gives (docs/decisions/0064)."""
+LONG_QUERIES = Pace("embed-long-query", CORES, waiting=256)
+"""Questions of a page or more, which take up to 60 ms: no short one waits for them."""
 SENTENCES = Pace("embed-sentence", CORES, waiting=16, nice=5)
 PASSAGES = Pace("embed-passage", CORES, waiting=64, nice=10)
-"""Three lanes: a query never queues behind an ingest, and outranks it on the processor; sentences of an
-extractive answer lie between, and are refused early, because such an answer can do without."""
+"""A query never queues behind an ingest, and outranks it on the processor; sentences of an extractive
+answer lie between, and are refused early, because such an answer can do without."""
 
 
 class Bundled:
     """Keeps `ports.Embedder`. The same text has the same vector, whatever else is embedded beside it."""
 
     def __init__(self, encode: Callable[[str], Embedding], faults: tuple[type[Exception], ...] = ()) -> None:
-        self.queries, self.between, self.background = (
-            Lane(encode, pace, faults) for pace in (QUERIES, SENTENCES, PASSAGES)
+        self.queries, self.longer, self.between, self.background = self.lanes = tuple(
+            Lane(encode, pace, faults) for pace in (QUERIES, LONG_QUERIES, SENTENCES, PASSAGES)
         )
         self.recent = Recent()
 
@@ -64,7 +69,8 @@ class Bundled:
         known = self.recent.get(text)
         if known is not None:
             return known
-        [vector] = await self.queries.run([text])
+        lane = self.queries if len(text.encode("utf-8", "replace")) <= SHORT else self.longer
+        [vector] = await lane.run([text])
         return self.recent.keep(text, vector)
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
@@ -77,7 +83,7 @@ class Bundled:
 
     async def close(self) -> None:
         """Refuse what waits; at most 5 s."""
-        await asyncio.gather(self.queries.close(), self.between.close(), self.background.close())
+        await asyncio.gather(*(lane.close() for lane in self.lanes))
 
 
 def grasping(space: str) -> Callable[[str], float]:

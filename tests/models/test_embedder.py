@@ -1,6 +1,7 @@
 """The bundled embedder."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -36,7 +37,7 @@ async def embedder(loaded: Loaded) -> AsyncIterator[Bundled]:
 async def test_opens_and_closes() -> None:
     """The context loads the model and leaves no thread behind."""
     async with open_bundled() as opened:
-        threads = [*opened.queries.threads, *opened.between.threads, *opened.background.threads]
+        threads = [thread for lane in opened.lanes for thread in lane.threads]
         assert await opened.query("bridge")
     assert not any(thread.is_alive() for thread in threads)
 
@@ -97,6 +98,27 @@ async def test_a_query_does_not_wait_for_an_ingest(embedder: Bundled) -> None:
     await embedder.query("Which road is shut?")
     assert not ingest.done()
     ingest.cancel()
+
+
+@pytest.mark.parametrize("long", ["which road? " * 60, "哪条路?" * 50], ids=["letters", "bytes"])
+async def test_a_short_query_does_not_wait_for_long_ones(long: str) -> None:
+    """They have threads of their own: nobody's page holds up everybody's sentence."""
+    held = threading.Event()
+
+    def encode(text: str) -> Embedding:
+        if text.startswith(long):
+            held.wait(10)
+        return bytes(4)
+
+    embedder = Bundled(encode)
+    pages = [asyncio.create_task(embedder.query(f"{long}{n}")) for n in range(8)]
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(5):
+        assert await embedder.query("Which road is shut?") == bytes(4)
+    assert not any(page.done() for page in pages)
+    held.set()
+    assert await asyncio.gather(*pages) == [bytes(4)] * 8
+    await embedder.close()
 
 
 async def test_a_query_asked_again_is_remembered() -> None:
