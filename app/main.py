@@ -78,7 +78,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
         if services is not None:
             yield
             return
-        async with open_services(settings) as opened:
+        async with open_services(settings, apart=True) as opened:
             app.state.services = opened
             yield
 

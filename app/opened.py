@@ -66,13 +66,13 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Opened]:
-    """Folder, stores and models, each as the settings say."""
+async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Opened]:
+    """Folder, stores and models, each as the settings say. `apart`: for a service, see `models/apart.py`."""
     async with (
         hold(settings.ibid.data_dir) as held,
         open_chroma(settings) as chroma,  # first: it opens in the background
         open_postgres(settings) as pool,
-        open_space(settings, pool) as (embedder, space),
+        open_space(settings, pool, apart=apart) as (embedder, space),
         open_documents(pool, chroma, space) as documents,
         open_kept(settings, pool, space) as kept,
         open_rows(pool, space, settings.rag.timeout_seconds) as rows,
@@ -93,12 +93,14 @@ async def opened(settings: Settings) -> AsyncIterator[Opened]:
 
 
 @asynccontextmanager
-async def open_space(settings: Settings, pool: Pool) -> AsyncIterator[tuple[Embedder, Space]]:
+async def open_space(
+    settings: Settings, pool: Pool, *, apart: bool = False
+) -> AsyncIterator[tuple[Embedder, Space]]:
     """The embedder, and the space that all vectors belong to; recorded when it is new."""
     spaces = SpaceStore(pool)
     recorded = await spaces.current()
     stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
-    async with open_embedder(settings, recorded, stored=stored) as (embedder, space):
+    async with open_embedder(settings, recorded, stored=stored, apart=apart) as (embedder, space):
         await spaces.keep(space)
         await spaces.make_current(space.name)
         yield embedder, space

@@ -72,11 +72,15 @@ from app.stores.votes import VoteStore
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings, parser: Parser | None = None, known: Callable[[Embedder], Embedder] | None = None
+    settings: Settings,
+    parser: Parser | None = None,
+    known: Callable[[Embedder], Embedder] | None = None,
+    *,
+    apart: bool = False,
 ) -> AsyncIterator[Services]:
     """A whole Ibid, until the end of the block. For `ibid eval`: `parser`, another than that of PDFs, and
-    `known`, which puts what is embedded already before the embedder."""
-    async with opened(settings) as bare:
+    `known`, which puts what is embedded already before the embedder. For a service: the embedder `apart`."""
+    async with opened(settings, apart=apart) as bare:
         parts = replace(bare, embedder=known(bare.embedder)) if known else bare
         await O200k().warm()
         if settings.ibid.bootstrap_key:

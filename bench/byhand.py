@@ -24,7 +24,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import BaseModel
 
-from app.models.embedder import load
+from app.models.encoder import load
 
 TOP_K, BUDGET = 40, 50_000
 SYSTEM = "You answer from the context below and cite every statement with the label of its passage, [name#n]."

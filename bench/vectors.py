@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from app.models.embedder import DIM, load
+from app.models.encoder import DIM, load
 from bench.corpus import SUBJECTS, subject, text
 
 OUT = Path(__file__).with_name("out")

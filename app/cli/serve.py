@@ -55,7 +55,7 @@ async def served(config: Settings) -> None:
         raise refusal(config.ibid.data_dir)
     with suppress(asyncio.CancelledError), closing(bind(config.ibid.host, config.ibid.port)) as bound:
         remark(f"Starting, with data in {config.ibid.data_dir.absolute()} ...")
-        async with open_services(config) as services:
+        async with open_services(config, apart=True) as services:
             await guarded(services.keys, loopback=is_loopback(bound))
             settle()
             async with serving(create_app(config, services), bound):

@@ -6,10 +6,8 @@ environment; says on stderr what the service's log should have. Ends with REFUSE
 written to, BROKEN where its content cannot be used, INTERNAL where that shows later; the parent acts on it.
 """
 
-import ctypes
 import os
 import queue
-import signal
 import socket
 import sys
 import threading
@@ -22,12 +20,12 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from app.clients.bond import settle
 from app.clients.collection import Client, Lost, VendorCollection
 from app.clients.embedded import SCARCE, open_folder, put_aside
 from app.clients.engine import alone
 from app.clients.frame import BROKEN, INTERNAL, REFUSED, Matrix, Message, receive, send
 
-PR_SET_PDEATHSIG = 1
 THREADS = 4
 NICE = 5
 """Below the service: writes must not take its core."""
@@ -44,22 +42,12 @@ def main() -> None:
     sys.excepthook = fatal
     threading.excepthook = lambda error: end(INTERNAL, f"{error.exc_type.__name__}: {error.exc_value}")
     settle(int(parent))
+    os.nice(NICE)
     alone()
     with socket.socket(fileno=int(descriptor)) as wire:
         client = opened(wire, Path(folder), mode)
         serve(wire, client)
         client.close()
-
-
-def settle(parent: int) -> None:
-    """End with the parent and not before it: Ctrl-C and a service manager's signals reach the whole group."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, *map(ctypes.c_ulong, (signal.SIGKILL, 0, 0, 0)))
-    if os.getppid() != parent:
-        sys.exit(1)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    os.nice(NICE)
 
 
 def opened(wire: socket.socket, folder: Path, mode: Sequence[str] = ()) -> Client:

@@ -124,7 +124,9 @@ class Link:
         process = self._process = self._spawned()
         if self._doomed:
             process.kill()
-        said = threading.Thread(target=overhear, args=(process.stdout,), name="chroma-says", daemon=True)
+        said = threading.Thread(
+            target=overhear, args=(process.stdout, "chroma_says"), name="chroma-says", daemon=True
+        )
         said.start()
         self._read()
         # Before its last words are awaited: who asks meanwhile must be told that there is no child.
@@ -190,9 +192,9 @@ def ending(process: "subprocess.Popen[bytes]") -> int:
         return process.wait()
 
 
-def overhear(said: IO[bytes]) -> None:
-    """Log what it says; it never has a text to tell, but a native crash is talkative."""
+def overhear(said: IO[bytes], event: str) -> None:
+    """Log what a child says; it never has a text to tell, but a native crash is talkative."""
     with said:
         for number, line in enumerate(said):
             if number < SAID_LINES:
-                log.warning("chroma_says", text=line.decode("utf-8", "replace").strip()[:SAID_LETTERS])
+                log.warning(event, text=line.decode("utf-8", "replace").strip()[:SAID_LETTERS])

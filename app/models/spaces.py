@@ -20,15 +20,16 @@ from app.domain.ports import Embedder
 from app.domain.space import Space, space_name
 from app.models import embedder as bundled
 from app.models.embeddings import open_embeddings
+from app.models.encoder import DIM, MODEL
 from app.models.openai import Server, server
 from app.models.unrelated import QUESTIONS, TEXTS
 
 log = structlog.get_logger(__name__)
 
 LARGE = "text-embedding-3-large"
-DIMS = {LARGE: 1536, bundled.MODEL: bundled.DIM}
+DIMS = {LARGE: 1536, MODEL: DIM}
 """1536: an HNSW index of pgvector takes 2,000 at most, and the seeds' tables are vector(1536)."""
-ALIASES = {"bundled": bundled.MODEL}
+ALIASES = {"bundled": MODEL}
 AT_ONCE = 8
 MEASURE_SECONDS = 120.0
 PATIENCE_SHARE = 0.45
@@ -75,14 +76,14 @@ def default_model(settings: Settings) -> str:
         return LARGE
     if settings.embed.base_url:
         raise StartError("EMBED_BASE_URL is set, but EMBED_MODEL is not: name the server's embedding model")
-    return bundled.MODEL
+    return MODEL
 
 
 def reachable(settings: Settings, model: str, dim: int | None) -> Server | None:
     """Where a model is asked; None: it is bundled."""
-    if model == bundled.MODEL:
-        if dim != bundled.DIM:
-            raise StartError(f"EMBED_DIM={dim}: {model} has {bundled.DIM} dimensions")
+    if model == MODEL:
+        if dim != DIM:
+            raise StartError(f"EMBED_DIM={dim}: {model} has {DIM} dimensions")
         return None
     at = server(settings.embed, settings.openai)
     if at is None:
@@ -95,26 +96,27 @@ def reachable(settings: Settings, model: str, dim: int | None) -> Server | None:
 
 @asynccontextmanager
 async def open_embedder(
-    settings: Settings, recorded: Space | None, *, stored: bool = True
+    settings: Settings, recorded: Space | None, *, stored: bool = True, apart: bool = False
 ) -> AsyncIterator[tuple[Embedder, Space]]:
-    """The embedder, and its space: the recorded one as it is, a new one with its floor measured."""
+    """The embedder, and its space: the recorded one as it is, a new one with its floor measured. `apart`: a
+    bundled model in a process of its own."""
     choice = choose(settings, recorded, stored=stored)
-    async with opened(choice, PATIENCE_SHARE * settings.rag.timeout_seconds) as embedder:
+    async with opened(choice, PATIENCE_SHARE * settings.rag.timeout_seconds, apart=apart) as embedder:
         known = recorded and recorded.name == space_name(choice.model, choice.dim or 0)
         yield embedder, recorded if recorded and known else await first_used(embedder, choice)
 
 
-def opened(choice: Choice, patience: float) -> AbstractAsyncContextManager[Embedder]:
+def opened(choice: Choice, patience: float, *, apart: bool) -> AbstractAsyncContextManager[Embedder]:
     """The embedder of a choice; `patience` seconds without an answer to a query are a failure."""
     if choice.at is None:
-        return bundled.open_bundled()
+        return bundled.open_bundled(apart=apart)
     return open_embeddings(choice.at, choice.model, choice.dim, patience)
 
 
 async def first_used(embedder: Embedder, choice: Choice) -> Space:
     """A space's record, made when it is first used: its dimensions and its floor."""
     if choice.at is None:
-        return Space(space_name(bundled.MODEL, bundled.DIM), bundled.MODEL, bundled.DIM, bundled.FLOOR)
+        return Space(space_name(MODEL, DIM), MODEL, DIM, bundled.FLOOR)
     try:
         async with asyncio.timeout(MEASURE_SECONDS):
             floor, dim = await measure(embedder)

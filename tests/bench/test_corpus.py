@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.models.embedder import DIM
+from app.models.encoder import DIM
 from app.models.tokens import O200k
 from bench.corpus import SUBJECTS, question, subject, text
 from bench.layout import File, files, row_of

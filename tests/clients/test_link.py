@@ -167,7 +167,7 @@ def test_its_last_words_hold_up_nobody(other: Link, monkeypatch: pytest.MonkeyPa
 def test_an_end_is_known_before_the_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A grandchild that holds its stdout open does not keep the next child from being started."""
     hold = threading.Event()
-    monkeypatch.setattr("app.clients.link.overhear", lambda said: (hold.wait(20), said.close()))
+    monkeypatch.setattr("app.clients.link.overhear", lambda said, _event: (hold.wait(20), said.close()))
     link = Link(tmp_path / "chroma", aside=False)
     link.wait(30)
     os.kill(pid(link), signal.SIGKILL)

@@ -18,7 +18,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.models.embedder import DIM
+from app.models.encoder import DIM
 from tests.fakes import model as models
 from tests.fakes.checks import told
 from tests.fakes.model import ModelServer, model_server

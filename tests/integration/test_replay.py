@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.models.embedder import DIM
+from app.models.encoder import DIM
 from tests.fakes.checks import told
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service

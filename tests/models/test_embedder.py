@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,11 +11,13 @@ import pytest
 
 from app.domain.errors import StartError
 from app.domain.passage import Embedding
-from app.models import embedder as module
-from app.models.embedder import DIM, MODEL, Bundled, grasping, load, open_bundled
+from app.models import encoder as module
+from app.models.embedder import Bundled, grasping, open_bundled
+from app.models.encoder import DIM, MODEL, Encoder, Faults, load
+from app.models.lanes import Lanes
 from tests.fakes.pace import waits
 
-Loaded: TypeAlias = tuple[Callable[[str], Embedding], tuple[type[Exception], ...]]
+Loaded: TypeAlias = tuple[Encoder, Faults]
 
 PROSE = "The council voted on Tuesday to close the northern bridge for repairs until the end of March. "
 
@@ -29,15 +31,16 @@ def loaded() -> Loaded:
 @pytest.fixture
 async def embedder(loaded: Loaded) -> AsyncIterator[Bundled]:
     """The real model with threads of the test's own."""
-    embedder = Bundled(*loaded)
-    yield embedder
-    await embedder.close()
+    lanes = Lanes(*loaded)
+    yield Bundled(lanes)
+    await lanes.close()
 
 
 async def test_opens_and_closes() -> None:
     """The context loads the model and leaves no thread behind."""
     async with open_bundled() as opened:
-        threads = [thread for lane in opened.lanes for thread in lane.threads]
+        assert isinstance(opened.model, Lanes)
+        threads = [thread for lane in opened.model.lanes.values() for thread in lane.threads]
         assert await opened.query("bridge")
     assert not any(thread.is_alive() for thread in threads)
 
@@ -110,7 +113,8 @@ async def test_a_short_query_does_not_wait_for_long_ones(long: str) -> None:
             held.wait(10)
         return bytes(4)
 
-    embedder = Bundled(encode)
+    lanes = Lanes(encode)
+    embedder = Bundled(lanes)
     pages = [asyncio.create_task(embedder.query(f"{long}{n}")) for n in range(8)]
     await asyncio.sleep(0.05)
     async with asyncio.timeout(5):
@@ -118,7 +122,7 @@ async def test_a_short_query_does_not_wait_for_long_ones(long: str) -> None:
     assert not any(page.done() for page in pages)
     held.set()
     assert await asyncio.gather(*pages) == [bytes(4)] * 8
-    await embedder.close()
+    await lanes.close()
 
 
 async def test_a_query_asked_again_is_remembered() -> None:
@@ -129,9 +133,10 @@ async def test_a_query_asked_again_is_remembered() -> None:
         seen.append(text)
         return bytes(4)
 
-    embedder = Bundled(encode)
+    lanes = Lanes(encode)
+    embedder = Bundled(lanes)
     assert [await embedder.query("again") for _ in range(3)] == [bytes(4)] * 3
-    await embedder.close()
+    await lanes.close()
     assert seen == ["again"]
 
 

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 from app.config import Embed, OpenAI, Settings
 from app.domain.errors import StartError
 from app.domain.space import Space
-from app.models.embedder import DIM, FLOOR, MODEL
+from app.models.embedder import FLOOR
+from app.models.encoder import DIM, MODEL
 from app.models.openai import VENDOR, Server
 from app.models.spaces import LARGE, Choice, choose, measure_floor, open_embedder
 from app.models.unrelated import QUESTIONS, TEXTS
