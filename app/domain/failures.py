@@ -19,7 +19,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.MODEL: (
         *(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES, Failing.BUSY, Failing.BREAKS_OFF),
     ),
-    Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
+    Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS),
     Dependency.POSTGRES: (*(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS, Failing.FULL),),
     Dependency.CHROMA: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.QDRANT: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
@@ -149,7 +149,8 @@ EMBEDDING = (
     Case(
         Dependency.EMBEDDING,
         Failing.SILENT,
-        "no vector within three quarters of RAG_TIMEOUT_SECONDS",
+        "no vector within three quarters of RAG_TIMEOUT_SECONDS; the bundled model's process is ended if it has"
+        " not said a word for 15 s, and the next question starts another",
         chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
         " row, at once: degraded embedding/unavailable",
         rag=AS_CHAT,
@@ -158,6 +159,8 @@ EMBEDDING = (
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",
+            f"{FAULTS}test_the_embedder_s_process_silent_costs_the_meaning_until_it_answers",
+            "tests/models/test_apart.py::test_a_child_that_hangs_is_ended",
             "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
             "tests/models/test_embeddings.py::test_what_is_remembered_says_nothing_of_the_server",
             "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
@@ -177,6 +180,23 @@ EMBEDDING = (
             f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
             "tests/models/test_embeddings.py::test_wrong_answers_are_not_silence",
             "tests/services/test_ingest.py::test_too_few_vectors_are_a_fault_of_the_model",
+        ),
+    ),
+    Case(
+        Dependency.EMBEDDING,
+        Failing.RESTARTS,
+        "the bundled model's process is killed: the next question starts another, in about half a second",
+        chat="200 all the while; what was under way is asked of the next one. Killed again by the same texts:"
+        " words alone, degraded embedding/embedding",
+        rag=AS_CHAT,
+        contexts="200 all the while",
+        writes="as ever, that much later",
+        kept="as ever",
+        tests=(
+            f"{FAULTS}test_the_embedder_s_process_killed_costs_no_answer_its_meaning",
+            "tests/models/test_apart.py::test_a_child_that_dies_is_followed_by_another",
+            "tests/models/test_apart.py::test_a_text_that_kills_twice_fails_and_the_next_is_embedded",
+            "tests/models/test_apart.py::test_a_start_that_fails_is_told_and_tried_again_after_a_rest",
         ),
     ),
 )

@@ -33,7 +33,7 @@ SUMS = "OPENBLAS_"
 START_SECONDS = 60.0
 """Until it is ready: half a second, and what a busy machine makes of it."""
 LOOK_SECONDS = 5.0
-HUNG_SECONDS = 30.0
+HUNG_SECONDS = 15.0
 """Without a word while somebody waits; it says every five seconds that it lives."""
 REST_SECONDS = 5.0
 """After a start that failed; until then who asks is told at once."""

@@ -4,11 +4,14 @@ Each test asks a model by a name of its own: a breaker is a model's, so none is 
 """
 
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,7 +24,7 @@ from tests.fakes.model import Fault, model_server
 from tests.fakes.pace import soon
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
-from tests.fakes.processes import kill, wait_for
+from tests.fakes.processes import family, is_alive, kill, wait_for
 from tests.fakes.wire import Request
 from tests.integration.conftest import Talk
 
@@ -296,3 +299,50 @@ def test_postgres_killed_in_the_middle_costs_no_answer_and_no_turn(talk: Talk) -
         kept = turns(talk.service, session, 2 * len(questions))
         assert [text for role, text in kept if role == "user"] == questions
     wait_for(lambda: talk.service.chat(QUESTION)["degraded"] == [])
+
+
+def embedder(talk: Talk) -> int:
+    """The process that has the bundled model."""
+    pids = [pid for pid in family(talk.service.process.pid) if is_alive(pid)]
+    [found] = [pid for pid in pids if b"app.models.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return found
+
+
+def test_the_embedder_s_process_killed_costs_no_answer_its_meaning(talk: Talk) -> None:
+    """While three clients ask: the next question starts another, and what was under way is asked of that."""
+    first = embedder(talk)
+    replies: list[dict[str, Any]] = []
+
+    def ask(session: str) -> None:
+        replies.extend(
+            talk.service.chat(f"{QUESTION} {session} {number}", session_id=session) for number in range(12)
+        )
+
+    clients = [threading.Thread(target=ask, args=[f"embed-{n}"]) for n in range(3)]
+    for client in clients:
+        client.start()
+    time.sleep(0.3)
+    kill({first})
+    for client in clients:
+        client.join()
+    assert [reply["degraded"] for reply in replies] == [[]] * 36
+    assert embedder(talk) != first
+
+
+def test_the_embedder_s_process_silent_costs_the_meaning_until_it_answers(talk: Talk) -> None:
+    """As a server's silence does. `/healthz` and known questions do not wait for it."""
+    known = f"{QUESTION} known"
+    assert talk.service.chat(known)["degraded"] == []
+    hung = embedder(talk)
+    os.kill(hung, signal.SIGSTOP)
+    try:
+        reply = talk.service.chat(f"{QUESTION} {next(serial)}", session_id="embed-hung")
+        assert reply["degraded"] == [{"source": "embedding", "reason": "timeout"}]
+        assert reply["answer"].startswith(REPLY)
+        began = time.monotonic()
+        assert talk.service.chat(known)["degraded"] == []
+        assert talk.service.client.get("/healthz").status_code == 200
+        assert time.monotonic() - began < 2
+    finally:
+        os.kill(hung, signal.SIGCONT)
+    assert talk.service.chat(f"{QUESTION} {next(serial)}", session_id="embed-hung")["degraded"] == []
