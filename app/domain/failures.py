@@ -149,8 +149,8 @@ EMBEDDING = (
     Case(
         Dependency.EMBEDDING,
         Failing.SILENT,
-        "no vector within three quarters of RAG_TIMEOUT_SECONDS; the bundled model's process, if it has said no"
-        " word for 15 s, is ended, and the next question starts another",
+        "no vector within three quarters of RAG_TIMEOUT_SECONDS; the bundled model's process, if it has said"
+        " no word for 15 s, is ended, and the next question starts another",
         chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
         " row, at once: degraded embedding/unavailable",
         rag=AS_CHAT,
