@@ -74,8 +74,8 @@ async def test_without_given_services_they_are_opened_and_closed_with_the_app(
     seen: list[str] = []
 
     @asynccontextmanager
-    async def opening(settings: Settings) -> AsyncIterator[Services]:
-        seen.append("opened")
+    async def opening(settings: Settings, *, apart: bool) -> AsyncIterator[Services]:
+        seen.append("opened apart" if apart else "opened")
         yield Fakes().services()
         seen.append("closed")
 
@@ -83,9 +83,9 @@ async def test_without_given_services_they_are_opened_and_closed_with_the_app(
     with captured():
         async with running(create_app(SETTINGS)) as address, httpx.AsyncClient(base_url=address) as client:
             assert (await client.get("/readyz")).status_code == 200
-            assert seen == ["opened"]
+            assert seen == ["opened apart"]
 
-    assert seen == ["opened", "closed"]
+    assert seen == ["opened apart", "closed"]
 
 
 def test_an_upload_may_be_as_large_as_the_setting_says() -> None:

@@ -7,12 +7,12 @@ the page is of today, that the named tests exist, and that nothing is missing. T
 import sys
 from collections.abc import Mapping
 
+from app.domain.embedding import EMBEDDING, FAULTS
 from app.domain.engine import QDRANT
 from app.domain.outages import CHROMA, DISK, OUTAGES, POSTGRES, REDIS
 from app.domain.outcome import AS_CHAT, Case, Dependency, Failing, page
 from app.domain.outside import OUTSIDE
 
-FAULTS = "tests/integration/test_faults.py::"
 RAG, VANTAGE = "tests/integration/test_rag.py::", "tests/integration/test_vantage.py::"
 
 DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
@@ -122,81 +122,6 @@ MODEL = (
             f"{FAULTS}test_a_whole_answer_that_breaks_off_is_a_status",
             f"{FAULTS}test_a_model_at_fault_delays_nobody_else",
             "tests/services/test_guarded.py::test_the_middle_of_an_answer_does_not_count",
-        ),
-    ),
-)
-
-JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again for about an hour"
-WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
-BARE = "200: THN its conversations alone, DAAS nothing, others by words; the notes say so"
-EMBEDDING = (
-    Case(
-        Dependency.EMBEDDING,
-        Failing.DOWN,
-        "connections are refused, or it answers 5xx",
-        chat="words alone are searched; degraded embedding/unavailable",
-        rag=AS_CHAT,
-        contexts=BARE,
-        writes=JOBS,
-        kept=WORDS,
-        tests=(
-            f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
-            "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
-            "tests/models/test_embeddings.py::test_nobody_there_is_a_retrieval_fault",
-            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
-        ),
-    ),
-    Case(
-        Dependency.EMBEDDING,
-        Failing.SILENT,
-        "no vector within three quarters of RAG_TIMEOUT_SECONDS; the bundled model's process, if it has said"
-        " no word for 15 s, is ended, and the next question starts another",
-        chat="words alone, after that time; degraded embedding/timeout. Once it has lasted 3 s and three in a"
-        " row, at once: degraded embedding/unavailable",
-        rag=AS_CHAT,
-        contexts=BARE,
-        writes=JOBS,
-        kept=WORDS,
-        tests=(
-            f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",
-            f"{FAULTS}test_the_embedder_s_process_silent_costs_the_meaning_until_it_answers",
-            "tests/models/test_apart.py::test_a_child_that_hangs_is_ended",
-            "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
-            "tests/models/test_embeddings.py::test_what_is_remembered_says_nothing_of_the_server",
-            "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
-            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
-        ),
-    ),
-    Case(
-        Dependency.EMBEDDING,
-        Failing.WRONG,
-        "no JSON, a wrong count or dimension, vectors without a direction, or 4xx",
-        chat="words alone are searched; degraded embedding/embedding",
-        rag=AS_CHAT,
-        contexts=BARE,
-        writes=JOBS,
-        kept=WORDS,
-        tests=(
-            f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
-            "tests/models/test_embeddings.py::test_wrong_answers_are_not_silence",
-            "tests/services/test_ingest.py::test_too_few_vectors_are_a_fault_of_the_model",
-        ),
-    ),
-    Case(
-        Dependency.EMBEDDING,
-        Failing.RESTARTS,
-        "the bundled model's process is killed: the next question starts another, in about half a second",
-        chat="200 all the while; what was under way is asked of the next one. Killed again by the same texts:"
-        " words alone, degraded embedding/embedding",
-        rag=AS_CHAT,
-        contexts="200 all the while",
-        writes="as ever, that much later",
-        kept="as ever",
-        tests=(
-            f"{FAULTS}test_the_embedder_s_process_killed_costs_no_answer_its_meaning",
-            "tests/models/test_apart.py::test_a_child_that_dies_is_followed_by_another",
-            "tests/models/test_apart.py::test_a_text_that_kills_twice_fails_and_the_next_is_embedded",
-            "tests/models/test_apart.py::test_a_start_that_fails_is_told_and_tried_again_after_a_rest",
         ),
     ),
 )

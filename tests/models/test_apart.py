@@ -3,15 +3,14 @@
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from app.domain.errors import RetrievalError, StartError
 from app.models import apart as room
+from app.models import process
 from app.models.apart import Apart, open_apart
 from app.models.embedder import Bundled, open_bundled
 from app.models.lanes import Kind
@@ -19,7 +18,6 @@ from app.models.wire import HEAD, Word
 from tests.fakes.processes import children, is_alive, wait_for
 
 TEXTS = ["Which road is shut?", "", "\0", "ключ \ud800", "日本語のテキスト", "x" * 1_000_000, "a b " * 1_000]
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
 @pytest.fixture
@@ -81,14 +79,14 @@ async def test_a_text_that_kills_twice_fails_and_the_next_is_embedded(
     apart: Apart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It costs its caller the vector, not the service."""
-    ask = room.Child.ask
+    ask = process.Child.ask
 
-    async def deadly(child: room.Child, kind: Kind, texts: list[str]) -> list[bytes]:
+    async def deadly(child: process.Child, kind: Kind, texts: list[str]) -> list[bytes]:
         if texts == ["poison"]:
             child._process.kill()
         return await ask(child, kind, texts)
 
-    monkeypatch.setattr(room.Child, "ask", deadly)
+    monkeypatch.setattr(process.Child, "ask", deadly)
     with pytest.raises(RetrievalError, match="embedding"):
         await query(apart, "poison")
     assert await query(apart)
@@ -96,8 +94,8 @@ async def test_a_text_that_kills_twice_fails_and_the_next_is_embedded(
 
 async def test_a_child_that_hangs_is_ended(apart: Apart, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once it has not said a word for long; one that works for long says that it lives."""
-    monkeypatch.setattr(room, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(room, "HUNG_SECONDS", 0.3)
+    monkeypatch.setattr(process, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(process, "HUNG_SECONDS", 0.3)
     first = pid(apart)
     os.kill(first, signal.SIGSTOP)
     async with asyncio.timeout(20):
@@ -127,7 +125,7 @@ async def test_a_start_that_fails_is_told_and_tried_again_after_a_rest(
     apart: Apart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Meanwhile whoever asks is told at once, without another process."""
-    monkeypatch.setattr(room, "COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
     monkeypatch.setattr(room, "REST_SECONDS", 1.0)
     os.kill(pid(apart), signal.SIGKILL)
     with pytest.raises(RetrievalError, match="unavailable"):
@@ -161,8 +159,8 @@ async def test_without_a_child_there_is_no_start(
     why = b"model.onnx is not the file"
     refusal = (HEAD.pack(0, Word.FAULT, len(why)) + why).hex()
     program = program.replace("sys.argv[0]", repr(refusal))
-    monkeypatch.setattr(room, "COMMAND", (sys.executable, "-c", program))
-    monkeypatch.setattr(room, "START_SECONDS", 1.0)
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(process, "START_SECONDS", 1.0)
     before = children()
     with pytest.raises(StartError, match=says):
         async with open_apart():
@@ -172,7 +170,7 @@ async def test_without_a_child_there_is_no_start(
 
 async def test_a_program_that_is_not_there_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """As any other fault of the machine's."""
-    monkeypatch.setattr(room, "COMMAND", ("/nowhere/python",))
+    monkeypatch.setattr(process, "COMMAND", ("/nowhere/python",))
     with pytest.raises(StartError, match="does not start"):
         async with open_apart():
             pass
@@ -189,35 +187,3 @@ async def test_closing_refuses_who_waits_and_leaves_no_process() -> None:
         await waiting
     with pytest.raises(RetrievalError, match="unavailable"):
         await query(apart)
-
-
-@LINUX
-async def test_the_child_has_no_setting_and_no_key(apart: Apart, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what numpy's sums depend on."""
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    os.kill(pid(apart), signal.SIGKILL)
-    assert await query(apart)
-    told = await asyncio.to_thread(Path(f"/proc/{pid(apart)}/environ").read_text)
-    assert "secret" not in told
-    assert "OPENBLAS_CORETYPE=Haswell" in told
-
-
-@LINUX
-async def test_the_child_ends_with_a_parent_that_is_killed() -> None:
-    """Nothing embeds for nobody."""
-    program = (
-        "import asyncio\nfrom app.models.apart import open_apart\n"
-        "async def main():\n    async with open_apart() as apart:\n"
-        "        print(apart._child._process.pid, flush=True)\n        await asyncio.sleep(60)\n"
-        "asyncio.run(main())"
-    )
-    parent = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", program), stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
-    )
-    assert parent.stdout
-    child = int(await parent.stdout.readline())
-    assert is_alive(child)
-    parent.kill()
-    await parent.wait()
-    await asyncio.to_thread(wait_for, lambda: not is_alive(child))

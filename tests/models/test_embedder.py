@@ -3,15 +3,12 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pytest
 
-from app.domain.errors import StartError
 from app.domain.passage import Embedding
-from app.models import encoder as module
 from app.models.embedder import Bundled, grasping, open_bundled
 from app.models.encoder import DIM, MODEL, Encoder, Faults, load
 from app.models.lanes import Lanes
@@ -155,13 +152,3 @@ def test_the_beginning_tells_how_a_question_is_read() -> None:
 def test_of_a_server_s_model_nothing_is_known() -> None:
     """Its pieces are its own, and it may have learned any language."""
     assert grasping("text-embedding-3-large@1536")("Какая дорога закрыта?") == 1
-
-
-async def test_an_altered_model_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files with another hash than the measured ones are refused, by name."""
-    (tmp_path / "model.onnx").write_bytes(b"another model")
-    (tmp_path / "tokenizer.json").write_bytes(b"{}")
-    monkeypatch.setattr(module, "shipped", lambda _package, name: tmp_path / Path(name).name)
-    with pytest.raises(StartError, match=r"model\.onnx"):
-        async with open_bundled():
-            pass
