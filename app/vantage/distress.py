@@ -8,9 +8,10 @@ German, Spanish and French compactly. Nothing here raises.
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from itertools import compress
 
 from app.vantage.alarm import framed
-from app.vantage.kinds import PART, Table
+from app.vantage.kinds import ALNUM, PART, Table
 from app.vantage.topics import END
 from app.vantage.words import ENDS, Text
 
@@ -121,6 +122,11 @@ ASKED = frozenset(
     rapidement""".split()  # noqa: SIM905
 )
 """Whoever says one of these beside may want to have, know or read how."""
+HEALING, SOMEONE = (
+    r"(?! (?:\w+ )?(?:helps?|treats?|against|for))",
+    r"(?! (?:some|somebody|someone|help|your|you|a (?:break|rest)))",
+)
+"""Not before these: pills that help, somebody to turn to."""
 METHOD = re.compile(
     r" (?:dos(?:e|age)|lethal|fatal|painless(?:ly)?|least painful|methods?|quickest|easiest|fastest|how(?= $)"
     r"|how (?:(?:do|can|should|could|would) i|to|best to) (?:do it|do this|die|kill|end|hang)"
@@ -128,17 +134,23 @@ METHOD = re.compile(
     r" (?:das|ich)|methoden?|schmerzlos|dosis|como(?= $)|como (?:lo hago|hacerlo|puedo)|metodos?|sin dolor"
     r"|comment(?= $)|comment (?:faire|mourir|je)|methodes?|sans douleur|indolore"
     r"|(?:which|what) (?:(?:kind|sort|type) of )?(?:an? )?(?:ropes?|pills?|tablets?|drugs?|medications?"
-    r"|poisons?|bridges?|buildings?|guns?|knife|height)(?! (?:\w+ )?(?:helps?|treats?|against|for))"
+    rf"|poisons?|bridges?|buildings?|guns?|knife|height){HEALING}"
     r"|how (?:high|tall|deep) (?:an?|must|should|does|do i)"
     r"|how many (?:pills|tablets|mg|milligrams|grams|do i need)"
     r"|(?:are|is) \d+ (?:(?!years|months|weeks|days|hours)\w+ ){1,3}(?:enough|too many|too much)"
     r"|pills? enough|(?:should|can|could) i (?:use|jump|swallow|inject)"
-    r"(?! (?:some|somebody|someone|help|your|you|a (?:break|rest)))) "
+    rf"{SOMEONE}) "
 )
 """Whoever says this beside surely does: a way, a means, an amount."""
+WAY = re.compile(METHOD.pattern.replace(HEALING, "").replace(SOMEONE, ""))
+"""What METHOD finds before what is said in need is cut out: that may have stood behind it."""
 
 
 _SIGNALS, _NEEDED, _PARTS, _ENDS = Table(SIGNALS), Table(NEEDED), Table(look=PART), Table(ENDS)
+_KEPT = Table(ENDS, ALNUM | PART)
+_ENDED = (*((mark, END) for mark in sorted(ENDS - {*QUESTION, END})), ("？", "?"), ("?", f"? {END}"))
+"""Marks that end a sentence, as the rows have them; none is part of a word."""
+WHOLE = slice(None)
 
 
 _BEGUN = frozenset(word[:size] for word in NEEDED for size in range(1, len(word)))
@@ -159,21 +171,31 @@ class Tale(Enum):
 
 def told(text: Text) -> Tale:
     """Which of them."""
-    if not _SIGNALS.count(text.kinds) or not any(map(_telling, _needed(text))):
+    if not _SIGNALS.count(text.kinds):
         return Tale.NONE
-    whole = f" {' '.join(text.tokens)} ".replace(" '", "").replace(" ,", "")
-    if TOLD.search(whole) is None and not SLANG.issuperset(text.words):
+    telling = next((said for said in _needed(text) if any(map(_telling, _rows(text, said)))), None)
+    # The sentence first, for whatever it holds the whole holds, too.
+    if telling is None or not (_said(text.tokens[telling]) or _said(text.tokens) or _slang(text)):
         return Tale.NONE
-    rows = _rows(text.tokens)
-    if any(METHOD.search(COMFORT.sub(" ", row)) for row in rows):
+    rows = _rows(text)
+    if any(METHOD.search(COMFORT.sub(" ", row)) for row in filter(WAY.search, rows)):
         return Tale.ASKED
     return Tale.DOUBTFUL if any(_asking(row) for row in rows) else Tale.TOLD
 
 
-def _needed(text: Text) -> Iterator[str]:
-    """The rows of sentences that may tell: they have a word of NEEDED, as it stands or joined to its part."""
+def _said(tokens: Sequence[str]) -> bool:
+    """Whether it is told with the marks between its words."""
+    return TOLD.search(f" {' '.join(tokens)} ".replace(" '", "").replace(" ,", "")) is not None
+
+
+def _slang(text: Text) -> bool:
+    return SLANG.issuperset(text.words)
+
+
+def _needed(text: Text) -> Iterator[slice]:
+    """Where sentences that may tell stand: they have a word of NEEDED, as it stands or joined to its part."""
     if _ENDS.marks(text.kinds[:1]) == b"\1":
-        yield from _rows(text.tokens)
+        yield WHOLE
         return
     ends = _ENDS.marks(text.kinds)
     behind = 0
@@ -181,7 +203,7 @@ def _needed(text: Text) -> Iterator[str]:
         if place >= behind:
             begun = ends.rfind(1, 0, place) + 1
             behind = ends.find(1, place) + 1 or len(ends)
-            yield from _rows(text.tokens[begun:behind])
+            yield slice(begun, behind)
 
 
 def _joined(text: Text) -> Iterator[int]:
@@ -201,16 +223,14 @@ def spots(marks: bytes) -> Iterator[int]:
         place = marks.find(1, place + 1)
 
 
-def _rows(tokens: Sequence[str]) -> list[str]:
-    """Words of each sentence, a blank on either side; `?` where it ends so."""
-    kept: list[str] = []
-    for token in tokens:
-        if token.isalnum() or (token[0] == "'" and len(token) > 1):
-            kept.append(token)
-        elif token in ENDS:
-            kept += ("?", END) if token in QUESTION else (END,)
-    said = " ".join(kept).replace(" '", "").split(f" {END}")
-    return [f" {row.strip()} " for row in said if row.strip()]
+def _rows(text: Text, part: slice = WHOLE) -> list[str]:
+    """Words of each sentence, blanks on either side; `?` where it ends so. Some have no word."""
+    said = " ".join(compress(text.tokens[part], _KEPT.marks(text.kinds[part])))
+    for mark, end in _ENDED:
+        if mark in said:
+            said = said.replace(mark, end)
+    said = said.replace(" '", "").replace(f" {END}", " \n ")
+    return f" {said} ".split("\n")
 
 
 def _telling(row: str) -> bool:
