@@ -11,6 +11,7 @@ from string import ascii_letters
 
 from app.vantage.kinds import LETTER, PART, Table
 from app.vantage.lexicon import WORDS
+from app.vantage.recut import recut
 from app.vantage.words import Text, beyond, cut
 
 LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
@@ -78,7 +79,7 @@ def plainly(text: Text) -> Text:
     if any(map(shown.__contains__, SIGNS)) or ("!" in shown and CALLED.search(shown)):
         many = len(shown) > MANY and sum(map(shown.count, SIGNS)) > MANY
         shown = _worded(shown, _lettered) if many else _lettered(shown)
-    return text if shown == text.folded else cut(shown)
+    return text if shown == text.folded else recut(text, shown)
 
 
 def _worded(text: str, change: Callable[[str], str]) -> str:
