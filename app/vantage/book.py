@@ -12,8 +12,8 @@ from app.vantage.acts import VERBS
 from app.vantage.harms import CLAUSES, PAIRS, Harm
 from app.vantage.lexicon import BITS, bits
 
-COVERT = 1.1
-"""The highest factor of a weight (app/vantage/manner.py)."""
+OPEN, COVERT = 1.0, 1.1
+"""The highest factors of a weight, without and with the class `covert` (app/vantage/manner.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,18 @@ class Rule:
     harm: Harm
     category: str
     most: float
-    """The highest risk that it may give."""
+    """The highest risk that it may give…"""
+    covert: float
+    """… and where it is to be done in secret."""
     acts: int
     objects: int
     groups: tuple[int, ...]
     unless: int
 
-    def holds(self, whole: int) -> bool:
-        """Whether a clause has what the rule needs besides the act."""
+    def holds(self, whole: int, risk: float) -> bool:
+        """Whether a clause has what the rule needs besides the act, and it may give more than this risk."""
+        if risk >= self.most and (risk >= self.covert or not whole & _COVERT):
+            return False
         if whole & self.unless:
             return False
         # A loop, not `all` of an expression: this is the hot path.
@@ -43,13 +47,15 @@ class Rule:
 def _rule(harm: Harm) -> Rule:
     groups = tuple(bits(group) for group in harm.groups)
     acts, objects, unless = bits(harm.acts), bits(harm.objects), bits(harm.unless)
-    return Rule(harm, harm.category, harm.weight * COVERT, acts, objects, groups, unless)
+    weight = harm.weight
+    return Rule(harm, harm.category, weight * OPEN, weight * COVERT, acts, objects, groups, unless)
 
 
 _PAIRS = tuple(_rule(harm) for harm in PAIRS)
 _CLAUSES = tuple(_rule(harm) for harm in CLAUSES)
 ACTS = bits(" ".join(VERBS))
 _FRAMES = bits("how how_i want make_me know covert learn make spread recipe")
+_COVERT = BITS["covert"]
 MOST = 4096
 """Sets of classes whose rules are kept, those met last."""
 

@@ -105,7 +105,7 @@ def _weigh(found: Found, text: Text, clause: Clause, carried: int, pressed: bool
     if telling := whole & book.TELLING:
         risk = found.risk
         for rule, tells, besides in book.told(telling):
-            if whole & besides and risk.get(rule.category, 0.0) < rule.most and rule.holds(whole):
+            if whole & besides and rule.holds(whole, risk.get(rule.category, 0.0)):
                 _keep(found, rule.harm, clause, _place(clause, tells), pressed, False)
     if whole & people.LOOKED:
         people.weigh(found, text, clause, pressed)
@@ -120,9 +120,8 @@ def _may(found: Found, acts: int, whole: int, carried: int) -> bool:
         return False
     risk = found.risk
     for rule in rules:
-        if (rule.objects & things or not rule.objects) and risk.get(rule.category, 0.0) < rule.most:  # noqa: SIM102
-            if rule.holds(whole):
-                return True
+        if (rule.objects & things or not rule.objects) and rule.holds(whole, risk.get(rule.category, 0.0)):
+            return True
     return False
 
 
@@ -150,7 +149,7 @@ def _done(  # noqa: PLR0917 - the hot path
 ) -> None:
     """One act on its object."""
     for rule in rules:
-        if found.risk.get(rule.category, 0.0) < rule.most and rule.holds(clause.whole):
+        if rule.holds(clause.whole, found.risk.get(rule.category, 0.0)):
             _keep(found, rule.harm, clause, index, pressed, own)
 
 
