@@ -13,7 +13,7 @@ from operator import contains
 from typing import TypeAlias
 
 from app.vantage.acts import DEEDS, VERBS
-from app.vantage.kinds import Table
+from app.vantage.kinds import Table, kept
 from app.vantage.lexicon import BITS, WORDS, bits
 from app.vantage.words import Text
 
@@ -124,6 +124,7 @@ HITS = {
     word: (0, _CUT, None) if word in ENDING else _hit(mask, phrases)
     for word, (mask, phrases) in WORDS.items()
 }
+kept.update(HITS)
 _SUFFERED, _NAMED, _DOING, _GOAL = 1, 2, 4, 8
 _SETS = ((SUFFERED, _SUFFERED), (NAMED, _NAMED), (DOING, _DOING), (GOAL, _GOAL))
 BESIDE = {word: sum(bit for own, bit in _SETS if word in own) for words, _ in _SETS for word in words}
@@ -164,11 +165,11 @@ def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
     """Known words, the longest phrases and marks in order: where each begins and ends, classes, turns."""
     tokens, looked, done = text.tokens, _looked(text), 0
     places = compress(range(len(tokens)), looked)
-    entries = map(HITS.__getitem__, compress(tokens, looked))
+    entries = compress(text.entries, looked)
     for at, sort, entry in zip(places, looked.translate(None, b"\0"), entries, strict=True):
         if at < done:
             continue
-        mask, turn, phrases = entry
+        _, mask, turn, phrases = entry
         done = at + 1
         if sort & _PAIRED and phrases is not None:
             for rest, size, whole, turns in phrases.get(tokens[done], ()):

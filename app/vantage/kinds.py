@@ -1,16 +1,18 @@
 """In which tables each word of a text stands: a byte a word, looked up once for all who count words.
 
 Whoever counts words of a table keeps a `Table` of it; the words of all tables together are indexed when the
-first text is read. A word that no table has is told by its look. Linear; nothing here raises but `_Index`,
-should more than 256 sets of tables ever be told apart (a test builds it).
+first text is read. A word that no table has is told by its look. What else is `kept` of words is found by the
+same look-up. Linear; nothing here raises but `_Index`, should more than 256 sets of tables ever be told apart
+(a test builds it).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as Words
 from itertools import compress, repeat
-from operator import not_
+from operator import itemgetter, not_
 from string import ascii_lowercase, punctuation
+from typing import Any, TypeAlias
 
 ALNUM, APOSTROPHE, PART, DECIMAL, LETTER = 1, 2, 4, 8, 16
 """Letters and digits alone; begins with an apostrophe, and goes on (`'s`); a number; one letter."""
@@ -21,6 +23,12 @@ SEEN = ("word", "…", "'", "'x", "1", "é")
 PARTS, MANY = ("'s", "'t", "'m", "'re", "'ve", "'ll", "'d"), 2_100
 """Told by their look as well, but once for all: what follows an apostrophe, numbers up to a year."""
 _OTHERS = bytes(0 if chr(code) in ascii_lowercase else 255 for code in range(256))
+
+
+Entry: TypeAlias = tuple[Any, ...]
+"""Of a word: its byte, and what is kept of it."""
+kept: dict[str, tuple[Any, ...]] = {}
+"""By word; who fills it keeps a `Table` of the words as well."""
 
 
 class Table:
@@ -115,15 +123,18 @@ class _Index:
 
     def __init__(self, tables: tuple[Table, ...]) -> None:
         self.tables = tables
-        self.codes: dict[str, int] = {}
+        self.entries: dict[str, Entry] = {}
         self.looks: dict[int, int] = {}
         self.sets: list[tuple[int, frozenset[Table]]] = []
         made: dict[tuple[int, frozenset[Table]], int] = {}
         for word in SEEN:
             kind = (_look(word), frozenset[Table]())
             self.looks[kind[0]] = made.setdefault(kind, len(made))
+        shared: dict[tuple[int, int], Entry] = {}
         for word, own in self._owners().items():
-            self.codes[word] = made.setdefault((_look(word), own), len(made))
+            code, more = made.setdefault((_look(word), own), len(made)), kept.get(word, ())
+            # One entry for all words that have the same: what is often looked at lies together.
+            self.entries[word] = shared.setdefault((code, id(more)), (code, *more))
         self.sets += made
         bytes([len(made) - 1])  # at most 256 of them
 
@@ -152,8 +163,18 @@ def indexed() -> _Index:
 
 def of(tokens: Sequence[str]) -> bytes:
     """A byte a word, in lower case."""
+    return told(tokens, entries(tokens))
+
+
+def entries(tokens: Sequence[str]) -> list[Entry]:
+    """Of each word, in lower case; of one that no table has, UNKNOWN alone."""
+    return list(map(indexed().entries.get, tokens, repeat(_NONE)))
+
+
+def told(tokens: Sequence[str], known: Iterable[Entry]) -> bytes:
+    """A byte a word, by its entry or its look."""
     index = indexed()
-    found = bytes(map(index.codes.get, tokens, repeat(UNKNOWN)))
+    found = bytes(map(_BYTE, known))
     others = list(unknown(tokens, found))
     written = "".join(others)
     if not written or (written.isascii() and written.isalpha()):
@@ -174,6 +195,7 @@ def unknown(tokens: Iterable[str], kinds: bytes) -> Iterator[str]:
     return compress(tokens, kinds.translate(_UNKNOWN))
 
 
+_NONE, _BYTE = (UNKNOWN,), itemgetter(0)
 _UNKNOWN = bytes(code == UNKNOWN for code in range(256))
 
 

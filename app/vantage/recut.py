@@ -28,6 +28,7 @@ def recut(text: Text, folded: str) -> Text:
         folded,
     )
     # What is known of the other words need not be looked up again.
+    vars(found)["entries"] = [*text.entries[:at], *part.entries, *text.entries[behind:]]
     vars(found)["kinds"] = text.kinds[:at] + part.kinds + text.kinds[behind:]
     return found
 

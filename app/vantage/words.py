@@ -12,6 +12,7 @@ from itertools import compress
 from operator import ne
 
 from app.vantage import kinds
+from app.vantage.kinds import Entry
 
 TOKEN = re.compile(
     r"[^\W_]+|(?<=[^\W_])'[^\W_]+|[\n!-,./:-@\[-^{-~…。？！¿¡]|(?<![^\W_])-|[^\w\s!-~…。？！¿¡]+"
@@ -124,7 +125,12 @@ class Text:
     @cached_property
     def kinds(self) -> bytes:
         """A byte a token (app/vantage/kinds.py)."""
-        return kinds.of(self.tokens)
+        return kinds.told(self.tokens, self.entries)
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """What is kept of each token."""
+        return kinds.entries(self.tokens)
 
     @cached_property
     def written(self) -> tuple[int, ...]:
