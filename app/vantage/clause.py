@@ -93,7 +93,7 @@ TURNS = _HOWS, _ACTING, _WIDENED = 1, 2, 4
 _BENT, _CUT, _PAIRED = _ACTING | _WIDENED, 8, 2
 Phrases: TypeAlias = dict[str, tuple[tuple[tuple[str, ...], int, int, int], ...]]
 """By second word: the rest, how many tokens there are in all, classes, turns; longest first."""
-Hit: TypeAlias = tuple[int, int, Phrases | None]
+Hit: TypeAlias = tuple[int, int, Phrases]
 """Classes, turns, the phrases that begin with the word."""
 
 
@@ -104,6 +104,7 @@ def _turns(mask: int) -> int:
     return sum(turn for classes, turn in turning if mask & classes)
 
 
+_BEGINS_NONE: Phrases = {}
 _shared: dict[int, Hit] = {}
 """One entry for all words of the same classes: what is often looked at lies together."""
 
@@ -114,14 +115,14 @@ def _hit(mask: int, phrases: Mapping[str, Sequence[tuple[tuple[str, ...], int]]]
         second: tuple([(rest, 2 + len(rest), classes, _turns(classes)) for rest, classes in same])
         for second, same in phrases.items()
     }
-    found = (mask, _turns(mask), begun or None)
+    found = (mask, _turns(mask), begun or _BEGINS_NONE)
     return found if begun else _shared.setdefault(mask, found)
 
 
 ENDING = frozenset(word for word, (mask, _) in WORDS.items() if mask & BITS["cut"])
 """Marks and the line's end; no phrase goes beyond one (a test holds it to that)."""
 HITS = {
-    word: (0, _CUT, None) if word in ENDING else _hit(mask, phrases)
+    word: (0, _CUT, _BEGINS_NONE) if word in ENDING else _hit(mask, phrases)
     for word, (mask, phrases) in WORDS.items()
 }
 kept.update(HITS)
@@ -131,7 +132,7 @@ BESIDE = {word: sum(bit for own, bit in _SETS if word in own) for words, _ in _S
 """By the word before a verb, what stands there."""
 _ALONE = Table(frozenset(word for word, (mask, turn, _) in HITS.items() if mask | turn))
 _FIRST = Table(frozenset(word for word, (_, _, phrases) in HITS.items() if phrases))
-_SECOND = Table(frozenset(word for _, _, phrases in HITS.values() for word in phrases or ()))
+_SECOND = Table(frozenset(word for _, _, phrases in HITS.values() for word in phrases))
 _CUTS = Table(ENDING)
 _PAIRS = {word: frozenset(phrases) for word, (_, _, phrases) in HITS.items() if phrases}
 """By first word, the second ones."""
@@ -147,8 +148,11 @@ def split(text: Text) -> list[Clause]:
         if turn:
             if turn & _CUT or (turn & _HOWS and at - clause.start > LONG and not whole & DANGER):
                 clause.whole, whole = whole, 0
-                clause = _begun(found, clause, done if turn & _CUT else at)
-                ats, ends, masks = clause.at, clause.ends, clause.masks
+                if ats:
+                    found.append(clause)
+                    clause = Clause(0, [], [], [])
+                    ats, ends, masks = clause.at, clause.ends, clause.masks
+                clause.start = done if turn & _CUT else at
             if turn & _BENT:
                 mask = _bent(clause, text.tokens, at, done, mask, turn)  # noqa: PLW2901 - the hot path
             if not mask:
@@ -171,7 +175,7 @@ def _met(text: Text) -> Iterator[tuple[int, int, int, int]]:
             continue
         _, mask, turn, phrases = entry
         done = at + 1
-        if sort & _PAIRED and phrases is not None:
+        if sort & _PAIRED:
             for rest, size, whole, turns in phrases.get(tokens[done], ()):
                 if not rest or tokens[at + 2 : at + size] == rest:
                     mask, turn, done = whole, turns, at + size
@@ -201,15 +205,6 @@ def _pairs(tokens: Sequence[str], paired: bytes) -> int:
     for at in compress(compress(range(len(paired)), paired), begun):
         found[at] = 1
     return int.from_bytes(found)
-
-
-def _begun(found: list[Clause], clause: Clause, at: int) -> Clause:
-    """The clause that begins there, behind a mark or with a request."""
-    if clause.at:
-        found.append(clause)
-        return Clause(at, [], [], [])
-    clause.start = at
-    return clause
 
 
 def _bent(  # noqa: PLR0917 - the hot path

@@ -7,12 +7,14 @@ doubt the whole is cut. Linear; nothing here raises.
 from app.vantage.words import Text, cut
 
 SEVERAL = 8
-"""Places at which what was changed may begin: so few are looked at one by one."""
+"""Letters that were left out, and places at which what was changed may begin: with more it is cut whole."""
 Tokens = tuple[str, ...]
 
 
 def recut(text: Text, folded: str) -> Text:
     """The tokens of a text that `text` was changed into, most of which it had."""
+    if abs(len(text.folded) - len(folded)) > SEVERAL:
+        return cut(folded)
     begin, left = _shared(text.folded, folded)
     old, new = text.folded[begin : len(text.folded) - left], folded[begin : len(folded) - left]
     if 2 * len(old) > len(text.folded):
