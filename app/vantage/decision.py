@@ -49,9 +49,12 @@ DEFAULT = "default"
 """Told where no rule fires: nothing speaks against an answer."""
 
 
-def decide(sd: Descriptors, params: Params, limits: Limits, routing: Routing) -> Decision:
-    """The class, and all rules that fired, in the order of the policy; then what routing did to it."""
-    fired = _fired(sd, params, limits)
+def decide(
+    sd: Descriptors, params: Params, limits: Limits, routing: Routing, seen: Levels | None = None
+) -> Decision:
+    """The class, and all rules that fired, in the order of the policy; then what routing did to it. `seen`:
+    the levels, where they are known."""
+    fired = _fired(seen or levels(sd), _facts(sd, params, limits))
     given = CLASSES[max([_GIVES[place] for place in fired], default=0)]
     final = given is REFUSE and any(RULES[place].final and RULES[place].gives is REFUSE for place in fired)
     steps = [] if final else list(routed(given, routing))
@@ -59,9 +62,8 @@ def decide(sd: Descriptors, params: Params, limits: Limits, routing: Routing) ->
     return Decision(steps[-1][1] if steps else given, ids, version(), final=final)
 
 
-def _fired(sd: Descriptors, params: Params, limits: Limits) -> list[int]:
+def _fired(seen: Levels, facts: set[str]) -> list[int]:
     """The places of the rules that hold, in their order."""
-    seen, facts = levels(sd), _facts(sd, params, limits)
     hold: dict[str, int] = {}
     for place in _places(seen):
         rule = RULES[place]

@@ -11,6 +11,7 @@ from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
 from app.vantage.overlay import build_overlay_text
 from app.vantage.params import derive_params
+from app.vantage.reading import levels
 from app.vantage.terms import Decision, Descriptors, Limits, Params, Routing
 
 
@@ -34,6 +35,7 @@ def weigh(
     """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text. None: nothing is set."""
     limits = limits or Limits()
     sd = extract_sd_features(message, thread, overlay)
-    params = derive_params(sd, limits)
-    decision = decide(sd, params, limits, routing or Routing())
+    seen = levels(sd)
+    params = derive_params(sd, limits, seen)
+    decision = decide(sd, params, limits, routing or Routing(), seen)
     return Weighed(sd, params, decision, build_overlay_text(sd, limits, params, decision))

@@ -26,6 +26,13 @@ def test_every_rule_can_be_found() -> None:
     assert told == {harm.id for harm in CLAUSES}
 
 
+def test_nothing_asked_in_the_open_weighs_more_than_its_rule() -> None:
+    """Else a rule that could give more would not be tried (app/vantage/manner.py)."""
+    factors = {factor for harm in (*PAIRS, *CLAUSES) for factor in (harm.know, harm.made, harm.told)}
+    assert max(factors) <= book.OPEN
+    assert max(harm.guarded for harm in (*PAIRS, *CLAUSES)) <= 1
+
+
 def test_what_is_kept_is_bounded() -> None:
     """However many sets of classes are met."""
     for number in range(book.MOST + 100):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.vantage.distress import Tale, spots, told
+from app.vantage.distress import COMFORT, METHOD, WAY, Tale, spots, told
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
 from app.vantage.weigh import weigh
@@ -143,3 +143,11 @@ def test_that_others_would_be_better_off_is_told() -> None:
     assert told(read("Work is fine. They would be better off without me. I do not want to live")) is Tale.TOLD
     assert told(read("Everyone is better off without me")) is Tale.TOLD
     assert told(read("I went to live there without me coat")) is Tale.NONE
+
+
+@given(st.lists(st.from_regex(METHOD, fullmatch=True) | st.from_regex(COMFORT, fullmatch=True), max_size=4))
+def test_ways_are_looked_for_where_there_may_be_one(parts: list[str]) -> None:
+    """What stands in need beside a way may hide it from METHOD, and from WAY never."""
+    row = f" {' '.join(' '.join(parts).split())} "
+    if METHOD.search(COMFORT.sub(" ", row)):
+        assert WAY.search(row)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.vantage import kinds, words
 from app.vantage.affect import FEELINGS
+from app.vantage.clause import HITS
 from app.vantage.kinds import ALNUM, DECIMAL, LETTER, PART, Shape, Table
 from app.vantage.words import ENDS
 
@@ -40,6 +41,14 @@ def test_a_table_that_is_new_is_indexed() -> None:
     assert FELT.count(kinds.of(tokens)) == 1
     new = Table(frozenset({"quokka"}))
     assert new.marks(kinds.of(tokens)) == b"\1\0"
+
+
+def test_what_is_kept_of_a_word_is_found_with_its_byte() -> None:
+    """By one look-up; of a word that no table has there is nothing."""
+    found = kinds.entries(("murder", "quagga", "."))
+    assert found[0][1:] == HITS["murder"]
+    assert found[1] == (kinds.UNKNOWN,)
+    assert found[2][1:] == HITS["."]
 
 
 def test_a_shape_is_met_by_words() -> None:
