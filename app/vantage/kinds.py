@@ -175,6 +175,8 @@ def told(tokens: Sequence[str], known: Iterable[Entry]) -> bytes:
     """A byte a word, by its entry or its look."""
     index = indexed()
     found = bytes(map(_BYTE, known))
+    if UNKNOWN not in found:
+        return found
     others = list(unknown(tokens, found))
     written = "".join(others)
     if not written or (written.isascii() and written.isalpha()):

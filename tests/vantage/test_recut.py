@@ -8,26 +8,8 @@ from app.vantage.disguise import plainly
 from app.vantage.recut import recut
 from app.vantage.words import cut
 
-PARTS = st.sampled_from(
-    [
-        "3D",
-        "k1ll",
-        "p01son",
-        "kill",
-        "him",
-        "x",
-        "it's",
-        "'",
-        "well-known",
-        "-",
-        ".",
-        "?!",
-        "\n",
-        "_",
-        "é",
-        "…",
-    ]
-)
+WORDS = "3D k1ll p01son kill him x it's ' well-known - . ?! _ é …"
+PARTS = st.sampled_from([*WORDS.split(), "\n"])
 ROWS = st.lists(st.tuples(PARTS, st.sampled_from([" ", " ", "", "\t"])), max_size=60).map(
     lambda parts: "".join(part + gap for part, gap in parts)
 )
