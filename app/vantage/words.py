@@ -19,13 +19,11 @@ TOKEN = re.compile(
 )
 """A word, what follows an apostrophe (`'s`, `'t`), a line's end, one mark, or a run of others.
 A hyphen inside a word parts it and is no token. Classes disjoint: linear."""
-
 PLAIN = re.compile(
     r" ?([a-zA-Z0-9]+|[\n!-&(-,./:-@\[-^{-~]|'(?:(?<=[a-zA-Z0-9]')[a-zA-Z0-9]+)?"
     r"|(?<![a-zA-Z0-9])-|[\x00-\x08\x0e-\x1b\x7f]+)"
 )
 """The same of a text in ASCII, in half the time: classes are bitmaps, a blank is passed with its word."""
-
 JOINING = re.compile(r"-(?<=[a-zA-Z0-9]-)")
 """A hyphen inside or behind a word."""
 INNER = re.compile(r"'(?<=[a-zA-Z0-9]')(?=[a-zA-Z0-9])")
@@ -44,13 +42,10 @@ BRIEF = 400
 """Characters: a shorter text is cut by the pattern in less time."""
 _BLANKS = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f_"
 _MARKS = tuple((mark, f" {mark} ") for mark in '!"#$%&()*+,./:;<=>?@[\\]^{|}~')
-
 ENDS = frozenset(".?!\n…。？！¿¡")
 """Marks that end a sentence."""
-
 CUTS = ENDS | frozenset(";:[]{}<>|•#")
 """Marks that end a clause: what stands behind them stands for itself."""
-
 CAPITALS = 1000
 """Tokens whose capitals are looked at: whoever shouts or names does it by then."""
 _APART = "\x1f"
@@ -76,7 +71,6 @@ _SIGNS = frozenset({"So", "Sk", "Co", "Cn", "Cs"})
 
 _SILENT = frozenset({"Mn", "Me", "Cf"})
 """Categories that are dropped: marks set on a letter, and what has no width."""
-
 
 FAR, TAGS = 0x40000, range(0xE0000, 0xE0200)
 """From here on nothing is assigned but the tags, and private characters."""
