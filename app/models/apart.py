@@ -7,6 +7,7 @@ or no child can be started at all. Seconds.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,8 @@ from app.models.process import Child, Ended
 REST_SECONDS = 5.0
 """After a start that failed; until then who asks is told at once."""
 ATTEMPTS = 2
+BEGINS, BEGINS_SECONDS = 5, 10.0
+"""Children that may be begun within so many seconds: texts that kill them must not keep a machine busy."""
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +34,7 @@ class Apart:
     def __init__(self) -> None:
         self._child: Child | None = None
         self._failed = -REST_SECONDS
+        self._begins: deque[float] = deque(maxlen=BEGINS)
         self._closed = False
 
     async def open(self) -> None:
@@ -50,7 +54,7 @@ class Apart:
             try:
                 return await child.ask(kind, texts)
             except Ended:
-                log.warning("the embedder's process ended", lane=kind.name)
+                continue
         raise RetrievalError("embedding")
 
     async def _there(self) -> Child:
@@ -70,8 +74,10 @@ class Apart:
     def _begun(self) -> Child:
         """A new one."""
         now = asyncio.get_running_loop().time()
-        if self._closed or now - self._failed < REST_SECONDS:
+        often = len(self._begins) == BEGINS and now - self._begins[0] < BEGINS_SECONDS
+        if self._closed or often or now - self._failed < REST_SECONDS:
             raise RetrievalError("unavailable")
+        self._begins.append(now)
         try:
             return Child()
         except OSError as error:

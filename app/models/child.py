@@ -1,7 +1,7 @@
 """The child process that embeds: `-m app.models.child PARENT SOCKET`.
 
 Python's lock is taken for a part of each embedding; here nobody waits for it but others who embed. Speaks
-frames (`wire.py`) with `apart.py` over an inherited socket until that ends. Reads no environment; says on
+frames (`wire.py`) with `process.py` over an inherited socket until that ends. Reads no environment; says on
 stderr what the service's log should have, and never a text.
 """
 
@@ -10,9 +10,12 @@ import json
 import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
+from typing import NoReturn
 
 from app.clients.bond import settle
+from app.clients.frame import INTERNAL
 from app.domain.errors import RetrievalError, StartError
 from app.models.encoder import Encoder, Faults, load
 from app.models.lanes import Kind, Lanes
@@ -78,12 +81,20 @@ async def serve(inherited: socket.socket, loaded: Callable[[], tuple[Encoder, Fa
     return await desk.close()
 
 
+def end(error: type[BaseException]) -> NoReturn:
+    """What nobody foresaw: the next child begins anew. The name alone is told: its words may be a text's."""
+    print(error.__name__, flush=True)  # noqa: T201 - the parent logs it
+    os._exit(INTERNAL)
+
+
 def main() -> None:
     """Bound to the parent, until it ends."""
     parent, descriptor = map(int, sys.argv[1:])
     settle(parent)
-    with socket.socket(fileno=descriptor) as inherited:
-        asyncio.run(serve(inherited))
+    threading.excepthook = lambda failed: end(failed.exc_type)
+    with socket.socket(fileno=descriptor) as inherited, asyncio.Runner() as runner:
+        runner.get_loop().set_exception_handler(lambda _, told: end(type(told.get("exception", OSError()))))
+        runner.run(serve(inherited))
     sys.stdout.flush()
     os._exit(0)  # to free the model takes longer than the kernel takes
 

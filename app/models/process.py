@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -28,8 +29,10 @@ START_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 HUNG_SECONDS = 15.0
 """Without a word while somebody waits; it says every five seconds that it lives."""
-CLOSE_SECONDS = 6.0
-"""What it may take to end in order: its lanes take five at most."""
+CLOSE_SECONDS = 5.0
+"""What the kernel may take to end it: it keeps nothing, so there is no other order."""
+WAITING = 1_024
+"""Questions under way; its lanes refuse two thirds of them."""
 
 log = structlog.get_logger(__name__)
 
@@ -59,18 +62,21 @@ class Child:
             except OSError:
                 ours.close()
                 raise
-        threading.Thread(target=outlived, args=(self._process,), name="embedder-says", daemon=True).start()
         self._opening = self._loop.create_task(self._open(ours))
         self._opening.add_done_callback(seen)
 
     async def _open(self, ours: socket.socket) -> None:
         """The way to it, and its first word."""
         try:
+            threading.Thread(
+                target=outlived, args=(self._process,), name="embedder-says", daemon=True
+            ).start()
             async with asyncio.timeout(START_SECONDS):
                 await self._loop.create_unix_connection(lambda: self._wire, sock=ours)
                 await self._first
-        except TimeoutError:
-            self.kill()
+        except (OSError, RuntimeError):  # too late, or no thread is left
+            ours.close()
+            self._lost()
             raise Ended from None
 
     async def ready(self) -> None:
@@ -84,12 +90,15 @@ class Child:
         """The texts' vectors, in order. Raises `Ended` and `RetrievalError`."""
         if self.ended:
             raise Ended
+        if len(self._waiting) >= WAITING:
+            raise RetrievalError("overloaded")
         if not self._waiting:
             self._heard = self._loop.time()
         number, answer = next(self._numbers), self._loop.create_future()
         self._waiting[number] = answer
         self._wire.send(number, kind, json.dumps([text[:CHARACTERS] for text in texts]).encode())
-        self._look = self._look or self._loop.call_later(LOOK_SECONDS, self._watch)
+        if self._look is None:
+            self._look = self._loop.call_later(LOOK_SECONDS, self._watch)
         try:
             vectors: bytes = await answer
         except asyncio.CancelledError:
@@ -114,16 +123,22 @@ class Child:
 
     def _watch(self) -> None:
         """End it, if somebody waits and it has not said a word for long."""
+        now, due = self._loop.time(), self._look.when() if self._look else 0.0
         self._look = None
-        if self._waiting and self._loop.time() - self._heard > HUNG_SECONDS:
-            log.warning("the embedder's process does not answer; it is ended", waiting=len(self._waiting))
-            self.kill()
+        if now - due > LOOK_SECONDS:  # this process stood still: what was said meanwhile is not read yet
+            self._heard = now
+        if self._waiting and now - self._heard > HUNG_SECONDS:
+            log.warning("the embedder's process does not answer; it is ended")
+            self._lost()
         elif self._waiting and not self.ended:
             self._look = self._loop.call_later(LOOK_SECONDS, self._watch)
 
     def _lost(self) -> None:
-        """It is gone: nobody waits any longer."""
+        """It is gone, or as good as that: nobody waits any longer."""
+        if not self.ended:
+            log.warning("the embedder's process ended", waiting=len(self._waiting))
         self.kill()
+        self._wire.close()
         for answer in (self._first, *self._waiting.values()):
             if not answer.done():
                 answer.set_exception(Ended())
@@ -134,27 +149,23 @@ class Child:
         self._process.kill()
 
     async def close(self) -> None:
-        """In order, if it ends in time. Nobody is left behind, and no process."""
-        if not self._opening.done():
-            self.kill()
-        self._wire.close()
+        """Nobody is left waiting, and no process."""
         self.ended = True
-        try:
-            await asyncio.to_thread(self._process.wait, CLOSE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            await asyncio.to_thread(self._process.wait)
+        self._lost()
         if self._look:
             self._look.cancel()
-        self._opening.cancel()
         await asyncio.gather(self._opening, return_exceptions=True)
+        with suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(self._process.wait, CLOSE_SECONDS)
 
 
 def outlived(process: "subprocess.Popen[bytes]") -> None:
     """A thread: log what it says, and let the kernel forget it."""
-    if process.stdout:
-        overhear(process.stdout, "embedder_says")
-    process.wait()
+    try:
+        if process.stdout:
+            overhear(process.stdout, "embedder_says")
+    finally:
+        process.wait()
 
 
 def seen(opening: asyncio.Task[None]) -> None:

@@ -62,6 +62,6 @@ class Wire(asyncio.Protocol):
             self._transport.write(HEAD.pack(number, kind, len(body)) + body)
 
     def close(self) -> None:
-        """Nothing more is said."""
+        """Nothing more is said, and what was not sent yet is not either."""
         if self._transport is not None:
-            self._transport.close()
+            self._transport.abort()

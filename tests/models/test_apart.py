@@ -92,6 +92,29 @@ async def test_a_text_that_kills_twice_fails_and_the_next_is_embedded(
     assert await query(apart)
 
 
+async def test_texts_that_kill_do_not_keep_the_machine_busy(
+    apart: Apart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some children in ten seconds there is none for a while, and who asks is told at once."""
+    begun: list[process.Child] = []
+    ask = process.Child.ask
+
+    async def deadly(child: process.Child, kind: Kind, texts: list[str]) -> list[bytes]:
+        begun.append(child)
+        child._process.kill()
+        return await ask(child, kind, texts)
+
+    monkeypatch.setattr(process.Child, "ask", deadly)
+    monkeypatch.setattr(room, "BEGINS_SECONDS", 60.0)
+    found = [(await asyncio.gather(query(apart, "poison"), return_exceptions=True))[0] for _ in range(6)]
+    told = {error.reason for error in found if isinstance(error, RetrievalError)}
+    assert told == {"embedding", "unavailable"}
+    assert len({id(child) for child in begun}) == room.BEGINS
+    monkeypatch.undo()
+    monkeypatch.setattr(room, "BEGINS_SECONDS", 0.0)
+    assert await query(apart)
+
+
 async def test_a_child_that_hangs_is_ended(apart: Apart, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once it has not said a word for long; one that works for long says that it lives."""
     monkeypatch.setattr(process, "LOOK_SECONDS", 0.05)

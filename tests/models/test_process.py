@@ -1,14 +1,17 @@
 """One process with the bundled model: how it begins, is asked, and ends."""
 
 import asyncio
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from app.domain.errors import RetrievalError
 from app.models import process as room
 from app.models.lanes import Kind
 from app.models.process import Child, Ended
@@ -77,6 +80,79 @@ async def test_what_it_says_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
         await made.close()
         await asyncio.to_thread(wait_for, lambda: logs.of("embedder_says"))
     assert [line["text"] for line in logs.of("embedder_says")] == ["terminate called"]
+
+
+async def test_one_that_does_not_die_keeps_nobody_waiting(
+    child: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel may take its time with a process that hangs in it."""
+    monkeypatch.setattr(room, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(room, "HUNG_SECONDS", 0.2)
+    child._process.send_signal(signal.SIGSTOP)
+    with monkeypatch.context() as undying:
+        undying.setattr(child._process, "kill", lambda: None)
+        async with asyncio.timeout(5):
+            with pytest.raises(Ended):
+                await child.ask(Kind.QUERY, ["a"])
+
+
+async def test_a_loop_that_stood_still_blames_no_child(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was said meanwhile has only not been read."""
+    monkeypatch.setattr(room, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(room, "HUNG_SECONDS", 0.5)
+    asked = asyncio.create_task(child.ask(Kind.PASSAGE, ["word " * 500] * 3))
+    await asyncio.sleep(0.05)
+    time.sleep(1.0)  # noqa: ASYNC251 - the stand-still
+    assert len(await asked) == 3
+    assert not child.ended
+
+
+async def test_no_more_than_so_many_are_under_way(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is stopped nothing is heaped up for it."""
+    monkeypatch.setattr(room, "WAITING", 3)
+    child._process.send_signal(signal.SIGSTOP)
+    asked = [asyncio.create_task(child.ask(Kind.QUERY, [str(number)])) for number in range(3)]
+    await asyncio.sleep(0)
+    with pytest.raises(RetrievalError, match="overloaded"):
+        await child.ask(Kind.QUERY, ["one more"])
+    child._process.send_signal(signal.SIGCONT)
+    assert len(await asyncio.gather(*asked)) == 3
+
+
+async def test_without_a_thread_there_is_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And none is left behind."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    made = Child()
+    with pytest.raises(Ended):
+        await made.ready()
+    monkeypatch.undo()
+    await made.close()
+    assert made._process.returncode is not None
+    assert made._process.stdout
+    made._process.stdout.close()
+
+
+async def test_what_nobody_foresaw_ends_it_and_tells_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error's words may be the text that it is about."""
+    program = (
+        "import app.models.child as child\n"
+        "def encode(text): raise KeyError(text)\n"
+        "child.serve.__defaults__ = (lambda: (encode, ()),)\nchild.main()"
+    )
+    monkeypatch.setattr(room, "COMMAND", (sys.executable, "-c", program))
+    with captured() as logs:
+        made = Child()
+        await made.ready()
+        with pytest.raises(Ended):
+            await made.ask(Kind.QUERY, ["my secret"])
+        await made.close()
+        await asyncio.to_thread(wait_for, lambda: logs.of("embedder_says"))
+    assert [line["text"] for line in logs.of("embedder_says")] == ["KeyError"]
+    assert "secret" not in logs.getvalue()
 
 
 @LINUX
