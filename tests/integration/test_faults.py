@@ -314,18 +314,20 @@ def test_the_embedder_s_process_killed_costs_no_answer_its_meaning(talk: Talk) -
     replies: list[dict[str, Any]] = []
 
     def ask(session: str) -> None:
-        replies.extend(
-            talk.service.chat(f"{QUESTION} {session} {number}", session_id=session) for number in range(12)
-        )
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            replies.append(talk.service.chat(f"{QUESTION} {session} {next(serial)}", session_id=session))
 
     clients = [threading.Thread(target=ask, args=[f"embed-{n}"]) for n in range(3)]
     for client in clients:
         client.start()
     time.sleep(0.3)
     kill({first})
+    before = len(replies)
     for client in clients:
         client.join()
-    assert [reply["degraded"] for reply in replies] == [[]] * 36
+    assert len(replies) > before
+    assert [reply["degraded"] for reply in replies] == [[]] * len(replies)
     assert embedder(talk) != first
 
 
