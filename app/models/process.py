@@ -16,7 +16,7 @@ from contextlib import suppress
 
 import structlog
 
-from app.clients.link import ENVIRONMENT, overhear
+from app.clients.link import begun, overhear
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.models.encoder import CHARACTERS, SIZE
@@ -81,7 +81,7 @@ class Child:
 
     async def ready(self) -> None:
         """Until it has its model; whoever leaves meanwhile takes nothing with him. Raises `Ended`."""
-        if not self._opening.done() or self.ended:
+        if not self._opening.done():
             await asyncio.shield(self._opening)
         if self.ended:
             raise Ended
@@ -150,7 +150,7 @@ class Child:
 
     async def close(self) -> None:
         """Nobody is left waiting, and no process."""
-        self.ended = True
+        self.ended = True  # as it was meant to: nothing to warn of
         self._lost()
         if self._look:
             self._look.cancel()
@@ -175,15 +175,6 @@ def seen(opening: asyncio.Task[None]) -> None:
 
 
 def spawned(theirs: socket.socket) -> "subprocess.Popen[bytes]":
-    """The process, in a group of its own: Ctrl-C is for us. Not in a session of its own: only within one does
-    the kernel weigh its niceness against ours. 1 to 3 ms of the loop."""
-    return subprocess.Popen(  # noqa: S603 - our own program
-        [*COMMAND, str(os.getpid()), str(theirs.fileno())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=ENVIRONMENT,
-        cwd="/",
-        pass_fds=(theirs.fileno(),),
-        process_group=0,
-    )
+    """The process. Not in a session of its own: only within one does the kernel weigh its niceness against
+    ours. 1 to 3 ms of the loop."""
+    return begun([*COMMAND, str(os.getpid()), str(theirs.fileno())], theirs, session=False)
