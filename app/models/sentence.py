@@ -11,8 +11,11 @@ from collections.abc import Iterator
 LONGEST = 400
 """Characters of a quote: three or four lines on a page."""
 
-END = re.compile(r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*")
-"""Latin ends need a space behind them; Chinese and Japanese ones do not."""
+END = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*"
+)
+"""Latin ends need a space behind them; Chinese and Japanese ones do not. A run of marks is tried once, as a
+whole: trying it from each of its marks would take quadratic time."""
 BEFORE = r"(?:^|[\s(“\"])"
 SHORT = re.compile(
     BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.sentence import LONGEST, quotable
-from tests.fakes.pace import takes
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,8 @@ def test_no_word_is_lost(text: str) -> None:
     assert re.sub(r"\W", "", kept) == re.sub(r"\W", "", text)
 
 
-@pytest.mark.parametrize("unit", ["x", "x ", "a.", ". ", "\n", "日", "(", "1,", '."'], ids=ascii)
-def test_long_runs_take_linear_time(unit: str) -> None:
-    """Half a megabyte of anything is cut in well under the time a quadratic rule would take."""
-    text = (unit * 500_000)[:500_000]
-    takes(5, lambda: quotable(text))
+@pytest.mark.parametrize("unit", ["x", "x ", ".", "?", "a.", ". ", "\n", "日", "(", "1,", '."'], ids=ascii)
+def test_half_a_megabyte_of_anything_is_cut(unit: str) -> None:
+    """A rule that takes quadratic time runs into the suite's timeout."""
+    pieces = quotable((unit * 500_000)[:500_000])
+    assert max(map(len, pieces), default=0) <= LONGEST
