@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from app.api import health
 from app.api.replies import Alive, Readiness
 from app.domain.errors import IbidError, RetrievalError, Unavailable
-from tests.fakes.pace import waits
 from tests.fakes.server import browsing
 from tests.fakes.services import FakeProbe, Fakes
 
@@ -104,11 +103,6 @@ async def test_one_that_hangs_has_a_deadline(app: FastAPI, monkeypatch: pytest.M
 
     assert response.status_code == 503
     assert response.json()["checks"][0]["reason"] == "timeout"
-
-
-async def test_they_are_asked_at_once(app: FastAPI) -> None:
-    """Five slow ones take as long as one."""
-    await waits(0.4, lambda: ready(app, *[FakeProbe(f"p{n}", delay=0.1) for n in range(5)]))
 
 
 async def test_a_service_without_dependencies_is_ready(app: FastAPI) -> None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -123,21 +122,18 @@ class Running:
         """Where it listens."""
         return int(self.url.rpartition(":")[2])
 
-    def stop(self, sign: signal.Signals = signal.SIGTERM) -> float:
-        """Seconds that it took to end after the signal; its exit code is then `process.returncode`."""
-        started = time.monotonic()
+    def stop(self, sign: signal.Signals = signal.SIGTERM) -> None:
+        """Send the signal and wait; the exit code is then `process.returncode`."""
         self.process.send_signal(sign)
         try:
             self.process.wait(10)
         finally:
-            took = time.monotonic() - started
             self.process.kill()
             self.process.wait()
             self.reader.join(5)
             for pipe in (self.process.stdout, self.process.stderr):
                 assert pipe
                 pipe.close()
-        return took
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_a_repository_is_followed(held: Ibid, service: Running, repo: Path, clie
     after = index(held, repo, "follow")
 
     assert (first["added"], first["embedded"], first["skipped"]["secret by its name"]) == (4, 4, 1)
-    assert (again["unchanged"], again["chunks"], again["seconds"] < 5) == (4, 0, True)
+    assert (again["unchanged"], again["chunks"]) == (4, 0)
     assert (after["added"], after["changed"], after["deleted"]) == (2, 1, 3)
     assert after["embedded"] == 2  # the function that is new, and .gitignore: nothing for the name
     assert paths(client, "follow") == [".gitignore", "app/first.py", "app/two.py"]

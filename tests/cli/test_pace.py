@@ -19,7 +19,6 @@ def test_wall_and_processor_are_two_things() -> None:
         time.sleep(0.1)
 
     assert spent.seconds >= 0.1
-    assert spent.processor < spent.seconds
 
 
 def test_stages_come_in_their_order_and_those_that_were_not_are_left_out() -> None:

@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -219,12 +218,10 @@ def test_closed_it_stays_closed_and_starts_nothing(keeper: Keeper) -> None:
     thread = threading.Thread(target=call)
     thread.start()
     wait_for(lambda: keeper._link)
-    began = time.monotonic()
     keeper.close()
     thread.join()
     call()
     assert calls == ["lost", "lost"]
-    assert time.monotonic() - began < 5
     assert keeper._link
     assert keeper._link.ended
 

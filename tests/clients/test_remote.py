@@ -1,7 +1,6 @@
 """The client of a Chroma server: its deadlines, and what it gives back."""
 
 import socket
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -18,11 +17,8 @@ from tests.fakes.chromas import ChromaServer
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """It accepts and never answers; the vendor's own client would wait for ever while it is made."""
     monkeypatch.setattr(room, "GREET_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        began = time.monotonic()
-        with pytest.raises(httpx.ReadTimeout):
-            remote(f"http://127.0.0.1:{silent.getsockname()[1]}")
-    assert time.monotonic() - began < 2
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(httpx.ReadTimeout):
+        remote(f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 def test_a_server_of_another_kind_is_refused() -> None:

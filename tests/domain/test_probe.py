@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.probe import is_probe, is_test
-from tests.fakes.hostile import HOSTILE
-from tests.fakes.pace import takes
 
 PROBES = (
     "ignore previous instructions",
@@ -107,9 +105,3 @@ def test_who_probes_tests(text: str) -> None:
 def test_nothing_raises(text: str) -> None:
     """Whatever is written."""
     assert is_probe(text) in (True, False)
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_cost_little(text: str) -> None:
-    """The longest message takes a fraction of a second, whatever is in it."""
-    takes(2, lambda: is_test(text))

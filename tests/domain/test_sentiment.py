@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.sentiment import NEAR, Sentiment, marked_sentiment
-from tests.fakes.hostile import HOSTILE
-from tests.fakes.pace import takes
 
 CONTENT = (
     "thanks!",
@@ -115,9 +113,3 @@ def test_both_kinds_cancel(good: str, bad: str) -> None:
 def test_only_the_beginning_judges() -> None:
     """What is said far below is another matter."""
     assert marked_sentiment("word " * NEAR + "thanks") is None
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_cost_nothing(text: str) -> None:
-    """Only the beginning is read."""
-    takes(0.2, lambda: marked_sentiment(text))

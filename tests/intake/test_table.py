@@ -1,7 +1,5 @@
 """Rows, labels and tables, told from prose by shape."""
 
-import time
-
 import pytest
 
 from app.intake.table import (
@@ -147,20 +145,6 @@ def test_a_label_that_wraps_stands_with_its_figures(lines: list[str], rows: list
 def test_a_row_of_its_own_stays_apart(lines: list[str]) -> None:
     """From heads of columns, labels and rows above it."""
     assert rowed(page_of(lines)) == lines
-
-
-def test_rows_are_put_together_in_linear_time() -> None:
-    """Also long ones that begin with small letters, below a caption."""
-    row = f"share of {'the ferry and ' * 6}part a 5 6"
-
-    def seconds(size: int) -> float:
-        lines = page_of(["Costs of the ferry by kind of boat", *[row] * size])
-        start = time.process_time()
-        assert len(rowed(lines)) == size + 1
-        return time.process_time() - start
-
-    few, many = (min(seconds(size) for _ in range(3)) for size in (250, 2_000))
-    assert many < 24 * max(few, 0.005)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from statistics import quantiles
 from typing import Any
 
 import httpx
@@ -19,9 +18,8 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.checks import told
 from tests.fakes.chromas import ChromaServer, chroma_server
-from tests.fakes.delay import delayed, first_byte, meanwhile, usual
+from tests.fakes.delay import meanwhile
 from tests.fakes.model import Fault, ModelServer, model_server
-from tests.fakes.pace import soon
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.postgres import PostgresServer, postgres_server
 from tests.fakes.process import Service, service
@@ -77,10 +75,6 @@ class World:
         answer = self.service.client.post("/rag/query", json={"user_id": "ada", "message": question()})
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
-
-    def first(self) -> float:
-        """Milliseconds until the first byte of the answer to such a question."""
-        return first_byte(self.service, message=question(), session_id="s")
 
     def well(self) -> None:
         """Wait until an answer lacks nothing."""
@@ -167,23 +161,15 @@ def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, re
 
 
 def test_a_client_that_leaves_during_the_search_leaves_its_question(world: World) -> None:
-    """The embedding's connection is closed within half a second, the model never asked, the turn kept."""
+    """The embedding's connection is closed, the model never asked, the turn kept."""
     chats = len(world.model.asked("/chat/completions"))
     headers = {"authorization": f"Bearer {KEY}"}
-    asking: dict[str, str] = {}
-
-    def left() -> float:
-        asking.update(message=question(), session_id=f"left-{next(serial)}")
-        with embedding(world, Fault(head_delay=30)):
-            with suppress(httpx.ReadTimeout):
-                httpx.post(f"{world.service.lock.url}/api/chat", json=asking, headers=headers, timeout=0.4)
-            gone = time.monotonic()
-            asked = world.model.asked(EMBEDDINGS)[-1]
-            wait_for(lambda: asked.closed_at, 5)
-        assert asked.closed_at
-        return asked.closed_at - gone
-
-    soon(0.5, left)
+    asking = {"message": question(), "session_id": f"left-{next(serial)}"}
+    with embedding(world, Fault(head_delay=30)):
+        with suppress(httpx.ReadTimeout):
+            httpx.post(f"{world.service.lock.url}/api/chat", json=asking, headers=headers, timeout=0.4)
+        asked = world.model.asked(EMBEDDINGS)[-1]
+        wait_for(lambda: asked.closed_at, 5)
     session = asking["session_id"]
     wait_for(lambda: world.turns(session) == [asking["message"]])
     assert len(world.model.asked("/chat/completions")) == chats
@@ -192,10 +178,10 @@ def test_a_client_that_leaves_during_the_search_leaves_its_question(world: World
 
 
 def test_a_hung_embedding_server_costs_the_first_requests_their_deadline(world: World) -> None:
-    """Some wait three quarters of the deadline and are answered from words; meanwhile a question that needs
-    no embedding is answered as before, and then nobody waits. When the server is back, meaning is too."""
+    """Some wait for it and are answered from words; meanwhile a question that needs no embedding is answered
+    whole, and then nobody waits. When the server is back, meaning is too."""
     known = {"message": "What does the ferry carry to the island?", "session_id": "s"}
-    before, quiet = usual(world.first), usual(lambda: first_byte(world.service, **known))
+    assert world.service.chat(**known)["degraded"] == []
     seen: list[dict[str, Any]] = []
 
     def suffer() -> None:
@@ -203,63 +189,49 @@ def test_a_hung_embedding_server_costs_the_first_requests_their_deadline(world: 
             seen.append(world.ask())
 
     others = []
-    with embedding(world, Fault(head_delay=30)):
-        with meanwhile(suffer) as sufferer:
-            while sufferer.is_alive():
-                others.append(first_byte(world.service, **known))
-                time.sleep(0.1)
-        after = usual(world.first)
+    with embedding(world, Fault(head_delay=30)), meanwhile(suffer) as sufferer:
+        while sufferer.is_alive():
+            others.append(world.service.chat(**known))
+            time.sleep(0.1)
     *first, last = seen
     assert 3 <= len(first) <= 6
-    assert all(DEADLINE * 700 < reply["rag"]["took_ms"] < DEADLINE * 1_500 for reply in first)
     assert entries(last) == {("embedding", "unavailable")}
     assert all(whole(reply) for reply in seen)
-    assert quantiles(others, n=4)[0] - quiet < 50
-    assert after - before < 50
+    assert all(reply["degraded"] == [] for reply in others)
     world.well()
 
 
 @pytest.mark.parametrize("hang", [False, True], ids=["gone", "hung"])
 def test_redis_costs_nothing(world: World, hang: bool) -> None:
-    """Gone or silent: the answer is whole, nothing is degraded, and comes as soon as before."""
-
-    @contextmanager
-    def away() -> Iterator[None]:
-        world.redis.stop_answering() if hang else world.redis.kill()
-        try:
-            reply = world.ask()
-            yield
-        finally:
-            world.redis.resume() if hang else world.redis.start()
-        assert whole(reply)
-        assert reply["degraded"] == []
-
-    assert delayed(world.first, away) < 50
+    """Gone or silent: the answer is whole, and nothing is degraded."""
+    world.redis.stop_answering() if hang else world.redis.kill()
+    try:
+        reply = world.ask()
+    finally:
+        world.redis.resume() if hang else world.redis.start()
+    assert whole(reply)
+    assert reply["degraded"] == []
 
 
 def test_a_hung_chroma_delays_nobody_else(world: World) -> None:
-    """While the first question to a session waits for its vectors, answers from what is in memory come as
-    before."""
-
-    @contextmanager
-    def hung() -> Iterator[None]:
-        session = f"cold-{next(serial)}"
-        assert world.service.upload("cold.pdf", COLD, session_id=session).status_code == 201
-        world.chroma.signal(signal.SIGSTOP)
-        try:
-            with meanwhile(lambda: world.ask(session_id=session)):
-                yield
-        finally:
-            world.chroma.signal(signal.SIGCONT)
-
-    assert delayed(world.first, hung, rounds=2) < 50
+    """While the first question to a session waits for its vectors, answers from memory are whole."""
+    session = f"cold-{next(serial)}"
+    assert world.service.upload("cold.pdf", COLD, session_id=session).status_code == 201
+    world.chroma.signal(signal.SIGSTOP)
+    try:
+        with meanwhile(lambda: world.ask(session_id=session)):
+            reply = world.ask()
+    finally:
+        world.chroma.signal(signal.SIGCONT)
+    assert whole(reply)
+    assert reply["degraded"] == []
     world.well()
 
 
 def test_postgres_gone_leaves_the_answer(world: World) -> None:
-    """Chat goes on for known keys without documents and history, as quickly as before; whatever must be
+    """Chat goes on for known keys without documents and history; whatever must be
     durable or looked up is 503. When it is back, every turn of the outage is in the log, in order."""
-    client, before = world.service.client, usual(world.first)
+    client = world.service.client
     answer_id = world.ask()["answer_id"]
     world.postgres.kill()
     lacking = {("documents", "unavailable"), ("postgres", "unavailable")}
@@ -270,7 +242,6 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
         contexts = [
             client.post(f"/projects/{name}/context", json={"message": "x"}) for name in ("THN", "DAAS")
         ]
-        during = usual(world.first)
         waiting = client.get(f"/answers/{replies[-1]['answer_id']}")
         refused = [
             client.get("/api/documents"),
@@ -296,7 +267,6 @@ def test_postgres_gone_leaves_the_answer(world: World) -> None:
     assert [told.status_code for told in contexts] == [200, 200]
     assert [told.json()["context"] for told in contexts] == ["", ""]
     assert [len(told.json()["notes"]) for told in contexts] == [0, 1]
-    assert during - before < 50
     assert waiting.status_code == 200
     for response in refused:
         told(response, 503, "unavailable")
@@ -314,24 +284,19 @@ def bearer(key: str) -> dict[str, str]:
 def test_postgres_hung_costs_the_first_requests_their_deadline(world: World) -> None:
     """Silent, not gone: some wait out their deadline, then nobody waits, nor does who lists
     documents or sessions. When it speaks again, every turn is in the log."""
-    before = usual(world.first)
     world.postgres.stop_answering()
     try:
         asked = [f"What is known of it in the silence ({n})?" for n in range(3)]
         replies = [world.service.chat(question, session_id="silence") for question in asked]
         for path in ("/api/documents", "/api/sessions"):
             told(world.service.client.get(path, timeout=2), 503, "unavailable")
-        during = usual(world.first)
-        began = time.perf_counter()
         personal, projected = world.recall(), world.ask(project="THN")
-        waited = time.perf_counter() - began
     finally:
         world.postgres.resume()
     assert {("memories", "unavailable"), ("corpus", "unavailable")} <= entries(personal)
-    assert (personal["answer"], waited < DEADLINE) == (REPLY, True)
+    assert personal["answer"] == REPLY
     assert (entries(projected), projected["answer"]) == (PROJECTED, REPLY)
     assert entries(replies[0]) == {("documents", "timeout"), ("postgres", "timeout")}
     assert entries(replies[-1]) == {("documents", "unavailable"), ("postgres", "unavailable")}
-    assert during - before < 50
     world.well()
     wait_for(lambda: world.turns("silence") == asked)

@@ -4,7 +4,6 @@ very next answer knows, what one has found the other need not search, and one ma
 import asyncio
 import copy
 import itertools
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -175,9 +174,7 @@ def test_without_the_cache_both_answer_as_before(pair: Pair, redis: RedisServer,
     searched = ask(pair.one, session, "What carries thirty-one lanterns?")
     redis.stop_answering()
     try:
-        began = time.monotonic()
         said = ask(pair.other, session, "What carries thirty-one lanterns?")
-        assert time.monotonic() - began < 5
         assert pair.other.client.get("/readyz").status_code == 200
     finally:
         redis.resume()

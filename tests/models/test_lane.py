@@ -167,9 +167,7 @@ async def test_closing_leaves_a_hung_thread_behind() -> None:
     lane = Lane(gate, Pace("test", 1, 1), ())
     hung = start(lane, "hung")
     await gate.reached()
-    begin = time.monotonic()
     await lane.close(seconds=0.05)
-    assert time.monotonic() - begin < 1
     assert all(thread.daemon for thread in lane.threads)
     gate.let()
     await hung

@@ -1,7 +1,6 @@
 """The line to a chat server: what it is made of; how it behaves is in `test_chat.py` and `test_stream.py`."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -112,11 +111,9 @@ async def test_hurrying_shortens_the_wait() -> None:
     ):
         pieces = Bytes(response, 60)
         pieces.hurry(0.05)
-        began = time.monotonic()
         with pytest.raises(TimeoutError):
             await pieces.next()
         pieces.close()
-    assert time.monotonic() - began < 10
 
 
 async def test_what_arrived_before_a_fault_is_given_first() -> None:

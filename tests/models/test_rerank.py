@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -106,11 +105,9 @@ async def test_who_gives_up_lets_the_server_go() -> None:
     """A deadline from outside passes through, at once."""
     async with rerank_server() as server, reranker(server) as found:
         server.ill = Ill(delay=30)
-        began = time.perf_counter()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await found.scores(QUESTION, TEXTS)
-    assert time.perf_counter() - began < 2
 
 
 ROWS: list[dict[str, float]] = [{"index": 0, "score": 0.1}, {"index": 1, "score": 3}]

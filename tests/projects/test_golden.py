@@ -4,7 +4,6 @@ their own vectors, null where there is nothing. And what becomes of rows that no
 
 import json
 import struct
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -228,10 +227,8 @@ async def test_rows_of_megabytes_are_cut(pool: Pool, service: ProjectService) ->
     long = "s" * 3_000_000
     await talk(pool, 0, long, json.dumps(["tag" * 99] * 9), None, long, long)
     await chunk(pool, 0, long[:100], long, long, json.dumps({"function_name": long[:1_000]}))
-    began = time.monotonic()
     found = await service.build_thn_rag_context("anything")
 
-    assert time.monotonic() - began < 2
     assert f"- **Title:** {'s' * 300}...\n- **Tags:** " in found["context"]
     assert f"\n- **Summary:** {'s' * 500}...\n- **Memory Snippet:** {'s' * 300}...\n" in found["context"]
     assert f"\n**Description:** {'s' * 300}...\n" in found["context"]

@@ -1,7 +1,6 @@
 """One message's way through the sources: one embedding, all sections at once, honest reasons."""
 
 import asyncio
-import time
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -49,10 +48,8 @@ async def test_sections_are_fetched_at_once() -> None:
     """Two hung stores cost one deadline, and only their sections."""
     ground = Ground()
     ground.code.hung = ground.talk.hung = True
-    began = time.monotonic()
     found = await ground.excerpt(seconds=0.3).of(profile_of("THN"), None)
 
-    assert time.monotonic() - began < 0.6
     assert found.degraded == (Degraded("conversations", "timeout"), Degraded("code", "timeout"))
 
 

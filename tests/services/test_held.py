@@ -312,21 +312,21 @@ async def test_leaving_closes_the_models_stream() -> None:
 
 async def test_a_long_answer_is_checked_off_the_loop() -> None:
     """Four thousand tokens are looked through without holding up anybody else."""
-    answer, gaps = held(target=100_000), list[float]()
+    answer, turns = held(target=100_000), 0
     text = "Perhaps it may well be that this one is so, or so it seems to me. " * 400
 
     async def watch() -> None:
+        nonlocal turns
         while True:
-            before = time.perf_counter()
             await asyncio.sleep(0)
-            gaps.append(time.perf_counter() - before)
+            turns += 1
 
     watching = asyncio.create_task(watch())
     await said(answer, spoken(*(text[at : at + 60] for at in range(0, len(text), 60))))
     watching.cancel()
     assert answer.check
     assert answer.check.hedges > 100
-    assert len(gaps) > 20
+    assert turns > 20
 
 
 async def test_a_refusal_that_names_no_help_is_sent_with_it() -> None:

@@ -1,7 +1,6 @@
 """The write side of memories: a real record, an index in memory that fails where it is told to."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -143,13 +142,13 @@ async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
     await house.heard("b. " * 50)
     drafts = [f"a. {n} " + "b. " * 1_000 for n in range(80)]
     writing_them = asyncio.create_task(house.kept(*drafts))
-    longest, before = 0.0, time.thread_time()
+    turns = 0
     while not house.embedder.asked:
-        await asyncio.sleep(0.005)
-        longest, before = max(longest, time.thread_time() - before), time.thread_time()
+        await asyncio.sleep(0)
+        turns += 1
     await writing_them
 
-    assert longest < 0.5
+    assert turns > 100
 
 
 @pytest.mark.parametrize("text", ["...", "  !  "])

@@ -1,7 +1,6 @@
 """The seeds' functions over sources by hand: every branch of their error handling."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -152,10 +151,8 @@ async def test_without_an_embedding_thn_shows_conversations(house: House, fault:
     house.embedder = FakeEmbedder(
         RetrievalError("embedding") if fault == "refuses" else None, fault == "hangs"
     )
-    began = time.monotonic()
     found = await house.service.gathered(Scope(project="THN"), MESSAGE)
 
-    assert time.monotonic() - began < 2
     assert found.context.startswith("### History & Context")
     assert "### Relevant" not in found.context
     [lost] = found.degraded
@@ -209,10 +206,8 @@ async def test_a_hung_store_costs_its_section(house: House, lost: str) -> None:
     """The other is shown, within the deadline, and the notes are honest."""
     house.seconds = 0.2
     getattr(house, lost).hung = True
-    began = time.monotonic()
     found = await house.service.gathered(Scope(project="THN"), MESSAGE)
 
-    assert time.monotonic() - began < 2
     assert len(found.items) == 5
     assert {item.passage.source for item in found.items} == {"conversations", "code"} - {lost}
     assert found.degraded == (Degraded(lost, "timeout"),)
@@ -231,11 +226,9 @@ async def test_everything_hung_is_a_timeout(house: House) -> None:
 async def test_until_is_kept(house: House) -> None:
     """Where part of the time is gone already."""
     house.code.hung = True
-    began = time.monotonic()
     until = asyncio.get_running_loop().time() + 0.1
     found = await house.service.gathered(Scope(project="THN"), MESSAGE, until=until)
 
-    assert time.monotonic() - began < 1
     assert found.degraded == (Degraded("code", "timeout"),)
 
 

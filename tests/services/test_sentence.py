@@ -1,8 +1,5 @@
 """Sentences out of a text in pieces: where they end, and that nothing is lost on the way."""
 
-import time
-from itertools import pairwise
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -79,19 +76,6 @@ def test_the_pieces_do_not_depend_on_the_deltas(text: str, step: int) -> None:
     assert split(text, step=step) == split(text, step=1_000)
 
 
-def test_what_was_looked_through_is_not_again() -> None:
-    """A long sentence costs a delta no more than a short one."""
-
-    def took(text: str) -> float:
-        began = time.process_time()
-        split(text, step=4)
-        return time.process_time() - began
-
-    short, long = "word word. Is " * 2_000, ("word word is " * 140 + "it. So ") * 15
-    times = [min(took(text) for _ in range(3)) for text in (short, long)]
-    assert times[1] < 3 * times[0]
-
-
 @pytest.mark.parametrize(
     ("text", "whole"),
     [
@@ -123,16 +107,3 @@ def test_a_cut_piece_says_so() -> None:
 def test_a_cut_piece_is_cut_at_a_word(most: int, left: str) -> None:
     """As many as there is room for."""
     assert Cut("one two").within(most, lambda text: len(text.split())) == left
-
-
-@pytest.mark.parametrize("piece", [".", "[", " ", "\n", "[a#1] ", ". [", "a. ", ".\n", "“", "!?"])
-def test_no_text_takes_more_than_its_length(piece: str) -> None:
-    """Twice the text, at most about twice the time: nothing backtracks."""
-
-    def took(size: int) -> float:
-        began = time.process_time()
-        split((piece * size)[:size], step=16)
-        return time.process_time() - began
-
-    times = [min(took(size) for _ in range(2)) for size in (3_000, 6_000)]
-    assert all(after < 4 * before + 0.02 for before, after in pairwise(times))

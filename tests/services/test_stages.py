@@ -14,7 +14,6 @@ def test_each_lap_counts_from_the_last() -> None:
     stages.lap("second")
     assert list(stages.took) == ["first", "second"]
     assert stages.took["first"] >= 20
-    assert stages.took["second"] < 20
 
 
 def test_time_between_two_times_is_in_milliseconds() -> None:

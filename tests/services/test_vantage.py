@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -422,10 +421,8 @@ async def test_a_part_that_fails_costs_its_part(
 
     if part.get("log"):
         monkeypatch.setattr(FakeLog, "turns", away)
-    began = time.perf_counter()
     scope = Scope(user_id="ada", vantage_id="clinic")
     said = await House(**part).told(scope=scope, mix=Mix(conversation=2))
-    assert time.perf_counter() - began < 3
     assert {"source": source, "reason": reason} in said["degraded"]
     assert said["answer"]
 

@@ -1,7 +1,5 @@
 """What a message says of itself, on the hundred and hundred requests and on whatever may come."""
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,17 +115,3 @@ def test_a_thread_never_makes_a_message_less_clear(message: str) -> None:
     """What was said before can only tell more."""
     text = words.read(message)
     assert read(message, text, ["Who built the Forth bridge?"]).clarity >= read(message, text).clarity
-
-
-@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize(("length", "most"), [(300, 0.005), (2_000, 0.004), (LONG, 0.01)])
-def test_no_text_takes_long(unit: str, length: int, most: float) -> None:
-    """Seconds of processor time, the best of five; several times what was measured."""
-    message = (unit * length)[:length]
-    text = words.read(message)
-    spent = []
-    for _ in range(5):
-        begun = process_time()
-        read(message, text, (message,) * 3)
-        spent.append(process_time() - begun)
-    assert min(spent) < most

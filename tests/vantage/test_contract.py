@@ -1,7 +1,5 @@
 """Answers held against their class, clause by clause."""
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,32 +126,3 @@ def test_any_text_is_judged(text: str, kind: ResponseClass) -> None:
     found = held(kind, text)
     assert set(found.broken) <= set(CONTRACTS[kind])
     assert found.held is not bool(found.broken)
-
-
-@pytest.mark.parametrize("part", HOSTILE, ids=repr)
-def test_time_grows_with_the_text_alone(part: str) -> None:
-    """Ten times as many characters take at most twenty-five times as long, up to 100,000; the best of three,
-    taken in turns: a machine that is slower for a moment is not the text's doing."""
-    texts = [(part * size)[:size] for size in (10_000, 100_000)]
-    took = [[judged(text) for text in texts] for _ in range(3)]
-    short, long = (min(column) for column in zip(*took, strict=True))
-    assert long < 25 * max(short, 0.005)
-
-
-def judged(text: str) -> float:
-    """Seconds of a processor that it takes."""
-    began = process_time()
-    held(ResponseClass.REFUSE, text)
-    return process_time() - began
-
-
-@pytest.mark.parametrize(
-    "part", ["doctor can ", "call ", "see a help ", "omit ", "May ", "- Q? ", "¿", "z. B. "]
-)
-@pytest.mark.parametrize("kind", [ResponseClass.REDIRECT, ResponseClass.NEGOTIATE, ResponseClass.CLARIFY])
-def test_no_class_takes_longer(kind: ResponseClass, part: str) -> None:
-    """50,000 characters of what keeps a table busy, within two seconds."""
-    text = (part * 50_000)[:50_000]
-    began = process_time()
-    check(text, Decision(kind, ("distress",), "1"), PARAMS, cited=(), tokens=9)
-    assert process_time() - began < 2

@@ -8,12 +8,8 @@ import os
 import random
 import subprocess
 import sys
-import time
 from functools import cache
-from itertools import cycle, islice
 from pathlib import Path
-
-import pytest
 
 from app.vantage.decision import decide
 from app.vantage.features import RISKS, STAKES, extract_sd_features
@@ -100,43 +96,6 @@ def evil(name: str, size: int) -> str:
     return (part * (size // len(part) + 1))[:size]
 
 
-@cache
-def longest(name: str) -> float:
-    """Turns for such a text of 32,000 characters."""
-    return turns(evil(name, 32_000))
-
-
-def turns(message: str, rounds: int = 3) -> float:
-    """The processor's time for a decision, in turns of a loop right before and behind it: the best of some,
-    for the collector's turns are not its."""
-    found = []
-    for _ in range(rounds):
-        before = looped()
-        began = time.process_time_ns()
-        decided(message)
-        took = time.process_time_ns() - began
-        found.append(took / min(before, looped()))
-    return min(found)
-
-
-def looped() -> float:
-    """Nanoseconds of a turn; never 0."""
-    began, count = time.process_time_ns(), 0
-    for number in range(TURNS):
-        count += number & 3
-    return max(1, time.process_time_ns() - began) / TURNS
-
-
-def milliseconds(message: str, rounds: int = 3) -> float:
-    """The processor's time for a decision: the best of some."""
-    found = []
-    for _ in range(rounds):
-        began = time.process_time_ns()
-        decided(message)
-        found.append((time.process_time_ns() - began) / 1e6)
-    return min(found)
-
-
 def test_every_text_has_one_class_and_all_its_descriptors() -> None:
     """Whatever is written, with any thread, overlay, limits and routing; every share is in [0, 1]."""
     for sd, params, decision in fuzz.decisions(REQUESTS):
@@ -204,28 +163,3 @@ def test_no_routing_or_overlay_lifts_a_refusal() -> None:
         )
         given = {decided(prompt, row["overlay"], wishes).response_class for prompt in prompts}
         assert given == {ResponseClass.REFUSE}, row["type"]
-
-
-def test_two_thousand_characters_take_a_millisecond() -> None:
-    """99 of 100 such texts, ordinary and hostile, in this process's time; in turns, unless alone."""
-    pool = cycle(row["prompt"] for row in (*fuzz.own("hazards"), *fuzz.own("asks")))
-    ordinary = [" ".join(islice(pool, 45))[:2_000] for _ in range(100)]
-    hostile = [evil(name, 2_000) for name in EVIL]
-    clock = milliseconds if ALONE else turns
-    took = sorted(clock(message) for message in (*ordinary, *hostile))
-    slowest = took[int(0.99 * len(took))]
-    assert slowest < (1 if ALONE else SHORT)
-
-
-@pytest.mark.parametrize("name", EVIL)
-def test_the_longest_message_takes_twenty_milliseconds(name: str) -> None:
-    """32,000 characters of whatever is worst; in turns, unless alone."""
-    took = milliseconds(evil(name, 32_000)) if ALONE else longest(name)
-    assert took < (20 if ALONE else LONG)
-
-
-@pytest.mark.parametrize("name", EVIL)
-def test_time_grows_with_the_text_alone(name: str) -> None:
-    """Eight times the text takes at most twenty times as long: a pattern that backtracks, 64 times."""
-    took, eighth = longest(name), turns(evil(name, 4_000))
-    assert took < 20 * max(eighth, 2_000)

@@ -1,7 +1,5 @@
 """app/vantage/words.py: a text as its words."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,20 +83,3 @@ def test_what_stands_beyond_all_letters_is_a_blank() -> None:
     assert fold("a\U000e1000b\U0010fffdc\U00050000d") == "a b c d"
     assert fold("a\U000e0041b") == "ab"
     assert fold("\U00020000\ud55c") == "\U00020000\u1112\u1161\u11ab"
-
-
-@pytest.mark.parametrize("unit", ["\u0316\u0301", "a", "\ufdfa", ".a", "\U0001f525!", "'"])
-def test_time_grows_with_the_length_alone(unit: str) -> None:
-    """Sixteen times the text takes no more than sixty times as long."""
-    short, long = (unit * 4000)[:2000], (unit * 64000)[:32000]
-    read(short)
-
-    def took(text: str) -> float:
-        spent = []
-        for _ in range(5):
-            begun = time.process_time()
-            read(text)
-            spent.append(time.process_time() - begun)
-        return min(spent)
-
-    assert took(long) < 60 * max(took(short), 0.0002)
