@@ -181,12 +181,22 @@ class LastResort:
             await response(error, scope)(scope, receive, send)
 
 
+ANY: tuple[type[IbidError], ...] = (
+    tree.BadInput,
+    tree.WrongMethod,
+    tree.Stalled,
+    tree.UriTooLong,
+    tree.HeadersTooLarge,
+    IbidError,
+)
+"""What any request may be answered: most of it stands in the way of HTTP itself."""
+
+
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI's `responses=` for these problems, an example each; 400 (what is not HTTP, a request line too
-    long), 405 and 500 are always among them."""
+    """OpenAPI's `responses=` for these problems, an example each; those of every request are always among
+    them."""
     found: dict[int | str, dict[str, Any]] = {}
-    listed: tuple[type[IbidError], ...] = (*kinds, tree.BadInput, tree.WrongMethod, IbidError)
-    for kind in listed:
+    for kind in (*kinds, *ANY):
         shown = found.setdefault(kind.status, _entry(kind.status))
         shown["content"][MEDIA]["examples"][kind.slug] = {"summary": kind.title, "value": _example(kind)}
     return found

@@ -256,11 +256,11 @@ def test_a_detail_that_no_json_could_carry_is_made_printable() -> None:
     assert json.dumps(document(IbidError("\ud800"), "id-1"), ensure_ascii=False).encode()
 
 
-def test_openapi_shows_an_example_for_each_kind_and_always_the_400_405_and_500() -> None:
+def test_openapi_shows_an_example_for_each_kind_and_always_those_of_every_request() -> None:
     """Two kinds of one status stand beside each other."""
     found = responses(errors.NotPdf, errors.EmptyFile)
 
-    assert sorted(found, key=str) == [400, 405, 415, 500]
+    assert sorted(found, key=str) == [400, 405, 408, 414, 415, 431, 500]
     shown = found[415]["content"][problems.MEDIA]["examples"]
     assert set(shown) == {"not-a-pdf", "empty-file"}
     assert shown["empty-file"]["value"]["type"] == "urn:ibid:problem:empty-file"

@@ -1,42 +1,232 @@
-"""What httptools refuses before there is a request (an unknown method, a Content-Length that is no number, a
-path of bytes that HTTP forbids), told like every other problem: uvicorn alone would answer in plain text.
+"""The HTTP server's protocol: uvicorn's, with limits on what a client may send before there is a request.
 
-Nothing of what was sent is echoed or logged. The connection ends with the answer.
+Headers are bounded in size, number and time, and so are the connections that have not sent theirs: nobody has
+shown a key by then. What httptools refuses (an unknown method, a Content-Length that is no number, a path of
+bytes that HTTP forbids) gets a problem document too: uvicorn alone would answer in plain text.
+
+Nothing of what was sent is echoed or logged. The connection ends with the answer. Sizes are bytes, times
+seconds.
 """
+
+import asyncio
+import http
+from weakref import WeakKeyDictionary
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
+from app.api.limits import LINGER_SECONDS
 from app.api.wire import encoded
 from app.domain.answer import new_id
-from app.domain.errors import BadInput
+from app.domain.errors import BadInput, HeadersTooLarge, Stalled, UriTooLong
 from app.logs import HEADER
 from app.problems import MEDIA, document
 
-STATUS = b"HTTP/1.1 400 Bad Request"
+HEAD_BYTES = 32 << 10
+"""Request line and headers together, trailers too. Browsers and proxies stay under 16 KiB."""
+HEADERS = 100
+"""Header lines of one request. Browsers send about 20."""
+HEAD_SECONDS = 10.0
+"""From the connection, or from the first byte of a later request, until the headers are complete."""
+WAITING = 256
+"""Connections without complete headers. The oldest are closed first: an honest client needs an instant."""
+SWEEP_SECONDS = 0.1
+"""After which WAITING is enforced: clients that connect in one burst get this long to send what they have."""
+PIPELINED = 32
+"""Requests that may wait on one connection while the first is answered."""
+CHUNKS = 16_000
+"""Chunks of a body in what is read at once, up to 256 KB; the parser takes microseconds for each."""
 
 log = structlog.get_logger(__name__)
 
 
+class Waiting:
+    """The connections of one server whose headers are not complete, oldest first."""
+
+    def __init__(self) -> None:
+        self._protocols: dict[Protocol, None] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+
+    def add(self, protocol: "Protocol") -> None:
+        """Count this one as the newest. If there are too many, the oldest will be closed."""
+        self.discard(protocol)
+        self._protocols[protocol] = None
+        if len(self._protocols) > WAITING and self._sweep is None:
+            self._sweep = protocol.loop.call_later(SWEEP_SECONDS, self._close_oldest)
+
+    def discard(self, protocol: "Protocol") -> None:
+        """Its headers are complete, or it is gone."""
+        self._protocols.pop(protocol, None)
+
+    def _close_oldest(self) -> None:
+        self._sweep = None
+        over = len(self._protocols) - WAITING
+        if over > 0:
+            log.warning("connections without headers closed", count=over)
+            for protocol in list(self._protocols)[:over]:
+                self.discard(protocol)
+                protocol.transport.abort()
+
+
+SERVERS: WeakKeyDictionary[ServerState, Waiting] = WeakKeyDictionary()
+
+
 class Protocol(HttpToolsProtocol):
-    """uvicorn's, with its one refusal as a problem."""
+    """One connection."""
+
+    _waiting: Waiting
+    _timer: asyncio.TimerHandle | None = None
+    """Runs while the headers are not complete, and after a refusal until the connection is closed."""
+    _in_head = False
+    _head_bytes = _head_lines = 0
+    """Of the request line, the headers and the trailers, as the parser reports them."""
+    _reported = False
+    _silent_bytes = 0
+    """Parsed since a request began, or since the parser last reported content. It reports a header when it is
+    complete, and neither blank lines nor chunk extensions."""
+    _chunks = 0
+    """Since the last read."""
+    _refusal: BadInput | None = None
+    _refused = False
+    """The answer was written; what still comes is dropped."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first headers."""
+        super().connection_made(transport)
+        self._waiting = SERVERS.setdefault(self.server_state, Waiting())
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, in pieces no larger than the limit that is checked after each."""
+        self._chunks = 0
+        for start in range(0, len(data), HEAD_BYTES):
+            if self._refused or self.transport.is_closing():
+                return
+            piece = data[start : start + HEAD_BYTES]
+            self._reported = False
+            super().data_received(piece)
+            self._silent_bytes = 0 if self._reported else self._silent_bytes + len(piece)
+            if self._silent_bytes > HEAD_BYTES:
+                self._refuse(HeadersTooLarge(told(HEAD_BYTES)))
+        if self._timer is None and not self.transport.is_closing():
+            if self._is_idle():
+                self._wait()
+            elif self.cycle.more_body:
+                self.flow.pause_reading()  # until the application asks for more: one read a turn of the loop
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._reported = self._in_head = True
+        self._head_bytes = self._head_lines = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the path and query."""
+        super().on_url(url)
+        self._count(len(url), UriTooLong)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; or a trailer, which is counted and dropped: the request is under way without it."""
+        self._head_lines += 1
+        self._count(len(name) + len(value), HeadersTooLarge)
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The request can begin."""
+        self._reported, self._in_head = True, False
+        self._stop_waiting()
+        if len(self.pipeline) >= PIPELINED:
+            raise ValueError("too many requests ahead of their answers")
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Content, or one chunk of it."""
+        self._reported = True
+        self._chunks += 1
+        if self._chunks > CHUNKS:
+            raise ValueError("chunks of almost nothing")
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request has ended."""
+        self._reported = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Answer and close. An answer that is already on its way is cut: none must follow inside of it."""
-        given = new_id()
-        log.info("unreadable request", request_id=given, status=400)
-        if not self._answering():
-            self.transport.write(refusal(given, self.server_state.default_headers))
-        self.transport.close()
+        """Answer and close; this is where uvicorn ends what the parser or a callback above refused."""
+        given, error = new_id(), self._refusal or BadInput("This is not HTTP as it can be read here.")
+        log.info("unreadable request", request_id=given, status=error.status)
+        self._refused = True
+        if self._is_idle() or self._can_still_answer():
+            self.transport.write(refusal(error, given, self.server_state.default_headers))
+            self._linger()
+        else:
+            self.transport.close()
 
-    def _answering(self) -> bool:
-        """Whether a response has begun and not ended."""
-        return self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+    def _count(self, size: int, kind: type[BadInput]) -> None:
+        """Refuse a head that is too large. The parser turns what a callback raises into a refusal."""
+        self._head_bytes += size
+        if self._head_bytes > HEAD_BYTES:
+            self._refusal = kind(told(HEAD_BYTES))
+        elif self._head_lines > HEADERS:
+            self._refusal = kind(f"At most {HEADERS} headers are taken.")
+        if self._refusal:
+            raise ValueError(self._refusal.slug)
+
+    def _is_idle(self) -> bool:
+        """Whether every request so far has its whole answer."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _can_still_answer(self) -> bool:
+        """Whether no answer has begun: none may stand inside of another."""
+        return not self.cycle.response_started and not self.pipeline
+
+    def _wait(self) -> None:
+        """Give the client its time to send the headers."""
+        self._waiting.add(self)
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _stop_waiting(self) -> None:
+        self._waiting.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        """The headers did not come in time. A client that sent nothing is not waiting for an answer."""
+        self._stop_waiting()
+        if self._in_head or self._silent_bytes:
+            self._refuse(Stalled(f"The headers did not come within {HEAD_SECONDS:.0f} seconds."))
+        else:
+            self.transport.close()
+
+    def _refuse(self, error: BadInput) -> None:
+        self._refusal = error
+        self.send_400_response("")
+
+    def _linger(self) -> None:
+        """Close in two steps: closing at once while the client still sends would reset the connection, and
+        the reset would swallow the answer (RFC 9112 §9.6)."""
+        if self.cycle is not None:  # its request is refused: the application must not answer it too
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._stop_waiting()
+        self._waiting.add(self)
+        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+        self.transport.write_eof()
 
 
-def refusal(given: str, common: list[tuple[bytes, bytes]]) -> bytes:
+def refusal(error: BadInput, given: str, common: list[tuple[bytes, bytes]]) -> bytes:
     """The whole response; `given` is its id, `common` the headers that every response has."""
-    body = encoded(document(BadInput("This is not HTTP as it can be read here."), given))
+    status = http.HTTPStatus(error.status)
+    body = encoded(document(error, given))
     headers = [
         *common,
         (HEADER, given.encode()),
@@ -45,4 +235,10 @@ def refusal(given: str, common: list[tuple[bytes, bytes]]) -> bytes:
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),
     ]
-    return b"\r\n".join([STATUS, *(name + b": " + value for name, value in headers), b"", body])
+    first = f"HTTP/1.1 {status} {status.phrase}".encode()
+    return b"\r\n".join([first, *(name + b": " + value for name, value in headers), b"", body])
+
+
+def told(limit: int) -> str:
+    """For the reader."""
+    return f"At most {limit >> 10} KiB of request line and headers are taken."

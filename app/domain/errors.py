@@ -64,6 +64,18 @@ class Stalled(BadInput):
     slug, title, status = "request-timeout", "The request did not arrive in time", 408
 
 
+class UriTooLong(BadInput):
+    """The path and query are longer than the service takes."""
+
+    slug, title, status = "uri-too-long", "The path and query are too long", 414
+
+
+class HeadersTooLarge(BadInput):
+    """The headers are larger, or more, than the service takes."""
+
+    slug, title, status = "headers-too-large", "The headers are too large", 431
+
+
 class WrongMethod(BadInput):
     """The path is there, but not for this method."""
 

@@ -1,10 +1,14 @@
 """Refusals below the app, over a raw socket: what no HTTP client would send."""
 
+import asyncio
 import json
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from app.api.protocol import refusal
+from app.api import protocol
+from app.api.protocol import HEAD_BYTES, HEADERS, refusal
+from app.domain.errors import BadInput
 from tests.fakes.logged import Lines
 from tests.fakes.server import Answer, connected, request_head
 
@@ -80,10 +84,164 @@ async def test_no_refusal_stands_inside_of_an_answer(address: str) -> None:
 
 def test_the_response_is_whole_and_has_the_common_headers() -> None:
     """Length and body agree; `date` and its like are those of every response."""
-    head, _, body = refusal("id-1", [(b"date", b"today")]).partition(b"\r\n\r\n")
+    head, _, body = refusal(BadInput(), "id-1", [(b"date", b"today")]).partition(b"\r\n\r\n")
 
     lines = head.split(b"\r\n")
     assert lines[0] == b"HTTP/1.1 400 Bad Request"
     assert b"date: today" in lines
     assert f"content-length: {len(body)}".encode() in lines
     assert json.loads(body)["instance"] == "id-1"
+
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+CHUNKED = request_head("/api/chat", "Content-Type: application/json", "Transfer-Encoding: chunked")
+QUESTION = json.dumps({"message": "hi", "session_id": "s", "stream": False}).encode()
+FAR = 40 * HEAD_BYTES
+TOO_LARGE = {
+    "a value": (GET + b"X: " + b"x" * FAR + b"\r\n\r\n", 431, "headers-too-large"),
+    "a name": (GET + b"x" * FAR + b": x\r\n\r\n", 431, "headers-too-large"),
+    "a name without end": (GET + b"x" * FAR, 431, "headers-too-large"),
+    "many": (GET + b"X: x\r\n" * (HEADERS + 1) + b"\r\n", 431, "headers-too-large"),
+    "path": (b"GET /" + b"x" * FAR + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 414, "uri-too-long"),
+    "path without end": (b"GET /" + b"x" * FAR, 414, "uri-too-long"),
+    "query": (b"GET /?" + b"x" * HEAD_BYTES + b" HTTP/1.1\r\n\r\n", 414, "uri-too-long"),
+    "blank lines": (b"\r\n" * FAR, 431, "headers-too-large"),
+    "a trailer": (CHUNKED + b"0\r\nX: " + b"x" * FAR + b"\r\n\r\n", 431, "headers-too-large"),
+    "trailers": (CHUNKED + b"0\r\n" + b"X: x\r\n" * HEADERS + b"\r\n", 431, "headers-too-large"),
+    "a chunk's extension": (CHUNKED + b"1;x=" + b"x" * FAR, 431, "headers-too-large"),
+}
+
+
+@pytest.mark.parametrize(("sent", "status", "slug"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+async def test_headers_are_bounded(address: str, sent: bytes, status: int, slug: str) -> None:
+    """However the bytes are spent. A client that sends everything first still hears the refusal."""
+    async with asyncio.timeout(20):
+        answer = await refused(address, sent)
+
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json()["type"] == f"urn:ibid:problem:{slug}"
+    assert answer.json()["instance"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1_000, 10**9])
+async def test_headers_up_to_the_limits_are_taken(address: str, size: int) -> None:
+    """In whatever pieces they come, and again for the next request on the connection."""
+    head = GET + b"X: x\r\n" * (HEADERS - 2) + b"Y: " + b"y" * (HEAD_BYTES - 2_000) + b"\r\n\r\n"
+    sent = head if size > 1 else GET + b"\r\n"
+    async with connected(address) as wire:
+        for _ in range(3):
+            for start in range(0, len(sent), size):
+                await wire.send(sent[start : start + size])
+                await asyncio.sleep(0)
+            assert (await wire.answer()).status == 200
+
+
+async def test_a_trailer_is_no_header(address: str) -> None:
+    """It comes when the request is under way, and changes nothing of it: not its key."""
+    async with connected(address) as wire:
+        await wire.send(CHUNKED, b"%x\r\n%s\r\n" % (len(QUESTION), QUESTION))
+        await wire.send(b"0\r\nAuthorization: Bearer nobody\r\n\r\n")
+
+        assert (await wire.answer()).status == 200
+
+
+async def test_headers_that_drip_are_given_up(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then does not keep a connection."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send(GET)
+        answer = asyncio.create_task(wire.answer())
+        while not answer.done():
+            await wire.send(b"x")
+            await asyncio.sleep(0.02)
+        assert await wire.reader.read() == b""
+
+    assert (answer.result().status, answer.result().json()["type"]) == (
+        408,
+        "urn:ibid:problem:request-timeout",
+    )
+
+
+@pytest.mark.parametrize("sent", [b"", GET + b"\r\n"], ids=["new", "answered"])
+async def test_a_silent_client_is_closed(address: str, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    """Without an answer: it has asked nothing. Nor do blank lines keep a connection that had its answer."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send(sent)
+        if sent:
+            assert (await wire.answer()).status == 200
+            await wire.send(b"\r\n")
+            assert (await wire.answer()).status == 408
+        assert await wire.reader.read() == b""
+
+
+async def test_half_a_request_does_not_cut_the_answer_before_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time runs from the end of that answer."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send(CHUNKED, b"%x\r\n" % len(QUESTION))
+        await asyncio.sleep(0.3)
+        await wire.send(QUESTION + b"\r\n0\r\n\r\n", b"GET / HT")
+
+        assert (await wire.answer()).status == 200
+
+
+async def test_the_oldest_connections_without_headers_make_room(
+    address: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    """Whoever is answered, or asks right away, is none of them."""
+    monkeypatch.setattr(protocol, "WAITING", 4)
+
+    async with AsyncExitStack() as stack, asyncio.timeout(20):
+        answered = await stack.enter_async_context(connected(address))
+        await answered.send(GET + b"\r\n")
+        assert (await answered.answer()).status == 200
+        waiting = [await stack.enter_async_context(connected(address)) for _ in range(10)]
+        for wire in waiting:
+            await wire.send(GET)
+        for wire in waiting[:6]:
+            with pytest.raises(asyncio.IncompleteReadError):
+                await wire.answer()
+        for wire in (answered, *waiting[6:]):
+            await wire.send(GET[: len(GET) * (wire is answered)] + b"\r\n")
+            assert (await wire.answer()).status == 200
+
+    assert lines.of("connections without headers closed")[0]["count"] == 6
+
+
+async def test_requests_may_be_sent_ahead(address: str) -> None:
+    """Each is answered in its turn."""
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send((GET + b"\r\n") * 10)
+
+        assert [(await wire.answer()).status for _ in range(10)] == [200] * 10
+
+
+async def test_too_many_requests_ahead_end_the_connection(address: str) -> None:
+    """Without a refusal inside of an answer; everybody else is served."""
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send((GET + b"\r\n") * 1_000)
+        with suppress(ConnectionResetError):
+            assert b"HTTP/1.1 4" not in await wire.reader.read()
+
+    async with connected(address) as wire:
+        await wire.send(GET + b"\r\n")
+        assert (await wire.answer()).status == 200
+
+
+async def test_a_body_of_small_chunks_is_taken(address: str) -> None:
+    """Not one of chunks that hold next to nothing, by the ten thousand."""
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send(CHUNKED, *(b"1\r\n%c\r\n" % byte for byte in QUESTION), b"0\r\n\r\n")
+        assert (await wire.answer()).status == 200
+
+        await wire.send(CHUNKED)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):  # noqa: PT012 - one of them
+            await wire.send(b"1\r\nx\r\n" * 1_000_000)
+            assert (await wire.answer()).status == 400
+            raise ConnectionError
