@@ -36,8 +36,21 @@ async def services(request: Request) -> Services:
 Opened = Annotated[Services, Depends(services)]
 
 
-async def caller(request: Request, opened: Opened, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
+async def caller(request: Request, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
     """Whom the request acts for."""
+    return await authenticate(request)
+
+
+async def authenticate(request: Request) -> Caller:
+    """Whom the request acts for; looked up once, by `JsonRoute` before it reads the body."""
+    if not hasattr(request.state, "caller"):
+        request.state.caller = await identified(request, await services(request))
+    found: Caller = request.state.caller
+    return found
+
+
+async def identified(request: Request, opened: Services) -> Caller:
+    """By the key; without one by the address."""
     given = request.headers.get("authorization")
     if given is not None:
         return await holder(given, opened)

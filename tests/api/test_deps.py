@@ -1,6 +1,8 @@
 """Who calls: keys, the local token, the open service (CONTRACT §6)."""
 
+import asyncio
 import inspect
+import re
 
 import httpx
 import pytest
@@ -9,14 +11,23 @@ from fastapi.routing import APIRoute
 
 from app.api import chat, documents
 from app.api.deps import caller, scope_of, shows_debug
+from app.config import Settings
 from app.domain.errors import Forbidden, Unavailable
 from app.domain.passage import Scope
 from app.domain.ports import Caller
+from app.knobs import Enable
 from app.main import ROUTERS, VANTAGE
 from tests.fakes.checks import told
+from tests.fakes.server import connected, request_head
 from tests.fakes.services import FakeKeys, Fakes
 
 TENANT, USER = Caller("acme", None), Caller("acme", "ada")
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """With all routes."""
+    return settings.model_copy(update={"enable": Enable(vantage_endpoints=True)})
 
 
 @pytest.fixture
@@ -94,6 +105,29 @@ async def test_the_scheme_is_read_in_any_case(client: httpx.AsyncClient, scheme:
 async def test_the_key_is_asked_for_before_the_body_is_judged(client: httpx.AsyncClient) -> None:
     """A stranger learns nothing of what a body should be."""
     told(await client.post("/api/chat", json={"what": "ever"}), 401, "unauthorized")
+
+
+SENDING = [
+    (method, re.sub(r"\{\w+\}", "x", route.path))
+    for router in (*ROUTERS, *VANTAGE)
+    for route in router.routes
+    if isinstance(route, APIRoute)
+    for method in sorted((route.methods or set()) & {"POST", "PUT", "PATCH"})
+]
+
+
+@pytest.mark.parametrize("lines", [(), ("Authorization: Bearer nobody",)], ids=["no", "wrong"])
+@pytest.mark.parametrize(("method", "path"), SENDING)
+async def test_the_key_is_asked_for_before_the_body_is_read(
+    address: str, method: str, path: str, lines: tuple[str, ...]
+) -> None:
+    """On every path that takes one: it is refused before a byte of the body has come."""
+    kind = "multipart/form-data; boundary=b" if path == "/api/documents" else "application/json"
+    head = request_head(path, f"Content-Type: {kind}", "Content-Length: 1000000", *lines)
+    async with connected(address) as wire, asyncio.timeout(20):
+        await wire.send(head.replace(b"POST", method.encode(), 1))
+
+        assert (await wire.answer()).status == 401
 
 
 async def test_keys_that_cannot_be_looked_up_are_a_503(client: httpx.AsyncClient, fakes: Fakes) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.api.wire import Json, JsonRequest, encoded, is_json, moment
+from app.api.wire import BLOCK, Json, JsonRequest, encoded, is_json, moment, values
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -92,3 +92,27 @@ def test_json_is_known_by_its_media_type(content_type: str, fits: bool) -> None:
 def test_times_are_rfc_3339() -> None:
     """UTC, to the microsecond, with a Z."""
     assert moment(datetime(2026, 11, 21, 9, 30, 1, 250_000, UTC)) == "2026-11-21T09:30:01.250000Z"
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.integers() | st.text(st.sampled_from('a,[{"\\é')),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.sampled_from('b,"\\')), inner),
+        max_leaves=20,
+    ),
+    ahead=st.integers(0, 9),
+)
+async def test_values_are_counted_outside_of_strings(value: object, ahead: int) -> None:
+    """By their commas and brackets, however large the text and wherever it is cut."""
+    text = "," * (BLOCK - ahead)
+    body = json.dumps([text, value], ensure_ascii=False).encode()
+
+    assert await values(body) == 2 + separators(value)
+
+
+def separators(value: object) -> int:
+    """Brackets and commas that JSON writes for it."""
+    if not isinstance(value, list | dict):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(len(value) - 1, 0) + sum(map(separators, inner))
