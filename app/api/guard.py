@@ -2,7 +2,8 @@
 
 A page elsewhere can make a browser call 127.0.0.1, by a form, an image or a rebound name. Three marks tell
 such calls: the peer's address, the name in `Host` (DNS rebinding), and `Origin`/`Sec-Fetch-Site` (Fetch
-Metadata). With a key none of this is asked: a foreign page does not have it.
+Metadata). A reverse proxy on this machine would make the whole internet look like it: its headers tell.
+With a key none of this is asked: a foreign page does not have it.
 Raises `NotLocal` (403) and `Misdirected` (421).
 """
 
@@ -20,6 +21,10 @@ FOREIGN = frozenset({"cross-site", "same-site"})
 AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+")
 """What a `Host` of this machine is made of: no user before an `@`, no path, no blank a parser would drop."""
 
+FORWARDING = re.compile(r"via|.*forwarded.*|.*-ip")
+"""Headers by which a proxy says for whom it calls: Forwarded (RFC 7239), Via, X-Forwarded-*, X-Real-IP,
+CF-Connecting-IP and other vendors'."""
+
 SEEN = 64
 """Peers and names whose answer is remembered: of an open service there are a few."""
 
@@ -28,6 +33,12 @@ def local_only(request: Request) -> None:
     """Let the call through if it comes from this machine, by its own name, from our own page or no page."""
     if request.client is not None and not is_loopback(request.client.host):
         raise NotLocal("Make a key (ibid keys create) to be served from another machine.")
+    for name in request.headers:
+        if FORWARDING.fullmatch(name):
+            raise NotLocal(
+                f"The request came through a proxy ({name[:100]}). Call the service directly, or make a key"
+                " (ibid keys create) to be served through one."
+            )
     hosts = request.headers.getlist("host")
     if len(hosts) != 1 or not is_local_name(hosts[0]):
         raise Misdirected("Call it 127.0.0.1 or localhost, or make a key (ibid keys create).")

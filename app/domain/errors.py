@@ -143,7 +143,7 @@ class Forbidden(IbidError):
 
 
 class NotLocal(IbidError):
-    """The open service was asked from another machine, or by a page of another site."""
+    """The open service was asked from another machine, through a proxy, or by a page of another site."""
 
     slug, title, status = "local-only", "Without keys only this machine is served", 403
 

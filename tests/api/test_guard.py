@@ -30,6 +30,29 @@ async def test_calls_from_elsewhere_are_refused(app: FastAPI, peer: str) -> None
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "Forwarded",
+        "Via",
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded",
+        "X-Real-IP",
+        "CF-Connecting-IP",
+    ],
+)
+async def test_calls_through_a_proxy_are_refused(client: httpx.AsyncClient, fakes: Fakes, name: str) -> None:
+    """It calls from this machine for the whole internet. With a key it may."""
+    problem = told(await client.get("/api/documents", headers={name: "203.0.113.9"}), 403, "local-only")
+
+    assert name.lower() in problem["detail"]
+    assert "ibid keys create" in problem["detail"]
+    fakes.keys.known = {"key": Caller("default", None)}
+    keyed = {name: "203.0.113.9", "authorization": "Bearer key"}
+    assert (await client.get("/api/documents", headers=keyed)).status_code == 200
+
+
+@pytest.mark.parametrize(
     "host", ["localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "ibid.localhost", "LOCALHOST"]
 )
 async def test_local_names_are_answered_to(client: httpx.AsyncClient, host: str) -> None:
