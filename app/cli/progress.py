@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from rich import progress as bars
 from rich.console import Console
 
+from app.cli.terminal import safe
+
 WIDTH = 30
 
 
@@ -19,10 +21,11 @@ class Progress:
 
     def add(self, steps: int, said: str = "") -> None:
         """So many steps more are done."""
-        self._bar.update(self._task, advance=steps, said=said)
+        self._bar.update(self._task, advance=steps, said=safe(said))
 
     def now(self, what: str) -> None:
         """What is being worked on; a long name must not push the bar away."""
+        what = safe(what)
         self._bar.update(self._task, description=what if len(what) <= WIDTH else what[: WIDTH - 1] + "…")
 
 

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Expected failures 
 
 import asyncio
 import json
+import re
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -24,19 +25,37 @@ DataDir = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="For machines: JSON on stdout.")]
 
 
+CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What a terminal obeys instead of showing it: controls but line feed and tab, those that reorder text, and
+half a surrogate pair, which cannot be written at all."""
+SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # title, link, clipboard
+)
+"""Whole escape sequences (ECMA-48): without its first character the rest would be shown."""
+
+
+def safe(text: str) -> str:
+    """`text` without what a terminal obeys. Answers, documents and names on disk are written by others."""
+    return CONTROLS.sub("", SEQUENCES.sub("", text))
+
+
 def tell(text: str = "", *, end: str = "\n") -> None:
     """A result, on stdout."""
-    typer.echo(text + end, nl=False)
+    typer.echo(safe(text) + end, nl=False)
 
 
 def remark(text: str) -> None:
     """What is not a result, on stderr."""
-    typer.echo(text, err=True)
+    typer.echo(safe(text), err=True)
 
 
 def as_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on one line of stdout."""
-    tell(json.dumps(value, ensure_ascii=False))
+    """One JSON object on one line of stdout. What a terminal would obey is escaped, not lost."""
+    text = json.dumps(value, ensure_ascii=False)
+    tell(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,13 +1,18 @@
 """How commands speak, and where their settings come from."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.cli import terminal
-from app.cli.terminal import as_json, configured, remark, run, tell
+from app.cli.terminal import as_json, configured, remark, run, safe, tell
 from app.domain.errors import StartError
+
+BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +37,48 @@ def test_json_is_one_line_whatever_the_text(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert out == '{"text": "Æ\\nØ"}\n'
     assert json.loads(out) == {"text": "Æ\nØ"}
+
+
+HOSTILE = {
+    "colour": ("\x1b[31mred\x1b[0m", "red"),
+    "title": ("\x1b]0;owned\x07here", "here"),
+    "link": ("\x1b]8;;http://evil.example\x1b\\click\x1b]8;;\x1b\\", "click"),
+    "clipboard": ("\x1b]52;c;cm0gLXJmIH4=\x07", ""),
+    "one byte": ("\x9b2Jgone\x9d0;owned\x9c", "gone"),
+    "cut": ("an end: \x1b[3", "an end: [3"),
+    "begun": ("1mhidden", "1mhidden"),
+    "overwritten": ("secret\rpublic\x08\x7f\0", "secretpublic"),
+    "reordered": ("user\u202egnp.exe\u2066\u200f", "usergnp.exe"),
+    "half a pair": ("\ud83d!", "!"),
+    "kept": ("a\tb\nÆ שלום 🙂", "a\tb\nÆ שלום 🙂"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_terminal_is_not_commanded(text: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By an answer, a document, a name or a problem: all of them are written by others."""
+    tell(text)
+    remark(text)
+    as_json({"text": text})
+
+    out, err = capsys.readouterr()
+    told, data = out.rsplit("\n", 2)[:2]
+    assert (told, err) == (shown, shown + "\n")
+    assert json.loads(data) == {"text": text}
+    assert not set(out + err) & {
+        chr(sign) for sign in (*range(32), *range(127, 160)) if chr(sign) not in "\n\t"
+    }
+
+
+@given(st.text(st.characters(exclude_categories=())), st.data())
+def test_no_control_gets_through_however_a_text_is_cut(text: str, data: st.DataObject) -> None:
+    """As an answer comes in pieces."""
+    at = data.draw(st.integers(0, len(text)))
+
+    shown = safe(text[:at]) + safe(text[at:])
+
+    assert all(unicodedata.category(sign) not in {"Cc", "Cs"} or sign in "\n\t" for sign in shown)
+    assert not any(unicodedata.bidirectional(sign) in BIDI for sign in shown)
 
 
 def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
