@@ -39,7 +39,7 @@ class Ibid(Group):
     port: int = Field(8000, ge=0, le=65535)
     """TCP port; 0 takes a free one."""
     bootstrap_key: SecretStr | None = Field(None, min_length=20)
-    """A first tenant key of the tenant `default`, for containers. At least 20 characters."""
+    """A first tenant key of the tenant `default`, for containers. At least 20 random characters."""
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     """Least level that is logged. Message texts are never logged at any level."""
     workers: int = Field(1, ge=0, le=16)

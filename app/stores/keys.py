@@ -19,7 +19,7 @@ from app.clients.pool import Pool
 from app.domain.answer import new_id
 from app.domain.breaker import Breaker
 from app.domain.errors import StartError, Unavailable
-from app.domain.key import ApiKey
+from app.domain.key import ApiKey, guess_bits
 from app.domain.passage import DEFAULT_TENANT
 from app.domain.ports import Caller
 from app.stores.memo import Memo
@@ -36,6 +36,8 @@ OUTAGE = 60.0
 PAUSE = 2.0
 """After a failed look-up there is none for this long, then one at a time: not each request waits for it."""
 BOOTSTRAP_LENGTH = 20
+BOOTSTRAP_BITS = 60
+"""What a fast hash asks for: a billion guesses a second for 36 years. Hex digits at random have 96 in 24."""
 PREFIX_DIGITS = 4
 LONGEST = 512
 
@@ -117,6 +119,11 @@ class KeyStore:
         revoked one back. Raises `StartError` for a key that could be guessed."""
         if len(key) < BOOTSTRAP_LENGTH:
             raise StartError(f"IBID_BOOTSTRAP_KEY must have {BOOTSTRAP_LENGTH} characters or more")
+        if guess_bits(key) < BOOTSTRAP_BITS:
+            raise StartError(
+                "IBID_BOOTSTRAP_KEY is easy to guess (repeats, sequences or words); use a random one:"
+                " openssl rand -hex 24"
+            )
         await self._add(key, DEFAULT_TENANT, None, "bootstrap", prefix=key[:PREFIX_DIGITS])
 
     async def list(self, tenant: str | None = None) -> list[ApiKey]:

@@ -154,7 +154,7 @@ def test_a_wrong_setting_stops_the_start_with_its_name(
 def test_the_network_is_served_only_with_a_key(begun: Ibid) -> None:
     """Refused without one; with one it starts, and asks others for it."""
     refused = begun.process("serve", "--port", "0", IBID_HOST=NEVER[0])
-    running = begun.start(IBID_HOST=NEVER[0], IBID_BOOTSTRAP_KEY="a-key-of-twenty-characters")
+    running = begun.start(IBID_HOST=NEVER[0], IBID_BOOTSTRAP_KEY="key-9f3c71e0b28d46a5-k2")
     try:
         status = httpx.get(f"{running.url}/api/documents", trust_env=False).status_code
     finally:

@@ -24,7 +24,7 @@ REQUESTS = int(os.environ.get("REQUESTS", "40"))
 """In each of two passes; every question is asked twice running, for the cache."""
 CACHE_SECONDS = 2
 """Gone between the passes, so that both begin without."""
-KEY = "bootstrap-key-of-the-tests-0123456789"
+KEY = "bootstrap-9f3c71e0b28d46a5"
 THINGS = ("ferry", "warden", "harbour", "lighthouse", "herring", "anchor", "bell", "rope", "tide", "ledger")
 DOINGS = ("carries", "counts", "guards", "repairs", "sells", "paints", "rings", "stores")
 FORMS = (

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.checks import told
 from tests.fakes.process import Service, service
 
-KEY = "first-key-of-the-tests-0123456789"
+KEY = "first-9f3c71e0b28d46a5-k"
 QUESTION = "What helps me to fall asleep in the evening?"
 DAYS = (400, 200, 0)
 """Of three memories that say nearly the same, the newest last."""

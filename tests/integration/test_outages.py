@@ -26,7 +26,7 @@ from tests.fakes.process import Service, service
 from tests.fakes.processes import wait_for
 from tests.fakes.redis import RedisServer, redis_server
 
-KEY = "a-key-of-the-tenant-default"
+KEY = "default-9f3c71e0b28d46a5-k"
 EMBEDDINGS = "/embeddings"
 REPLY = "It carries barrels of herring, they say."
 DEADLINE = 1.0

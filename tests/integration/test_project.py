@@ -19,7 +19,7 @@ from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.integration.test_walls import client, created
 
-KEY = "bootstrap-key-of-the-tests-0123456789"
+KEY = "bootstrap-9f3c71e0b28d46a5"
 ASKED = "How does build_project_context choose what the model sees?"
 TALKS = [
     {

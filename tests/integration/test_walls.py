@@ -44,7 +44,7 @@ def created(folder: Path, *arguments: str) -> str:
 def walls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Keys]]:
     """A service with keys of two tenants and two users."""
     folder = tmp_path_factory.mktemp("walls") / "data"
-    with service(folder, IBID_BOOTSTRAP_KEY="bootstrap-key-of-the-tests-0123456789") as running:
+    with service(folder, IBID_BOOTSTRAP_KEY="bootstrap-9f3c71e0b28d46a5") as running:
         keys = Keys(
             created(folder, "--tenant", "acme"),
             created(folder, "--tenant", "acme", "--user", "ada"),

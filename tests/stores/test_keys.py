@@ -3,17 +3,20 @@
 import asyncio
 import hashlib
 import re
+import string
+from random import Random
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import StartError, Unavailable
+from app.domain.key import guess_bits
 from app.domain.ports import Caller
 from app.stores import keys as room
-from app.stores.keys import FRESH, OUTAGE, PAUSE, KeyStore
+from app.stores.keys import BOOTSTRAP_BITS, FRESH, OUTAGE, PAUSE, KeyStore
 from tests.stores.test_memo import Hand
 
-STRONG = "correct-horse-battery-staple"
+STRONG = "strong-9f3c71e0b28d46a5"
 
 
 @pytest.fixture
@@ -187,7 +190,35 @@ async def test_bootstrap_does_not_revive(keys: KeyStore) -> None:
     assert await keys.find(STRONG) is None
 
 
-async def test_bootstrap_refuses_a_weak_key(keys: KeyStore) -> None:
+WEAK = [
+    "hunter2",
+    "a" * 60,
+    "ab" * 30,
+    "0123456789" * 6,
+    "abcdefghijklmnopqrstuvwxyz0123456789",
+    "qwertyuiopasdfghjklzxcvbnm",
+    "changeme-changeme-changeme",
+    "changemechangeme1234567",
+    "Changeme-Bootstrap-Key",
+    "change-me-in-production",
+    "passwordpassword1234",
+    "correct-horse-battery",
+    "xK9!xK9!xK9!xK9!xK9!xK9!",
+]
+
+
+@pytest.mark.parametrize("key", WEAK)
+async def test_bootstrap_refuses_a_weak_key(keys: KeyStore, key: str) -> None:
     """A fast hash asks for keys that cannot be guessed."""
-    with pytest.raises(StartError):
-        await keys.bootstrap("hunter2")
+    with pytest.raises(StartError, match="IBID_BOOTSTRAP_KEY"):
+        await keys.bootstrap(key)
+
+    assert await keys.list() == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_keys_are_strong(seed: int) -> None:
+    """As the usual generators write them."""
+    random = Random(seed)  # noqa: S311 - the same in each run
+    for alphabet in (string.hexdigits[:16], string.ascii_letters + string.digits + "-_"):
+        assert guess_bits("".join(random.choices(alphabet, k=32))) >= BOOTSTRAP_BITS
