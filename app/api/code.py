@@ -6,7 +6,7 @@ the tenant. What other tools wrote into the table is read, and never changed. Ra
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi import Body as Sent
 from starlette.responses import Response
 
@@ -23,7 +23,7 @@ from app.api.coded import (
     FilePath,
 )
 from app.api.context import Project
-from app.api.deps import Asker, Opened, exactly, scope_of
+from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
@@ -117,7 +117,6 @@ async def files(
     operation_id="deleteCodeFiles",
     summary="Remove files",
     response_class=Json,
-    dependencies=[Depends(exactly("path"))],
     responses={
         200: shown(ClearedReply, "Gone from the next answer on", coded.CLEARED),
         **responses(*ASKING, *KEEPING, errors.InvalidField, errors.Rejected),
@@ -140,7 +139,6 @@ async def drop(
     operation_id="deleteCode",
     summary="Remove a project's code",
     status_code=204,
-    dependencies=[Depends(exactly())],
     responses={**responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected)},
 )
 async def clear(who: Asker, opened: Opened, project: Project) -> Response:
@@ -170,7 +168,6 @@ async def read(who: Asker, opened: Opened, project: Project, row_id: RowId) -> R
     operation_id="deleteCodeChunk",
     summary="Remove a chunk",
     status_code=204,
-    dependencies=[Depends(exactly())],
     responses={**responses(*ASKING, *KEEPING, *NOT_HERE, errors.Missing, errors.Rejected)},
 )
 async def remove(who: Asker, opened: Opened, project: Project, row_id: RowId) -> Response:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.api import talks
 from app.api.context import Project
-from app.api.deps import Asker, Opened, exactly, scope_of
+from app.api.deps import Asker, Opened, scope_of
 from app.api.drafts import TextId
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
@@ -50,7 +50,6 @@ SHOWS: dict[str, Any] = {
 }
 REMOVES: dict[str, Any] = {
     "status_code": 204,
-    "dependencies": [Depends(exactly())],
     "responses": {**responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing)},
 }
 

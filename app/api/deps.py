@@ -6,10 +6,10 @@ what `guard.py` raises for calls without a key.
 """
 
 import hmac
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 
 from app.api.guard import local_only
@@ -38,7 +38,9 @@ Opened = Annotated[Services, Depends(services)]
 
 async def caller(request: Request, _shown: Annotated[object, Depends(BEARER)]) -> Caller:
     """Whom the request acts for."""
-    return await authenticate(request)
+    found = await authenticate(request)
+    refuse_unknown_parameters(request)
+    return found
 
 
 async def authenticate(request: Request) -> Caller:
@@ -75,6 +77,20 @@ async def holder(given: str, opened: Services) -> Caller:
     return found
 
 
+def refuse_unknown_parameters(request: Request) -> None:
+    """A misspelt parameter must not make a list longer, or a removal wider, than was meant."""
+    if request.method not in {"GET", "DELETE"} or not request.query_params:
+        return
+    if unknown := sorted(set(request.query_params) - declared(request.scope["route"].dependant)):
+        raise InvalidField("there is no such parameter here", field=f"query.{unknown[0][:100]}")
+
+
+def declared(dependant: Dependant) -> set[str]:
+    """The query parameters of an operation, its dependencies' too."""
+    own = {parameter.alias for parameter in dependant.query_params}
+    return own.union(*map(declared, dependant.dependencies))
+
+
 Asker = Annotated[Caller, Depends(caller)]
 
 
@@ -97,16 +113,6 @@ def scope_of(
         thread_id=thread_id,
         project=project,
     )
-
-
-def exactly(*names: str) -> Callable[[Request], Awaitable[None]]:
-    """For what removes: a parameter that was meant to narrow it down, and does not, is refused."""
-
-    async def check(request: Request) -> None:
-        if unknown := sorted(set(request.query_params) - set(names)):
-            raise InvalidField("there is no such parameter here", field=f"query.{unknown[0][:100]}")
-
-    return check
 
 
 async def shows_debug(opened: Services) -> bool:

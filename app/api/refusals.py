@@ -2,7 +2,13 @@
 
 from app.domain import errors
 
-ASKING = (errors.Unauthorized, errors.NotLocal, errors.Misdirected, errors.Unavailable)
+ASKING = (
+    errors.Unauthorized,
+    errors.NotLocal,
+    errors.Misdirected,
+    errors.InvalidField,
+    errors.Unavailable,
+)
 """Any route that asks who calls."""
 SENDING = (errors.BadInput, errors.Stalled, errors.TooLarge, errors.WrongType, errors.InvalidField)
 """Any route with a body."""
