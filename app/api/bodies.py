@@ -52,6 +52,7 @@ class ChatBody(Body):
     )
     sources: list[SourceName] | None = Field(
         None,
+        min_length=1,
         description="Where to search, as one: one relevance, one budget, one kind of citation. memories needs"
         " a user_id. Default: what the project shows; without a project documents.",
     )

@@ -76,7 +76,7 @@ EVENTS: Mapping[str, Mapping[str, Any]] = {
 """The data of each event."""
 
 CHAT_REPLY: Mapping[str, Any] = {
-    **{key: META[key] for key in ("answer_id", "model", "rag", "citations", "notes", "degraded", "debug")},
+    **META,
     **MARKS,
     **ENDED,
     "answer": "Revenue rose to $4.2 billion [report.pdf#3].",

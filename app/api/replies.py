@@ -100,6 +100,7 @@ class WholeReply(BaseModel):
 class ChatReply(WholeReply):
     """An answer, whole (`stream: false`)."""
 
+    session_id: str
     rag: Rag
 
 

@@ -140,7 +140,7 @@ class Reply:
                 pass
         finally:
             await self.aclose()
-        told = {key: value for key, value in self.meta.items() if key not in ("session_id", "model")}
+        told = {key: value for key, value in self.meta.items() if key != "session_id" or value is not None}
         return told | self._marks() | self._done() | {"answer": self.text, "model": self.opening.model}
 
     @property

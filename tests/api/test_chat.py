@@ -113,6 +113,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "session-line": ({"session_id": "s\n"}, "body.session_id"),
     "user-line": ({"user_id": "a\nb"}, "body.user_id"),
     "thread-empty": ({"thread_id": ""}, "body.thread_id"),
+    "sources-none": ({"sources": []}, "body.sources"),
     "source-unknown": ({"sources": ["web"]}, "body.sources.0"),
     "history-role": ({"history": [{"role": "system", "content": "x"}]}, "body.history.0.role"),
     "history-extra": ({"history": [{"role": "user", "content": "x", "id": 1}]}, "body.history.0.id"),

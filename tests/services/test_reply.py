@@ -152,6 +152,16 @@ async def test_what_came_before_a_fault_leaves() -> None:
         await anext(stream)
 
 
+async def test_a_whole_answer_tells_what_a_stream_does() -> None:
+    """In one object: the session too."""
+    told = reply(FakeModel())
+
+    whole = await told.whole()
+
+    assert told.meta.keys() <= whole.keys()
+    assert whole["session_id"] == told.meta["session_id"] is not None
+
+
 async def test_the_stages_are_kept() -> None:
     """In milliseconds, beside the whole."""
     log = FakeLog()
