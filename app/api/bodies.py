@@ -113,6 +113,7 @@ class UploadBody(BaseModel):
 
     session_id: SessionId | None = None
     scope: Literal["global"] | None = None
+    user_id: Name | None = None
     replace: Literal["true", "false"] = "false"
     wait: float = Field(30, ge=0, le=300, allow_inf_nan=False)
 

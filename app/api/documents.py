@@ -25,6 +25,7 @@ from app.api.wire import Json
 from app.domain import errors
 from app.domain.document import Document, Upload
 from app.domain.label import label
+from app.domain.passage import Scope
 from app.logs import request_id
 from app.problems import of_fault, responses
 from app.services.documents import Outcome
@@ -48,7 +49,7 @@ Session = Annotated[
 ]
 
 
-def shape(document: Document, instance: str) -> dict[str, Any]:
+def shape(document: Document, asker: Scope, instance: str) -> dict[str, Any]:
     """A document as JSON."""
     told: dict[str, Any] = {
         "id": document.id,
@@ -56,6 +57,7 @@ def shape(document: Document, instance: str) -> dict[str, Any]:
         "filename": document.filename,
         "scope": document.scope,
         "session_id": document.session_id,
+        "user_id": user_of(document, asker),
         "state": str(document.state),
         "pages": document.pages,
         "chunks": document.chunks,
@@ -64,6 +66,13 @@ def shape(document: Document, instance: str) -> dict[str, Any]:
         "created_at": document.created_at.isoformat().replace("+00:00", "Z"),
     }
     return told | ({"problem": of_fault(document.fault, instance)} if document.fault else {})
+
+
+def user_of(document: Document, asker: Scope) -> str | None:
+    """The asker where the document is theirs; for a tenant key, else, the first user who sent it."""
+    if asker.user_id in document.users or asker.owner:
+        return asker.user_id if asker.user_id in document.users else None
+    return next((user for user in document.users if user), None)
 
 
 def fields_of(form: Received) -> UploadBody:
@@ -105,10 +114,10 @@ async def upload(request: Request, who: Asker, opened: Opened) -> Response:
             session_id=fields.session_id,
             replace=fields.replace == "true",
         )
-        scope = scope_of(who, session_id=fields.session_id)
+        scope = scope_of(who, session_id=fields.session_id, user_id=fields.user_id)
         document, outcome = await opened.documents.upload(scope, sent, wait=fields.wait)
     where = {"Location": f"/api/documents/{document.id}"}
-    return Json(shape(document, request_id(request.scope)), STATUS[outcome], where)
+    return Json(shape(document, scope, request_id(request.scope)), STATUS[outcome], where)
 
 
 @router.get(
@@ -138,7 +147,7 @@ async def documents(
     scope = scope_of(who, session_id=session_id)
     found, after = await opened.documents.list(scope, cursor=cursor, limit=limit)
     instance = request_id(request.scope)
-    return Json({"items": [shape(document, instance) for document in found], "next": after})
+    return Json({"items": [shape(document, scope, instance) for document in found], "next": after})
 
 
 @router.get(
@@ -155,8 +164,9 @@ async def document(
     request: Request, who: Asker, opened: Opened, document_id: DocumentId, session_id: Session = None
 ) -> Response:
     """How it stands."""
-    found = await opened.documents.get(scope_of(who, session_id=session_id), document_id)
-    return Json(shape(found, request_id(request.scope)))
+    scope = scope_of(who, session_id=session_id)
+    found = await opened.documents.get(scope, document_id)
+    return Json(shape(found, scope, request_id(request.scope)))
 
 
 @router.delete(

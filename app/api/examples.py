@@ -155,6 +155,7 @@ DOCUMENT: Mapping[str, Any] = {
     "filename": "report.pdf",
     "scope": "session",
     "session_id": "thesis",
+    "user_id": None,
     "state": "ready",
     "pages": 96,
     "chunks": 310,
@@ -191,6 +192,14 @@ UPLOAD: Mapping[str, Any] = {
                         "description": "The session it belongs to; or else send `scope`.",
                     },
                     "scope": {"type": "string", "enum": ["global"], "description": "For every session."},
+                    "user_id": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": 200,
+                        "pattern": r"^[^\x00-\x1f\x7f]+$",
+                        "description": "Whose it is, for export and erasure. A user key: that user, or left"
+                        " out. The same file sent for several users is erased with the last of them.",
+                    },
                     "replace": {
                         "type": "string",
                         "enum": ["true", "false"],

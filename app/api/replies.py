@@ -112,6 +112,10 @@ class DocumentReply(BaseModel):
     filename: str
     scope: Literal["session", "global"]
     session_id: str | None
+    user_id: str | None = Field(
+        description="Whose it is: the asker, where it is theirs; else the first user it was sent for. A user"
+        " key is not told of others."
+    )
     state: Literal["processing", "ready", "failed"]
     pages: int
     chunks: int

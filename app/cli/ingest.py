@@ -29,6 +29,9 @@ def ingest(
     everyone: Annotated[
         bool, typer.Option("--global", help="Keep them for every session (this is the default).")
     ] = False,
+    user: Annotated[
+        str | None, typer.Option(help="Whose they are: exported and erased with this user.")
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="A file of the same name takes the old one's place.")
     ] = False,
@@ -42,7 +45,7 @@ def ingest(
     if not files:
         remark("No PDF found.")
         raise typer.Exit(1)
-    form = Form(session, replace)
+    form = Form(session, replace, user)
     outcomes = run(ingested(configured(data_dir), files, form, json=json))
     if not json:
         tell(summary(outcomes))

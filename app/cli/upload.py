@@ -55,11 +55,14 @@ class Form:
     session: str | None
     """None: global."""
     replace: bool
+    user: str | None = None
+    """Whose they are; None: the tenant's."""
 
     def fields(self) -> dict[str, str]:
         """As the form of `POST /api/documents`."""
         where = {"scope": "global"} if self.session is None else {"session_id": self.session}
-        return {**where, "replace": str(self.replace).lower(), "wait": str(WAIT_SECONDS)}
+        whose = {} if self.user is None else {"user_id": self.user}
+        return {**where, **whose, "replace": str(self.replace).lower(), "wait": str(WAIT_SECONDS)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class Document:
     tokens: int
     sha256: str
     created_at: datetime
+    users: tuple[str, ...] = ()
+    """Those for whom it was uploaded, in that order; "" is the tenant, which named no user."""
     fault: Fault | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 Bytes go in first and outside of any lock, in pieces of 1 MiB; then the part's lock is taken and it is decided
 who came first. Raises `Conflict` (the name is taken), `Overloaded` (no turn within TURN_SECONDS),
-`Unavailable`.
+`RemovedMeanwhile` (the user was erased), `Unavailable`.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import asyncpg
 from app.clients.pool import Pool
 from app.domain.answer import new_id
 from app.domain.document import Document, Part, State, Upload
-from app.domain.errors import Conflict, Overloaded, Unavailable
+from app.domain.errors import Conflict, Overloaded, RemovedMeanwhile, Unavailable
 from app.domain.filename import clean
 from app.domain.label import label_name, unique
 from app.domain.passage import Scope
@@ -47,8 +47,8 @@ NAMES = """
 # Removed until it is admitted: so no unique index sees a row whose bytes are still coming, and two
 # uploads of one file do not wait for each other before it is known who was first.
 ARRIVE = """
-    INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, removed_at)
-    VALUES ($1, $2, $3, $4, $5, '', $6, $7, now())
+    INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, users, removed_at)
+    VALUES ($1, $2, $3, $4, $5, '', $6, $7, ARRAY[$8], now())
 """
 # The clock under the lock: `created_at` orders the uploads of one name.
 ADMIT = f"""
@@ -61,6 +61,12 @@ WITHDRAW = """
     AND state = 'processing' AND filename = $4 AND created_at > $5
     RETURNING id
 """
+# Before the part's lock, as an erasure takes them: first the user's mark, then the documents.
+STANDS = "SELECT ibid.user_stands($1, $2, now())"
+JOIN = f"""
+    UPDATE ibid.document SET users = users || $2::text WHERE id = $1 AND NOT users @> ARRAY[$2::text]
+    RETURNING {COLUMNS}
+"""  # noqa: S608 - a constant of ours
 
 
 class _Raced(Exception):
@@ -77,12 +83,13 @@ class Admission:
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
         """(document, created); see `ports.Documents.admit`."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
+        user = scope.user_id or ""
         async with self._turn():
             for _ in range(ROUNDS):
-                if known := await self._known(part, filename, upload):
+                if known := await self._known(part, filename, upload, user):
                     return known, False
                 try:
-                    return await self._receive(part, filename, upload), True
+                    return await self._receive(part, filename, upload, user), True
                 except _Raced:
                     continue
         raise Unavailable("other uploads of this file come and go; try again", retry_after=1)
@@ -100,20 +107,24 @@ class Admission:
         finally:
             self._turns.release()
 
-    async def _known(self, part: Part, filename: str, upload: Upload) -> Document | None:
-        """The same bytes, already there. `Conflict` before a byte is written."""
+    async def _known(self, part: Part, filename: str, upload: Upload, user: str) -> Document | None:
+        """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
         async with transaction(self._pool) as connection:
+            await stand(connection, part, user)
             await hold(connection, part)
             known = decide(await standing(connection, part, filename, upload), filename, upload)
-            if known and upload.replace:
+            if known is None:
+                return None
+            if upload.replace:
                 await withdraw(connection, part, known)
-            return known
+            joined = await connection.fetchrow(JOIN, known.id, user)
+            return document(joined) if joined else known
 
-    async def _receive(self, part: Part, filename: str, upload: Upload) -> Document:
+    async def _receive(self, part: Part, filename: str, upload: Upload, user: str) -> Document:
         """Everything in one transaction, the bytes first. Raises `_Raced`."""
         new = new_id()
         async with transaction(self._pool) as connection:
-            arrival = (new, *place(part), filename, upload.sha256, upload.size)
+            arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
             await connection.execute(ARRIVE, *arrival)
             await connection.copy_records_to_table(
                 "document_piece",
@@ -122,6 +133,7 @@ class Admission:
                 records=pieces(new, upload.path),
                 timeout=COPY_SECONDS,
             )
+            await stand(connection, part, user)
             await hold(connection, part)
             stands = await standing(connection, part, filename, upload)
             if decide(stands, filename, upload):
@@ -139,6 +151,12 @@ async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, 
             n += 1
     finally:
         file.close()
+
+
+async def stand(connection: Connection, part: Part, user: str) -> None:
+    """`RemovedMeanwhile` if the user was erased since the transaction began; an erasure waits for its end."""
+    if not await connection.fetchval(STANDS, part.tenant, user):
+        raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
 
 
 async def standing(

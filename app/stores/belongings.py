@@ -26,7 +26,7 @@ ERASE_SECONDS = 120.0
 """A hundred thousand turns take seconds."""
 SELF_OR_OWNER = "tenant = $1 AND (user_id = $2 OR owner = $2)"
 USER = "tenant = $1 AND user_id = $2"
-OWNER = "tenant = $1 AND owner = $2"
+DOCUMENT_USER = "tenant = $1 AND (owner = $2 OR users @> ARRAY[$2::text])"
 TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 READ = """
     SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,embedding,embedding_ibid}}'::text[] AS told
@@ -42,10 +42,10 @@ GONE = """
 """
 WORDS = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
 DERIVED = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
-PARTS = """
-    SELECT DISTINCT session_id FROM ibid.document
-    WHERE tenant = $1 AND owner = $2 AND removed_at IS NULL ORDER BY session_id
-"""
+PARTS = f"""
+    SELECT DISTINCT owner, session_id FROM ibid.document
+    WHERE {DOCUMENT_USER} AND removed_at IS NULL ORDER BY owner, session_id
+"""  # noqa: S608 - a constant of ours
 WITHDRAW = """
     WITH gone AS (
         UPDATE ibid.memory SET removed_at = now()
@@ -86,7 +86,7 @@ CHAT_LOG = Table(
 ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
 ACTIVITY = Table("activity", "ibid.activity", key="user_id")
 MEMORIES = Table("memories", "ibid.memory")
-DOCUMENTS = Table("documents", "ibid.document", OWNER)
+DOCUMENTS = Table("documents", "ibid.document", DOCUMENT_USER)
 # The seeds' table may be an older tool's: its ids of another type, its times left out.
 TRACES = Table(
     "vantage_traces",
@@ -186,28 +186,29 @@ class Indexed(Rows):
 
 
 class Belongings(Rows):
-    """The documents of a user's own sessions, told without their files, which have an address each."""
+    """The documents uploaded by or for a user, told without their files, which have an address each."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, DOCUMENTS)
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Those that stand, with the address of the file."""
+        """Those that stand, with the address of the file, and without other users' names."""
         async for row in super().export(scope):
             if row["removed_at"] is None:
-                yield {**row, "file": f"/api/documents/{row['id']}/file"}
+                mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
+                yield {name: value for name, value in mine.items() if name != "users"}
 
     async def erase(self, scope: Scope) -> int:
-        """Unseen from now on, in every session; a job clears each away."""
+        """Unseen from now on, in every session; a job clears each away. What others uploaded too stays."""
         if not scope.user_id:
             raise Unavailable("an erasure names its user")
         count = 0
         async with transaction(self._pool) as connection:
             # In their order, as every writer of several parts would: nobody waits in a ring.
             for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
-                part = Part(scope.tenant, scope.user_id, row["session_id"])
+                part = Part(scope.tenant, row["owner"], row["session_id"])
                 await hold(connection, part)
-                count += await cleared(connection, part, seconds=ERASE_SECONDS)
+                count += await cleared(connection, part, user=scope.user_id, seconds=ERASE_SECONDS)
         return count
 
 

@@ -20,7 +20,11 @@ from app.stores.record import GONE, RecordStore
 from app.stores.transaction import transaction
 from app.stores.watch import Watch
 
-ONE = f"SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND id = $4"  # noqa: S608 - constants of ours
+# By its id, a user key also finds what the tenant uploaded for its user.
+ONE = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = $4
+    AND ({IN_REACH} OR tenant = $1 AND removed_at IS NULL AND $2 <> '' AND owner <> $2 AND users @> ARRAY[$2])
+"""  # noqa: S608 - constants of ours
 PAGE = f"""
     SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND ($4::text IS NULL OR id < $4)
     ORDER BY id DESC LIMIT $5

@@ -56,7 +56,8 @@ DUE = """
     WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM ibid.document AS document
-        WHERE document.tenant = known.tenant AND document.owner = known.user_id
+        WHERE document.tenant = known.tenant
+        AND (document.owner = known.user_id OR document.users @> ARRAY[known.user_id])
         AND document.removed_at IS NOT NULL)
     AND NOT EXISTS (
         SELECT FROM ibid.memory AS memory

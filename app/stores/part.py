@@ -29,6 +29,23 @@ CLEAR = """
         SELECT 'purge', id, tenant, owner, session_id FROM gone)
     SELECT count(*) FROM gone
 """
+# Removed rows keep their users: an erasure waits until they are cleared away.
+RELEASE = """
+    WITH mine AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        AND (owner = $4 OR users = ARRAY[$4])
+        RETURNING id, tenant, owner, session_id),
+    purges AS (
+        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+        SELECT 'purge', id, tenant, owner, session_id FROM mine),
+    shared AS (
+        UPDATE ibid.document SET users = array_remove(users, $4)
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        AND owner <> $4 AND users @> ARRAY[$4] AND users <> ARRAY[$4]
+        RETURNING id)
+    SELECT (SELECT count(*) FROM mine) + (SELECT count(*) FROM shared)
+"""
 CHANNEL = "ibid_jobs"
 """Notified when a job is committed, so that an idle worker need not poll for it."""
 
@@ -70,9 +87,13 @@ async def enqueue(
     await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
 
 
-async def cleared(connection: Connection, part: Part, *, seconds: float | None = None) -> int:
-    """Unseen from now on: all documents of the part, under its lock; a job clears each away. How many."""
-    count: int = await connection.fetchval(CLEAR, *place(part), timeout=seconds)
+async def cleared(
+    connection: Connection, part: Part, *, user: str | None = None, seconds: float | None = None
+) -> int:
+    """Unseen from now on: all documents of the part, or a user's, under its lock; a job clears each away.
+    A document that others uploaded as well stays theirs alone. How many."""
+    asked = (CLEAR, *place(part)) if user is None else (RELEASE, *place(part), user)
+    count: int = await connection.fetchval(*asked, timeout=seconds)
     if count:
         await bump(connection, part)
         await connection.execute("SELECT pg_notify($1, '')", CHANNEL)

@@ -23,7 +23,7 @@ IN_REACH = """
 """Global documents of the tenant, and the owner's: of one session ($3) or of all."""
 
 COLUMNS = """id, name, filename, session_id, state, pages, chunks, tokens, sha256, created_at,
-    fault_slug, fault_detail"""
+    users, fault_slug, fault_detail"""
 
 OWN = """
     SELECT name FROM ibid.document
@@ -63,6 +63,7 @@ def document(row: asyncpg.Record) -> Document:
         tokens=row["tokens"],
         sha256=row["sha256"],
         created_at=row["created_at"],
+        users=tuple(row["users"]),
         fault=fault,
     )
 

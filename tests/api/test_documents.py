@@ -195,6 +195,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
         "filename": "report.pdf",
         "scope": "session",
         "session_id": "thesis",
+        "user_id": None,
         "state": "ready",
         "pages": 3,
         "chunks": 7,

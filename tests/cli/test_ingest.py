@@ -92,6 +92,16 @@ def test_a_new_version_needs_replace(held: Ibid, service: Running) -> None:
     assert "taken by another document" in refused.out
 
 
+def test_files_can_be_put_in_for_a_user(held: Ibid, service: Running) -> None:
+    """So that they are exported and erased with that user."""
+    path = held.place / "letter.pdf"
+    path.write_bytes(text_pdf("Dear Ada, the ferry leaves at nine."))
+
+    done = held("ingest", path, "--session", "letters", "--user", "ada", "--json")
+
+    assert lines(done.out)[0]["document"]["user_id"] == "ada"
+
+
 def test_a_file_that_cannot_be_opened_is_told_and_the_others_go_on(
     held: Ibid, service: Running, tmp_path: Path
 ) -> None:

@@ -220,3 +220,83 @@ def test_the_command_erases_through_the_service(home: Home) -> None:
     assert '"memories": 1' in done.stdout
     assert '"compacted": true' in done.stdout
     assert holding(home.service.folder, CANARY) == []
+
+
+def sent(who: httpx.Client, words: str, **fields: str) -> httpx.Response:
+    """Upload a PDF of these words."""
+    files = {"file": (f"{words.split()[1]}.pdf", text_pdf(f"In the mountains {words}."))}
+    return who.post("/api/documents", files=files, data={"wait": "60", **fields})
+
+
+def test_documents_uploaded_in_a_users_name_are_that_users(home: Home) -> None:
+    """Exported and erased with the user, in a session and global alike, and out of the files afterwards."""
+    words = ["the heron of Rügen waits", "the plover of Amrum runs"]
+    places: list[dict[str, str]] = [{"session_id": "named"}, {"scope": "global"}]
+    kept = [
+        taken(sent(home.tenant, said, user_id="carol", **place))
+        for said, place in zip(words, places, strict=True)
+    ]
+    listed = taken(home.tenant.get("/api/documents", params={"session_id": "named"}))["items"]
+    exported = taken(home.tenant.get("/users/carol/export"))["holdings"]["documents"]
+
+    receipt = taken(home.tenant.delete("/users/carol"))
+    left = [home.tenant.get(f"/api/documents/{each['id']}").status_code for each in kept]
+    compacted(home.tenant, "carol")
+
+    assert {each["user_id"] for each in (*kept, *listed)} == {"carol"}
+    assert sorted(row["id"] for row in exported) == sorted(each["id"] for each in kept)
+    assert home.tenant.get(exported[0]["file"]).status_code == 404
+    assert (receipt["counts"]["documents"], left) == (2, [404, 404])
+    assert [holding(home.service.folder, said) for said in words] == [[], []]
+
+
+def test_a_document_that_two_users_sent_stays_until_both_are_erased(home: Home) -> None:
+    """The same document for both; neither's export names the other. Who sent it for nobody keeps it, too."""
+    first, second, third = (
+        "the ibis of Nile wades",
+        "the stork of Jutland nests",
+        "the crane of Oland calls",
+    )
+    for users in (("dora", "emil"), ("emil", "dora")):
+        answers = [sent(home.tenant, first, session_id="shared", user_id=user) for user in users]
+        assert len({taken(each)["id"] for each in answers}) == 1
+    answers = [sent(home.tenant, second, session_id="shared", **who) for who in ({}, {"user_id": "dora"})]
+    taken(sent(home.tenant, third, session_id="shared", user_id="emil"))
+    exported = home.tenant.get("/users/emil/export").text
+
+    receipt = taken(home.tenant.delete("/users/dora"))
+    again = taken(home.tenant.delete("/users/dora"))
+    stay = taken(home.tenant.get("/api/documents", params={"session_id": "shared"}))["items"]
+    last = taken(home.tenant.delete("/users/emil"))
+    left = taken(home.tenant.get("/api/documents", params={"session_id": "shared"}))["items"]
+
+    assert [each.status_code for each in answers] == [201, 200]
+    assert "emil" in exported
+    assert "dora" not in exported
+    assert (receipt["counts"]["documents"], again["counts"]["documents"]) == (2, 0)
+    assert {each["filename"]: each["user_id"] for each in stay if each["session_id"]} == {
+        "ibis.pdf": "emil",
+        "stork.pdf": None,
+        "crane.pdf": "emil",
+    }
+    assert last["counts"]["documents"] == 2
+    assert [each["filename"] for each in left if each["session_id"]] == ["stork.pdf"]
+    home.tenant.delete("/api/sessions/shared")
+
+
+def test_a_user_key_uploads_for_its_own_user(home: Home) -> None:
+    """Without naming it; naming another is refused. What the tenant sent in his name he can see and fetch,
+    and of a document for everybody he does not learn whose else it is."""
+    words = "the dipper of Harz bobs"
+    refused = sent(home.bob, words, session_id="own", user_id="ada")
+    own = taken(sent(home.bob, words, session_id="own"))
+    named = taken(sent(home.tenant, "the wren of Uist sings", session_id="elsewhere", user_id="bob"))
+    shared = taken(sent(home.tenant, "the gull of Sylt cries", scope="global", user_id="fred"))
+
+    assert (refused.status_code, own["user_id"]) == (403, "bob")
+    assert home.bob.get(f"/api/documents/{named['id']}/file").status_code == 200
+    assert home.ada.get(f"/api/documents/{named['id']}/file").status_code == 404
+    assert taken(home.bob.get(f"/api/documents/{shared['id']}"))["user_id"] is None
+    for each in (named, shared):
+        home.tenant.delete(f"/api/documents/{each['id']}")
+    home.bob.delete(f"/api/documents/{own['id']}")

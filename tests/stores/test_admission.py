@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 import tracemalloc
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -11,10 +12,12 @@ import pytest
 
 from app.clients.pool import Pool, open_pool
 from app.domain.document import State
-from app.domain.errors import Conflict, Overloaded, Unavailable
+from app.domain.errors import Conflict, Overloaded, RemovedMeanwhile, Unavailable
 from app.stores import admission
 from app.stores.admission import PIECE, Admission
+from app.stores.belongings import Belongings
 from app.stores.documents import DocumentStore
+from app.stores.erasures import ErasureStore
 from tests.fakes.uploads import ALICE, TENANT, read, ready, upload
 
 
@@ -265,3 +268,36 @@ async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch
     async with door._turn():
         with pytest.raises(Overloaded):
             await door.admit(ALICE, upload(tmp_path))
+
+
+async def test_users_who_send_the_same_at_once_all_have_it(pool: Pool, tmp_path: Path) -> None:
+    """One document, and none of them is forgotten."""
+    names = [f"user{n}" for n in range(6)]
+    store = DocumentStore(pool)
+
+    admitted = await asyncio.gather(
+        *(store.admit(replace(TENANT, user_id=name), upload(tmp_path)) for name in names)
+    )
+
+    found = await store.get(replace(TENANT, session_id="s1"), admitted[0][0].id)
+    assert found is not None
+    assert [created for _, created in admitted].count(True) == 1
+    assert sorted(found.users) == names
+
+
+async def test_an_upload_that_arrives_while_its_user_is_erased_is_refused(pool: Pool, tmp_path: Path) -> None:
+    """Nothing of it stays."""
+    eve = replace(TENANT, user_id="eve")
+    given = replace(upload(tmp_path), path=tmp_path / "pipe")
+    os.mkfifo(given.path)
+    sending = asyncio.create_task(DocumentStore(pool).admit(eve, given))
+    pipe = await asyncio.to_thread(given.path.open, "wb")  # once the store reads
+    try:
+        await ErasureStore(pool).begin(eve, ["documents"])
+        assert await Belongings(pool).erase(eve) == 0
+    finally:
+        pipe.close()
+
+    with pytest.raises(RemovedMeanwhile):
+        await sending
+    assert await count(pool, "document") == 0

@@ -212,7 +212,7 @@ async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
 async def test_own_documents_are_told_with_the_address_of_their_file(pool: Pool, tmp_path: Path) -> None:
     """Not those of others, nor what the tenant shares."""
     document = await ready(pool, ALICE, upload(tmp_path))
-    await ready(pool, replace(ALICE, owner="bob"), upload(tmp_path, "x", filename="x.pdf"))
+    await ready(pool, replace(ALICE, owner="bob", user_id="bob"), upload(tmp_path, "x", filename="x.pdf"))
     await ready(pool, Scope(tenant="acme"), upload(tmp_path, "y", filename="y.pdf", session_id=None))
 
     rows = [row async for row in Belongings(pool).export(Scope(tenant="acme", user_id="alice"))]
@@ -226,7 +226,9 @@ async def test_own_documents_go_from_every_session(pool: Pool, tmp_path: Path) -
     for n, session in enumerate(("s1", "s2")):
         file = upload(tmp_path, f"text {n}", filename=f"{n}.pdf", session_id=session)
         await ready(pool, replace(ALICE, session_id=session), file)
-    bob = await ready(pool, replace(ALICE, owner="bob"), upload(tmp_path, "x", filename="x.pdf"))
+    bob = await ready(
+        pool, replace(ALICE, owner="bob", user_id="bob"), upload(tmp_path, "x", filename="x.pdf")
+    )
     versions = "SELECT version FROM ibid.part WHERE owner = 'alice' ORDER BY session_id"
     before = [row[0] for row in await pool.fetch(versions)]
     alice = Scope(tenant="acme", user_id="alice")
