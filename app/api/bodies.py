@@ -89,7 +89,11 @@ class OverlayBody(Body):
 class RagBody(Body):
     """A message to somebody who remembers."""
 
-    user_id: Name = Field(description="Whose memories are searched. A user key: that user.", examples=["ada"])
+    user_id: Name | None = Field(
+        None,
+        description="Whose memories are searched. A tenant key must name one; a user key implies it.",
+        examples=["ada"],
+    )
     message: Message = Field(
         description="The message; not white space alone.", examples=["What helped me sleep last winter?"]
     )

@@ -115,6 +115,16 @@ def scope_of(
     )
 
 
+def scope_of_user(
+    who: Caller, user_id: str | None, *, thread_id: str | None = None, field: str = "body.user_id"
+) -> Scope:
+    """`scope_of` where the request is about one user: a user key implies them; else `InvalidField`."""
+    scope = scope_of(who, user_id=user_id, thread_id=thread_id)
+    if scope.user_id is None:
+        raise InvalidField("name the user: only a user key implies it", field=field)
+    return scope
+
+
 async def shows_debug(opened: Services) -> bool:
     """Whether replies carry `debug`: as set; unset, while there is no key at all."""
     if opened.debug is not None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from app.api.bodies import Body, Message, Name
-from app.api.deps import Asker, Opened, scope_of
+from app.api.deps import Asker, Opened, scope_of_user
 from app.api.examples import ANSWER_ID
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
@@ -45,7 +45,11 @@ EFFECT: Mapping[str, Any] = {
 class FeedbackBody(Body):
     """What somebody said of an answer."""
 
-    user_id: Name = Field(description="Who says it. A user key: that user.", examples=["ada"])
+    user_id: Name | None = Field(
+        None,
+        description="Who says it. A tenant key must name one; a user key implies it.",
+        examples=["ada"],
+    )
     message: Message = Field(
         description="What they said next. It is not kept: send it as their next question, if it is one.",
         examples=[ASKED["message"]],
@@ -94,7 +98,7 @@ Said = Annotated[FeedbackBody, Given(openapi_examples=EXAMPLES)]
 
 async def taken(who: Caller, opened: Services, body: FeedbackBody) -> Response:
     """What came of it, for whichever endpoint gave the answer."""
-    scope = scope_of(who, user_id=body.user_id, thread_id=body.thread_id)
+    scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)
     return Json(shape(await opened.feedback.take(remark)))
 

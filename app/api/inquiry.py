@@ -71,7 +71,11 @@ class RoutingBody(Body):
 class VantageBody(Body):
     """A message that is answered within the policy."""
 
-    user_id: Name = Field(description="Who asks. A user key: that user.", examples=["ada"])
+    user_id: Name | None = Field(
+        None,
+        description="Who asks. A tenant key must name one; a user key implies it.",
+        examples=["ada"],
+    )
     message: Message = Field(
         description="The message; not white space alone.", examples=["What helped me sleep last winter?"]
     )

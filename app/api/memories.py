@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from app.api import kept
 from app.api.bodies import Name
-from app.api.deps import Asker, Opened, scope_of
+from app.api.deps import Asker, Opened, scope_of, scope_of_user
 from app.api.drafts import Memories, MemoryBody
 from app.api.kept import MemoryList, SeveralReply, WrittenReply
 from app.api.refusals import ASKING, KEEPING, SENDING
@@ -28,9 +28,7 @@ router = APIRouter(prefix="/memories", tags=["memories"], route_class=JsonRoute)
 
 def owner(who: Caller, bodies: list[MemoryBody], place: str) -> Scope:
     """The one user of a request. `place` is where the first one's fields are told to be."""
-    scope = scope_of(who, user_id=bodies[0].user_id)
-    if scope.user_id is None:
-        raise errors.InvalidField("a tenant key says whose memory it is", field=f"{place}.user_id")
+    scope = scope_of_user(who, bodies[0].user_id, field=f"{place}.user_id")
     for at, body in enumerate(bodies):
         if (body.user_id or scope.user_id) != scope.user_id:
             raise errors.InvalidField("one request keeps memories of one user", field=f"body.{at}.user_id")
@@ -81,9 +79,7 @@ async def memories(
     limit: Limit = 50,
 ) -> Response:
     """Those that were written here, cards too."""
-    scope = scope_of(who, user_id=user_id)
-    if scope.user_id is None:
-        raise errors.InvalidField("a tenant key says whose memories it asks for", field="query.user_id")
+    scope = scope_of_user(who, user_id, field="query.user_id")
     found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
     return Json({"items": [kept.memory(each) for each in found], "next": after})
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from app.api import recalled
 from app.api.bodies import RagBody
 from app.api.chat import Prepared, sent
-from app.api.deps import Asker, Opened, scope_of, shows_debug
+from app.api.deps import Asker, Opened, scope_of_user, shows_debug
 from app.api.peer import unless_gone
 from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.wire import Json, JsonRoute
@@ -34,7 +34,7 @@ def asked(body: RagBody, who: Caller, *, debug: bool) -> Question:
     overlay = body.overlay
     parts = overlay if overlay is None or isinstance(overlay, str) else overlay.model_dump()
     return Question(
-        scope_of(who, user_id=body.user_id, thread_id=body.thread_id),
+        scope_of_user(who, body.user_id, thread_id=body.thread_id),
         body.message,
         top_k=body.top_k,
         overlay=overlay_to_instructions(parts),

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from app.api import feedback as remarks
 from app.api import ruled
 from app.api.chat import Prepared, sent
-from app.api.deps import Asker, Opened, scope_of, shows_debug
+from app.api.deps import Asker, Opened, scope_of_user, shows_debug
 from app.api.inquiry import QUERY, LimitsBody, RoutingBody, VantageBody
 from app.api.mix import MixBody
 from app.api.peer import unless_gone
@@ -40,7 +40,7 @@ def asked(body: VantageBody, who: Caller, *, debug: bool) -> Inquiry:
     """The body as the service takes it."""
     overlay = body.overlay
     parts = overlay if overlay is None or isinstance(overlay, str) else overlay.model_dump()
-    scope = scope_of(who, user_id=body.user_id, thread_id=body.thread_id)
+    scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     return Inquiry(
         replace(scope, vantage_id=body.vantage_id),
         body.message,

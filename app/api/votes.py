@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, RootModel
 from starlette.responses import Response
 
 from app.api.bodies import Body, Name
-from app.api.deps import Asker, Opened, scope_of
+from app.api.deps import Asker, Opened, scope_of_user
 from app.api.examples import ANSWER_ID
 from app.api.feedback import MEMORY_ID
 from app.api.refusals import ASKING, KEEPING, SENDING
@@ -47,7 +47,10 @@ Signal = Annotated[Literal[1, -1], BeforeValidator(whole)]
 class VoteBody(Body):
     """A vote."""
 
-    user_id: Name = Field(description="Whose vote, on a memory of theirs. A user key: that user.")
+    user_id: Name | None = Field(
+        None,
+        description="Whose vote, on a memory of theirs. A tenant key must name one; a user key implies it.",
+    )
     memory_id: Name = Field(examples=[MEMORY_ID])
     signal: Signal
     answer_id: Name | None = Field(
@@ -107,7 +110,7 @@ async def vote(
     who: Asker, opened: Opened, body: Annotated[VoteBody, Given(openapi_examples=EXAMPLES)]
 ) -> Response:
     """Counts from the user's very next question on."""
-    scope = scope_of(who, user_id=body.user_id)
+    scope = scope_of_user(who, body.user_id)
     applied = await opened.signals.cast(scope, body.memory_id, body.signal, answer_id=body.answer_id)
     return Json({"memory_id": body.memory_id, "signal": body.signal, "applied": applied})
 
@@ -125,11 +128,15 @@ async def vote(
 async def counts(
     who: Asker,
     opened: Opened,
-    user_id: Annotated[Name, Query(description="Whose votes. A user key: that user.")],
     ids: Ids,
+    user_id: Annotated[
+        Name | None,
+        Query(description="Whose votes. A tenant key must name one; a user key implies it."),
+    ] = None,
 ) -> Response:
     """The user's own votes, nobody else's."""
-    found = await opened.signals.tallies(scope_of(who, user_id=user_id), listed(ids))
+    scope = scope_of_user(who, user_id, field="query.user_id")
+    found = await opened.signals.tallies(scope, listed(ids))
     return Json(
         {key: {"positive": votes.positive, "negative": votes.negative} for key, votes in found.items()}
     )

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -17,8 +18,9 @@ from app.domain.passage import Scope
 from app.domain.ports import Caller
 from app.knobs import Enable
 from app.main import ROUTERS, VANTAGE
+from tests.api.conftest import served
 from tests.fakes.checks import told
-from tests.fakes.server import connected, request_head
+from tests.fakes.server import browsing, connected, request_head
 from tests.fakes.services import FakeKeys, Fakes
 
 TENANT, USER = Caller("acme", None), Caller("acme", "ada")
@@ -238,3 +240,46 @@ async def test_debug_is_not_shown_while_nobody_can_tell() -> None:
             raise Unavailable
 
     assert await shows_debug(Fakes(keys=Down(), debug=None).services()) is False
+
+
+ABOUT_A_USER: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("POST", "/rag/query", {"message": "What helped me sleep?"}),
+    ("POST", "/rag/feedback", {"message": "Thanks!"}),
+    ("POST", "/vantage/query", {"message": "What helped me sleep?"}),
+    ("POST", "/vantage/feedback", {"message": "Thanks!"}),
+    ("POST", "/memories", {"text": "Prefers tea."}),
+    ("GET", "/memories", {}),
+    ("POST", "/memory_feedback", {"memory_id": "m1", "signal": 1}),
+    ("GET", "/memory_feedback", {"ids": "m1"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "given"), ABOUT_A_USER, ids=[f"{m} {p}" for m, p, _ in ABOUT_A_USER]
+)
+async def test_a_user_key_implies_its_user_and_a_tenant_key_must_name_one(
+    fakes: Fakes, settings: Settings, method: str, path: str, given: dict[str, Any]
+) -> None:
+    """In bodies and queries; another user is refused."""
+    enabled = settings.model_copy(update={"enable": Enable(vantage_endpoints=True)})
+    place = "query" if method == "GET" else "body"
+    bob = given | {"user_id": "bob"}
+
+    async with browsing(served(enabled, fakes.services())) as client:
+        implied, forbidden, missing, named = [
+            await (
+                client.get(path, params=said, headers=bearing(key))
+                if method == "GET"
+                else client.post(path, json=said, headers=bearing(key))
+            )
+            for key, said in (
+                ("user-key", given),
+                ("user-key", bob),
+                ("tenant-key", given),
+                ("tenant-key", bob),
+            )
+        ]
+
+    assert (implied.is_success, forbidden.status_code, named.is_success) == (True, 403, True)
+    problem = told(missing, 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == [f"{place}.user_id"]
