@@ -27,8 +27,9 @@ IDS_MOST, ID_LENGTH = 200, 200
 """Ids of one request, and characters of each."""
 VOTED: Mapping[str, Any] = {"user_id": "ada", "memory_id": MEMORY_ID, "signal": 1}
 EXAMPLES = {
-    "vote": {"summary": "A vote that counts by itself", "value": VOTED},
+    "vote": {"summary": "Today's vote", "value": VOTED},
     "answer": {"summary": "One about an answer", "value": {**VOTED, "answer_id": ANSWER_ID}},
+    "withdrawn": {"summary": "Taken back", "value": {**VOTED, "signal": 0, "answer_id": ANSWER_ID}},
 }
 VOTE: Mapping[str, Any] = {"memory_id": MEMORY_ID, "signal": 1, "applied": True}
 COUNTS: Mapping[str, Any] = {MEMORY_ID: {"positive": 3, "negative": 1}}
@@ -37,11 +38,11 @@ COUNTS: Mapping[str, Any] = {MEMORY_ID: {"positive": 3, "negative": 1}}
 def whole(value: object) -> object:
     """`true` and 1.0 are 1 to Python, and no votes."""
     if type(value) is not int:
-        raise ValueError("Input should be 1 or -1")
+        raise ValueError("Input should be 1, -1 or 0")
     return value
 
 
-Signal = Annotated[Literal[1, -1], BeforeValidator(whole)]
+Signal = Annotated[Literal[1, -1, 0], BeforeValidator(whole)]
 
 
 class VoteBody(Body):
@@ -52,11 +53,11 @@ class VoteBody(Body):
         description="Whose vote, on a memory of theirs. A tenant key must name one; a user key implies it.",
     )
     memory_id: Name = Field(examples=[MEMORY_ID])
-    signal: Signal
+    signal: Signal = Field(description="Up, down, or 0: the vote is taken back.")
     answer_id: Name | None = Field(
         None,
         description="The answer it is about: one vote for each answer and memory, again replaces. Left out:"
-        " every one counts.",
+        " one vote a day (UTC), and 0 takes back those of all days.",
         examples=[ANSWER_ID],
     )
 
@@ -65,8 +66,8 @@ class VoteReply(BaseModel):
     """What became of it."""
 
     memory_id: str
-    signal: Literal[1, -1]
-    applied: bool = Field(description="False: this vote was there already.")
+    signal: Literal[1, -1, 0]
+    applied: bool = Field(description="False: it was so already.")
 
 
 class TallyReply(BaseModel):

@@ -146,12 +146,12 @@ class OutsideVotes:
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
         """Kept in both, or refused. False: it was so already, and the service is not told again."""
-        told = self._telling(scope, signal, answer_id)
+        told = self._telling(scope, answer_id)
         return await self._built_in.cast(scope, memory_id, signal, answer_id=answer_id, told=told)
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
         """As `cast`, for all that an answer used."""
-        told = self._telling(scope, signal, answer_id)
+        told = self._telling(scope, answer_id)
         return await self._built_in.judge(scope, ids, signal, answer_id=answer_id, told=told)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
@@ -165,15 +165,22 @@ class OutsideVotes:
             found.lost = error.reason
             return found
 
-    def _telling(self, scope: Scope, signal: int, answer_id: str | None) -> Told | None:
-        """Tells the service of the votes that change."""
+    def _telling(self, scope: Scope, answer_id: str | None) -> Told | None:
+        """Tells the service of the votes that change. Its protocol knows votes of +1 and -1 that add up: a
+        vote taken back is told as its opposite, a change of mind as two votes."""
         if not served(scope):
             return None
-        vote = {"user_id": scope.user_id, "signal": signal}
+        vote = {"user_id": scope.user_id}
         named = vote if answer_id is None else vote | {"answer_id": answer_id}
 
-        async def tell(changed: Sequence[str]) -> None:
-            await self._line.tell([{**named, "memory_id": key} for key in changed])
+        async def tell(changed: Mapping[str, int]) -> None:
+            await self._line.tell(
+                [
+                    {**named, "memory_id": key, "signal": 1 if change > 0 else -1}
+                    for key, change in changed.items()
+                    for _ in range(abs(change))
+                ]
+            )
 
         return tell
 

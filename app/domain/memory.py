@@ -193,8 +193,8 @@ class Votes(Protocol):
     """
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
-        """+1 or -1 by the scope's user; one for each answer and memory: again replaces. Without an answer
-        each is a vote of its own. False: it was so already."""
+        """+1, -1, or 0 that takes the vote back, by the scope's user; one for each answer and memory: again
+        replaces. Without an answer one a day, and 0 takes back those of all days. False: it was so before."""
 
     async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
         """The same vote on all that an answer used, all or none; those it changed. What is not the user's
@@ -204,8 +204,9 @@ class Votes(Protocol):
         """The user's votes on these memories; without any: left out."""
 
 
-Told = Callable[[Sequence[str]], Awaitable[None]]
-"""Called with the memories whose vote changes, before it is committed; what it raises takes that back."""
+Told = Callable[[Mapping[str, int]], Awaitable[None]]
+"""Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
+votes of several days are taken back), before it is committed; what it raises takes that back."""
 
 
 class Ballots(Votes, Protocol):

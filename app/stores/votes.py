@@ -1,15 +1,14 @@
 """`/memory_feedback`: one person's votes on their own memories (`domain/memory.Votes`, `ibid.memory_vote`).
 
-A vote belongs to (tenant, user, memory, answer); one without an answer gets a name of its own. Whose a memory
-is, `ibid.memory` says; for points that older tools wrote the index is asked. Raises `Missing`, `Unavailable`,
-and `RetrievalError` from `tallies`.
+A vote belongs to (tenant, user, memory, answer); one without an answer to its day, in UTC. Whose a memory is,
+`ibid.memory` says; for points that older tools wrote the index is asked. Raises `Missing`, `Unavailable`, and
+`RetrievalError` from `tallies`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
-from app.domain.answer import new_id
 from app.domain.errors import Missing, RetrievalError, Unavailable
 from app.domain.memory import Tallies, Tally, Told
 from app.domain.passage import Scope
@@ -24,21 +23,40 @@ Mine = tuple[list[str], list[str]]
 KNOWN = """
     SELECT id, tenant = $1 AND user_id = $2 AND removed_at IS NULL AS mine FROM ibid.memory WHERE id = ANY($3)
 """
-# In the order of the ids: two who vote on the same ones at once wait for each other, and never in a ring. The
-# lock makes a removal wait for the vote, and the vote for a removal.
+# The row locks make a removal wait for the vote, and the vote for a removal. 0 deletes; without an answer it
+# deletes the votes of all days, so that a vote of yesterday can be taken back too.
 CAST = """
     WITH mine AS (
         SELECT id FROM ibid.memory
-        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL FOR SHARE)
-    INSERT INTO ibid.memory_vote AS vote (tenant, user_id, memory_id, answer_id, signal)
-    SELECT $1, $2, id, $5, $6 FROM (SELECT id FROM mine UNION SELECT unnest($4::text[])) AS voted (id)
-    ORDER BY id
-    ON CONFLICT (tenant, user_id, memory_id, answer_id) DO UPDATE
-    SET signal = excluded.signal, created_at = now() WHERE vote.signal <> excluded.signal
-    RETURNING memory_id
+        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL FOR SHARE),
+    voted (id, answer_id) AS (
+        SELECT id, coalesce($5, 'day ' || to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+        FROM (SELECT id FROM mine UNION SELECT unnest($4::text[])) AS each),
+    before AS (
+        SELECT vote.memory_id, vote.answer_id, vote.signal FROM ibid.memory_vote AS vote
+        JOIN voted ON voted.id = vote.memory_id
+        AND (voted.answer_id = vote.answer_id OR $5 IS NULL AND $6 = 0 AND vote.answer_id LIKE 'day %')
+        WHERE vote.tenant = $1 AND vote.user_id = $2),
+    withdrawn AS (
+        DELETE FROM ibid.memory_vote AS vote USING before
+        WHERE $6 = 0 AND vote.tenant = $1 AND vote.user_id = $2
+        AND vote.memory_id = before.memory_id AND vote.answer_id = before.answer_id),
+    cast_now AS (
+        INSERT INTO ibid.memory_vote AS vote (tenant, user_id, memory_id, answer_id, signal)
+        SELECT $1, $2, id, answer_id, $6 FROM voted WHERE $6 <> 0
+        ON CONFLICT (tenant, user_id, memory_id, answer_id) DO UPDATE
+        SET signal = excluded.signal, created_at = now() WHERE vote.signal <> excluded.signal)
+    SELECT id, ($6 - coalesce(sum(before.signal), 0))::int AS change
+    FROM voted LEFT JOIN before ON before.memory_id = voted.id
+    GROUP BY id HAVING count(before.signal) <> abs($6) OR $6 <> coalesce(sum(before.signal), 0) ORDER BY id
 """
 # First, so that everybody takes this lock before those of rows: an erasure under way is waited for.
 STANDS = "SELECT ibid.user_stands($1, $2, now())"
+# One user's votes take turns: each sees what the one before it left.
+TURN = """
+    SELECT pg_advisory_xact_lock(
+        hashtextextended(concat_ws(chr(31), 'ibid.memory_vote', $1::text, $2::text), 0))
+"""
 COUNT = """
     SELECT memory_id, count(*) FILTER (WHERE signal > 0) AS positive,
         count(*) FILTER (WHERE signal < 0) AS negative
@@ -62,11 +80,11 @@ class VoteStore:
     async def cast(
         self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
     ) -> bool:
-        """One vote. False: it was so already. `Missing`: the memory is not the user's."""
+        """One vote, or (0) none. False: it was so already. `Missing`: the memory is not the user's."""
         mine = await self._mine(scope, [memory_id])
         if not any(mine):
             raise Missing("there is no such memory")
-        return bool(await self._cast(scope, mine, (answer_id or new_id(), signal), told))
+        return bool(await self._cast(scope, mine, (answer_id, signal), told))
 
     async def judge(
         self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
@@ -97,13 +115,16 @@ class VoteStore:
             raise Unavailable("the index of memories does not answer") from error
         return [key for key, is_mine in mine.items() if is_mine], foreign
 
-    async def _cast(self, scope: Scope, mine: Mine, vote: tuple[str, int], told: Told | None) -> set[str]:
+    async def _cast(
+        self, scope: Scope, mine: Mine, vote: tuple[str | None, int], told: Told | None
+    ) -> set[str]:
         """Write a vote (its answer, its signal); the memories whose vote is another now."""
         async with transaction(self._pool) as connection:
             if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
                 raise Missing("its owner was erased")
+            await connection.execute(TURN, scope.tenant, scope.user_id)
             rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
-            changed = sorted(row["memory_id"] for row in rows)
+            changed = {row["id"]: row["change"] for row in rows}
             if told and changed:
                 await told(changed)
         return set(changed)

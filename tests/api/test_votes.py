@@ -19,13 +19,19 @@ async def test_a_vote_is_taken(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """For an answer or for none; again with the same is told so."""
     replies = [
         await client.post(PATH, json=VOTED | more)
-        for more in ({}, {"signal": -1, "answer_id": DOCUMENT_ID}, {"signal": -1, "answer_id": DOCUMENT_ID})
+        for more in (
+            {},
+            {"signal": -1, "answer_id": DOCUMENT_ID},
+            {"signal": -1, "answer_id": DOCUMENT_ID},
+            {"signal": 0, "answer_id": DOCUMENT_ID},
+        )
     ]
-    assert [reply.status_code for reply in replies] == [200] * 3
+    assert [reply.status_code for reply in replies] == [200] * 4
     assert [reply.json() for reply in replies] == [
         {"memory_id": "m1", "signal": 1, "applied": True},
         {"memory_id": "m1", "signal": -1, "applied": True},
         {"memory_id": "m1", "signal": -1, "applied": False},
+        {"memory_id": "m1", "signal": 0, "applied": True},
     ]
     VoteReply.model_validate(replies[0].json())
     assert fakes.signals.votes[:2] == [(ADA, "m1", 1, None), (ADA, "m1", -1, DOCUMENT_ID)]
@@ -53,7 +59,6 @@ async def test_votes_are_counted(client: httpx.AsyncClient, fakes: Fakes, query:
     [
         ({"memory_id": "m1", "signal": 1}, "body.user_id"),
         (VOTED | {"memory_id": ""}, "body.memory_id"),
-        (VOTED | {"signal": 0}, "body.signal"),
         (VOTED | {"signal": 2}, "body.signal"),
         (VOTED | {"signal": "1"}, "body.signal"),
         (VOTED | {"signal": True}, "body.signal"),
@@ -65,7 +70,7 @@ async def test_votes_are_counted(client: httpx.AsyncClient, fakes: Fakes, query:
 async def test_a_vote_that_does_not_fit_is_named(
     client: httpx.AsyncClient, fakes: Fakes, body: dict[str, object], field: str
 ) -> None:
-    """Nothing but one up or one down is a vote."""
+    """Nothing but one up, one down or none is a vote."""
     problem = told(await client.post(PATH, json=body), 422, "validation")
     assert [fault["field"] for fault in problem["errors"]] == [field]
     assert fakes.signals.votes == []

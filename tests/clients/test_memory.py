@@ -38,11 +38,12 @@ class BuiltIn:
         self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
     ) -> list[str]:
         """Votes, kept if whoever is told takes them."""
-        changed = [key for key in ids if self.kept.get((key, answer_id)) != signal]
+        before = {key: self.kept.get((key, answer_id), 0) for key in ids}
+        changed = {key: signal - old for key, old in before.items() if signal != old}
         if changed and told:
             await told(changed)
         self.kept |= {(key, answer_id): signal for key in changed}
-        return changed
+        return list(changed)
 
     async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
         """Nine votes on everything."""
@@ -115,6 +116,15 @@ async def test_a_vote_is_kept_in_both(opened: World) -> None:
         {"user_id": "ada", "memory_id": "m2", "signal": -1, "answer_id": "a"},
     ]
     assert opened.built_in.kept == {("m1", ""): 1, ("m1", "a"): -1, ("m2", "a"): -1}
+
+
+async def test_its_votes_add_up_to_those_that_stand(opened: World) -> None:
+    """It is told +1 and -1 alone: a vote taken back as its opposite, a change of mind as two."""
+    for signal in (1, -1, -1, 0, -1):
+        await opened.votes.cast(ADA, "m1", signal, answer_id="a")
+    told = [vote["signal"] for vote in opened.server.told]
+    assert told == [1, -1, -1, 1, -1]
+    assert (await opened.votes.tallies(ADA, ["m1"]))["m1"].net == -1
 
 
 @pytest.mark.parametrize("user", ["a/b c", "日本", "?x=1", "%2e", "a&ids=z"])

@@ -85,9 +85,11 @@ def say(replica: Service, message: str = "Thanks, perfect!", **fields: str) -> h
     return replica.client.post("/rag/feedback", json={"user_id": "ada", "message": message} | fields)
 
 
-def vote(replica: Service, memory: str, signal: int, user: str = "ada") -> httpx.Response:
-    """A vote without an answer."""
-    body = {"user_id": user, "memory_id": memory, "signal": signal}
+def vote(
+    replica: Service, memory: str, signal: int, user: str = "ada", answer: str | None = None
+) -> httpx.Response:
+    """A vote, without an answer or about one."""
+    body = {"user_id": user, "memory_id": memory, "signal": signal, "answer_id": answer}
     return replica.client.post("/memory_feedback", json=body)
 
 
@@ -122,17 +124,20 @@ def test_feedback_given_to_another_replica_counts_once(world: World) -> None:
     assert counts(world.other, *ids) == {key: {"positive": 1, "negative": 0} for key in ids}
 
 
-def test_votes_move_the_next_ranking_and_an_opposite_one_restores_it(world: World) -> None:
-    """On every replica, to the last digit; nobody else's ranking moves."""
+def test_votes_move_the_next_ranking_and_taking_them_back_restores_it(world: World) -> None:
+    """On every replica, to the last digit, and so do opposite ones; nobody else's ranking moves."""
     before, bobs = ranking(ask(world.one)), ranking(ask(world.one, "bob"))
     last = str(before[-1][0])
-    for _ in range(20):
-        assert vote(world.other, last, 1).json()["applied"]
+    for n in range(20):
+        assert vote(world.other, last, 1, answer=f"answer {n}").json()["applied"]
     moved = [ranking(ask(replica)) for replica in (world.one, world.other)]
     assert moved[0] == moved[1]
     assert [item[0] for item in moved[0]] == [last, before[0][0]]
-    for _ in range(20):
-        vote(world.one, last, -1)
+    for n in range(20):
+        if n % 2:
+            assert vote(world.one, last, 0, answer=f"answer {n}").json()["applied"]
+        else:
+            vote(world.one, last, -1, answer=f"another {n}")
     assert ranking(ask(world.one)) == ranking(ask(world.other)) == before
     assert ranking(ask(world.one, "bob")) == bobs
 

@@ -214,8 +214,8 @@ def test_votes_of_one_never_move_another(world: World) -> None:
     bob = world.ask(question, user_id="bob")["memory_used"]
     first = world.ask(question)["memory_used"]
     second = first[1]["id"]
-    for _ in range(10):
-        vote = {"user_id": "ada", "memory_id": second, "signal": 1}
+    for n in range(10):
+        vote = {"user_id": "ada", "memory_id": second, "signal": 1, "answer_id": f"answer {n}"}
         assert world.service.client.post("/memory_feedback", json=vote).is_success
     after = world.ask(question)
     lifted = next(item for item in after["memory_used"] if item["id"] == second)

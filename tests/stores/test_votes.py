@@ -1,7 +1,7 @@
 """Votes on memories."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -19,11 +19,11 @@ ANSWER, OTHER = new_id(), new_id()
 
 
 async def test_votes_are_counted_each_side(pool: Pool) -> None:
-    """Without an answer every one counts; memories without any are left out."""
+    """Of each answer one; memories without any are left out."""
     await remembered(pool, ADA, "m1", "m2", "m3")
     store = VoteStore(pool)
     for signal in (1, 1, -1):
-        assert await store.cast(ADA, "m1", signal, answer_id=None)
+        assert await store.cast(ADA, "m1", signal, answer_id=new_id())
     await store.cast(ADA, "m2", -1, answer_id=None)
     found = await store.tallies(ADA, ["m1", "m2", "m3", "m4"])
     assert found == {"m1": Tally(2, 1), "m2": Tally(0, 1)}
@@ -39,6 +39,56 @@ async def test_one_answer_has_one_vote_a_memory(pool: Pool) -> None:
     assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(0, 1)}
     await store.cast(ADA, "m1", 1, answer_id=OTHER)
     assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(1, 1)}
+
+
+async def test_a_vote_can_be_taken_back(pool: Pool) -> None:
+    """That of the answer alone; what is not there cannot, and what comes after counts as ever."""
+    await remembered(pool, ADA, "m1")
+    store = VoteStore(pool)
+    await store.cast(ADA, "m1", 1, answer_id=OTHER)
+    changed = [await store.cast(ADA, "m1", signal, answer_id=ANSWER) for signal in (0, -1, 0, 0, 1)]
+    assert changed == [False, True, True, False, True]
+    assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(2, 0)}
+    assert await store.cast(ADA, "m1", 0, answer_id=None) is False
+
+
+async def test_without_an_answer_there_is_one_vote_a_day(pool: Pool) -> None:
+    """A repeat changes nothing, a change of mind replaces it; 0 takes back those of earlier days too."""
+    await remembered(pool, ADA, "m1")
+    store = VoteStore(pool)
+    assert [await store.cast(ADA, "m1", signal, answer_id=None) for signal in (1, 1, -1)] == [
+        True,
+        False,
+        True,
+    ]
+    assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(0, 1)}
+    await pool.execute("UPDATE ibid.memory_vote SET answer_id = 'day 2026-01-01'")
+    await store.cast(ADA, "m1", 1, answer_id=None)
+    await store.cast(ADA, "m1", 1, answer_id=ANSWER)
+    assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(2, 1)}
+
+    assert [await store.cast(ADA, "m1", 0, answer_id=None) for _ in range(2)] == [True, False]
+
+    assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(1, 0)}
+
+
+async def test_whoever_is_told_of_votes_can_add_up_the_changes(pool: Pool) -> None:
+    """Whatever is cast at once: the changes come to the votes that stand."""
+    await remembered(pool, ADA, "m1", "m2")
+    store, sums = VoteStore(pool), {"m1": 0, "m2": 0}
+
+    async def add(changed: Mapping[str, int]) -> None:
+        for key, change in changed.items():
+            sums[key] += change
+
+    votes = [(answer, (-1, 0, 1)[n % 3]) for n in range(9) for answer in (ANSWER, None)]
+    await asyncio.gather(
+        *(store.cast(ADA, "m1", signal, answer_id=answer, told=add) for answer, signal in votes),
+        *(store.judge(ADA, ["m2", "m1"], signal or 1, answer_id=OTHER, told=add) for _, signal in votes[:6]),
+    )
+
+    found = await store.tallies(ADA, ["m1", "m2"])
+    assert {key: found.get(key, Tally()).net for key in sums} == sums
 
 
 async def test_all_of_an_answer_at_once(pool: Pool) -> None:
@@ -114,18 +164,20 @@ async def test_who_is_told_can_take_it_back(pool: Pool) -> None:
     """Only what changes is told, before it is committed; what is raised then leaves all as it was."""
     await remembered(pool, ADA, "m1", "m2")
     store = VoteStore(pool)
-    heard: list[Sequence[str]] = []
+    heard: list[Mapping[str, int]] = []
 
-    async def hear(changed: Sequence[str]) -> None:
+    async def hear(changed: Mapping[str, int]) -> None:
         heard.append(changed)
 
-    async def refuse(_changed: Sequence[str]) -> None:
+    async def refuse(_changed: Mapping[str, int]) -> None:
         raise Unavailable
 
     await store.cast(ADA, "m1", 1, answer_id=ANSWER, told=hear)
     await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, told=hear)
     await store.judge(ADA, ["m1", "m2"], 1, answer_id=ANSWER, told=hear)
-    assert heard == [["m1"], ["m2"]]
+    await store.cast(ADA, "m2", -1, answer_id=ANSWER, told=hear)
+    await store.cast(ADA, "m2", 1, answer_id=ANSWER, told=hear)
+    assert heard == [{"m1": 1}, {"m2": 1}, {"m2": -2}, {"m2": 2}]
     with pytest.raises(Unavailable):
         await store.judge(ADA, ["m1", "m2"], -1, answer_id=ANSWER, told=refuse)
     assert await store.tallies(ADA, ["m1", "m2"]) == {"m1": Tally(1, 0), "m2": Tally(1, 0)}
@@ -150,7 +202,7 @@ async def test_a_removal_waits_for_a_vote(pool: Pool) -> None:
     await remembered(pool, ADA, "m1")
     begun, go = asyncio.Event(), asyncio.Event()
 
-    async def linger(_changed: Sequence[str]) -> None:
+    async def linger(_changed: Mapping[str, int]) -> None:
         begun.set()
         await go.wait()
 
