@@ -11,9 +11,10 @@ from starlette.responses import Response
 from app.api import kept
 from app.api.deps import Asker, Opened, scope_of
 from app.api.drafts import Collection, CorpusBody, TextId
-from app.api.kept import CollectionList, TextsReply
+from app.api.kept import CollectionList, TextList, TextsReply
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
+from app.api.sessions import Cursor, Limit
 from app.api.wire import Json, JsonRoute
 from app.domain import errors
 from app.problems import responses
@@ -62,6 +63,24 @@ async def collections(who: Asker, opened: Opened) -> Response:
     """Those that were written here; ones that other tools wrote are searched too."""
     found = await opened.corpus.collections(scope_of(who))
     return Json({"items": [kept.collection(each) for each in found], "next": None})
+
+
+@router.get(
+    "/{collection}",
+    operation_id="listTexts",
+    summary="List reference texts",
+    response_class=Json,
+    responses={
+        200: shown(TextList, "A page, by id", kept.LISTED_TEXTS),
+        **responses(*ASKING, errors.Missing, errors.InvalidField),
+    },
+)
+async def texts(
+    who: Asker, opened: Opened, collection: Where, cursor: Cursor = None, limit: Limit = 50
+) -> Response:
+    """As they were written here; what other tools wrote into the collection is searched, and not listed."""
+    found, after = await opened.corpus.texts(scope_of(who), collection, cursor=cursor, limit=limit)
+    return Json({"items": [kept.listed(each) for each in found], "next": after})
 
 
 @router.delete(

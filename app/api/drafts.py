@@ -4,6 +4,7 @@ Refused are words put into other mouths: origins of the assistant and of the dae
 that `ibid profiles` computes. Cards that a person may write himself (persona, style, preference) are taken.
 """
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, WrapValidator
 
 from app.api.bodies import NO_NUL, SAYS, Body, Name
-from app.domain.corpus import Given
+from app.domain.corpus import METADATA_BYTES, Given
 from app.domain.memory import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
 
 MOST = 500
@@ -59,6 +60,13 @@ def shelf(name: str) -> str:
     if name.lower() == RAW:
         raise ValueError("this collection is the memories' own: POST /memories")
     return name
+
+
+def small(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata that every citation can carry."""
+    if len(json.dumps(metadata, ensure_ascii=False).encode()) > METADATA_BYTES:
+        raise ValueError(f"at most {METADATA_BYTES >> 10} KiB as JSON")
+    return metadata
 
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/\-]{0,99}$")]
@@ -124,8 +132,11 @@ class TextBody(Body):
     text: Kept
     id: TextId | None = Field(None, description="Again replaces. Default: made of the words.")
     title: Annotated[str, StringConstraints(max_length=500, pattern=NO_NUL)] = ""
-    metadata: dict[Name, Fact] = Field(
-        default={}, max_length=50, description="Kept beside it; `kind`, `origin`, `url` and `tags` are shown."
+    metadata: Annotated[dict[Name, Fact], AfterValidator(small)] = Field(
+        default={},
+        max_length=50,
+        description="Kept beside it and told with every citation: at most 8 KiB as JSON. A search knows its"
+        " `kind`, `origin`, `url` and `tags`.",
     )
 
     def given(self) -> Given:
@@ -133,10 +144,21 @@ class TextBody(Body):
         return Given(self.text, self.id, self.title, dict(self.metadata))
 
 
+WORDS, NAMED = TypeAdapter[str](Kept), TypeAdapter(TextBody)
+
+
+def named_or_not(value: object, _: Callable[[Any], Any]) -> str | TextBody:
+    """A text, or one with its name: the faults of the form that was sent, and not of the other too."""
+    return NAMED.validate_python(value) if isinstance(value, dict) else WORDS.validate_python(value)
+
+
+Referred: TypeAlias = Annotated[Kept | TextBody, WrapValidator(named_or_not)]
+
+
 class CorpusBody(Body):
     """Texts for a collection."""
 
-    texts: list[Kept | TextBody] = Field(min_length=1, max_length=MOST)
+    texts: list[Referred] = Field(min_length=1, max_length=MOST)
 
     def given(self) -> list[Given]:
         """As the service takes them."""

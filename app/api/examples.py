@@ -21,6 +21,7 @@ CITATION: Mapping[str, Any] = {
     "page": 12,
     "page_end": 13,
     "url": f"/api/documents/{DOCUMENT_ID}/chunks/3?session_id=thesis",
+    "metadata": {},
 }
 RAG: Mapping[str, Any] = {
     "used": True,

@@ -66,6 +66,19 @@ TEXTS: Mapping[str, Any] = {
 }
 TEXT: Mapping[str, Any] = {"outcome": "created", "id": "hygiene-3", "tokens": 11}
 KEPT_TEXTS: Mapping[str, Any] = {"collection": "sleep", "items": [TEXT]}
+LISTED_TEXTS: Mapping[str, Any] = {
+    "items": [
+        {
+            "id": "hygiene-3",
+            "title": "Sleep hygiene",
+            "text": "Keep the hours of going to bed and of rising.",
+            "metadata": {"kind": "guideline", "url": "https://example.org/sleep#3"},
+            "tokens": 11,
+            "created_at": "2026-11-21T21:31:00Z",
+        }
+    ],
+    "next": None,
+}
 COLLECTION: Mapping[str, Any] = {
     "collection": "sleep",
     "texts": 2,
@@ -130,6 +143,24 @@ class TextsReply(BaseModel):
     items: list[TextReply]
 
 
+class ListedText(BaseModel):
+    """A reference text as it was written."""
+
+    id: str
+    title: str
+    text: str
+    metadata: dict[str, Any]
+    tokens: int
+    created_at: datetime
+
+
+class TextList(BaseModel):
+    """A page of a collection's texts, by id."""
+
+    items: list[ListedText]
+    next: str | None = Field(description="The `cursor` of the next page.")
+
+
 class CollectionReply(BaseModel):
     """A collection in figures."""
 
@@ -169,6 +200,12 @@ def text(reference: Reference, *, fresh: bool) -> dict[str, Any]:
         "id": reference.id,
         "tokens": reference.tokens,
     }
+
+
+def listed(reference: Reference) -> dict[str, Any]:
+    """A reference text as JSON, whole."""
+    told = {name: getattr(reference, name) for name in ListedText.model_fields}
+    return told | {"metadata": dict(reference.metadata), "created_at": moment(reference.created_at)}
 
 
 def collection(found: Shelf) -> dict[str, Any]:

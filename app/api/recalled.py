@@ -16,11 +16,13 @@ from app.api.replies import KeptRag, WholeReply
 class UsedMemory(BaseModel):
     """A memory or a reference text that the model saw."""
 
-    id: str
+    id: str = Field(description="Of a reference text: its own in its collection.")
     source: Literal["memories", "corpus"]
     collection: str | None
     kind: str | None
     origin: str | None = Field(description="Who wrote it (the payload's `source`).")
+    title: str
+    metadata: dict[str, Any] = Field(description="Of a reference text, as it was given.")
     text: str
     label: str = Field(description="What stands in brackets in the answer.")
     similarity: float | None = Field(description="Cosine in [-1, 1]; null when it was not found by meaning.")
@@ -108,6 +110,8 @@ USED: Mapping[str, Any] = {
     "collection": "memory_raw",
     "kind": "note",
     "origin": "frontend/chat:user",
+    "title": "",
+    "metadata": {},
     "text": "Reading on paper for half an hour before bed has helped me sleep since December.",
     "label": LABEL,
     "similarity": 0.58,
@@ -144,6 +148,7 @@ META: Mapping[str, Any] = {
             "page": None,
             "page_end": None,
             "url": None,
+            "metadata": {},
         }
     ],
     "notes": ["Retrieved 1 passages from memories"],

@@ -53,11 +53,12 @@ class CitationReply(BaseModel):
 
     label: str = Field(description="What stands in brackets in the answer.")
     source: str
-    id: str
+    id: str = Field(description="Of a reference text: its own in its collection.")
     title: str
     page: int | None = Field(description="Physical, from 1.")
     page_end: int | None
     url: str | None
+    metadata: dict[str, Any] = Field(description="Of a reference text, as it was given; else empty.")
 
 
 class DegradedReply(BaseModel):

@@ -39,6 +39,8 @@ class Citation:
     page: int | None
     page_end: int | None
     url: str | None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Of a reference text, as its writer gave it."""
 
 
 @dataclass(frozen=True, slots=True)

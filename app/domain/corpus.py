@@ -27,7 +27,7 @@ class Reference:
     created_at: datetime
     title: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Of these a search shows kind, origin (or source), url and tags."""
+    """Citations and `memory_used` show it; kind, origin (or source), url and tags also by themselves."""
     revision: int = field(default=0, compare=False)
     """As `memory.Memory.revision`."""
 
@@ -50,6 +50,8 @@ class CorpusIndex(Protocol):
         """The collection itself, if it is one of ours and empty; nobody may write to it meanwhile."""
 
 
+METADATA_BYTES = 8 << 10
+"""Of a text's metadata as JSON: it stands in every citation of the text."""
 MOST = 100
 """Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
 IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
@@ -110,6 +112,11 @@ class Corpus(Protocol):
 
     async def collections(self, scope: Scope) -> list[Shelf]:
         """The tenant's, by name."""
+
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
 
     async def remove(self, scope: Scope, collection: str, id: str) -> str | None:  # noqa: A002 - its name
         """Unanswerable from now on: its point; None: not there."""

@@ -8,12 +8,17 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import chain
 
+import orjson
+
 from app.clients.points import TEXTS, Payload
+from app.domain.corpus import METADATA_BYTES
 
 BYTES_A_TOKEN = 4
 """Of a text that was stored without its tokens; what is packed is counted exactly when it is."""
 FACT = 200
 """Characters of a fact (kind, origin, a tag) that count; what is longer is none."""
+TITLE = 500
+"""Of a title."""
 LINK = 2_000
 """Of an address."""
 
@@ -57,6 +62,18 @@ def link(payload: Payload) -> str | None:
     """An address that a reader may follow; a script is none."""
     found = fact(payload, "url", most=LINK)
     return found if found.startswith(("https://", "http://")) else None
+
+
+def metadata(payload: Payload) -> str | None:
+    """What its writer put beside it, as a JSON object; None: nothing, or more than a citation carries."""
+    held = payload.get("metadata")
+    if not held or not isinstance(held, dict):
+        return None
+    try:
+        said = orjson.dumps(held)
+    except TypeError:
+        return None  # keys that are no strings
+    return said.decode() if len(said) <= METADATA_BYTES else None
 
 
 def number(payload: Payload, name: str) -> int | None:

@@ -1,7 +1,7 @@
 """A reference text as a point, and a point of any collection as the passage that it is.
 
-Of a text's metadata its kind, origin (or source), address and tags are shown, and found again wherever older
-tools put them. Nothing here raises.
+Its id, title and metadata are its writer's; kind, origin (or source), address and tags are found wherever
+older tools put them. Nothing here raises.
 """
 
 from app.clients.points import Point
@@ -52,8 +52,10 @@ def passage(collection: str, found: Point, short: str, similar: float | None) ->
         tokens=payload.tokens(facts, words),
         label=label(label_name(collection), short),
         similarity=similar,
-        title=payload.fact(facts, "title"),
+        title=payload.fact(facts, "title", most=payload.TITLE),
         fields={
+            "id": payload.fact(facts, "id") or found.id,
+            "metadata": payload.metadata(facts),
             "collection": collection,
             "kind": payload.fact(facts, "kind") or REFERENCE,
             "origin": payload.fact(facts, "origin", "source"),

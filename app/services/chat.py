@@ -23,6 +23,7 @@ from app.services.material import Collector, Material
 from app.services.opening import Opening
 from app.services.recorder import Recorder, unanswered
 from app.services.reply import Reply
+from app.services.shown import metadata_of, own_id
 from app.services.stages import Stages
 
 named = quick(Citation)
@@ -114,11 +115,12 @@ def cite(passage: Passage) -> Citation:
     return named(
         passage.label,
         passage.source,
-        passage.id,
+        own_id(passage),
         passage.title,
         page if isinstance(page, int) else None,
         page_end if isinstance(page_end, int) else None,
         url,
+        metadata_of(passage),
     )
 
 

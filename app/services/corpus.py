@@ -56,6 +56,15 @@ class CorpusService:
         """What was written here, by name."""
         return await self._record.collections(scope)
 
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """A page of a collection's texts by id, and the cursor of the next. `Missing`: it has none."""
+        found, after = await self._record.texts(scope, collection, cursor=cursor, limit=limit)
+        if not found and cursor is None:
+            raise Missing("there is no such collection")
+        return found, after
+
     async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
         """Gone from the next answer on."""
         permit(scope)

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 
+import orjson
+
 from app.domain.answer import Citation, Usage
 from app.domain.explanation import Explanation
 from app.domain.passage import Passage
+from app.domain.recall import CORPUS
 from app.domain.trace import Degraded, Entry, Trace
 
 NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Citation, Degraded, Usage)}
@@ -49,13 +52,26 @@ def ledger(trace: Trace) -> list[dict[str, object]]:
     return [{name: getattr(entry, name) for name in LEDGER} for entry in trace.entries]
 
 
+def own_id(passage: Passage) -> str:
+    """As its writer named it: a reference text has a name of its own in its collection."""
+    return str(passage.fields.get("id") or passage.id) if passage.source == CORPUS else passage.id
+
+
+def metadata_of(passage: Passage) -> dict[str, object]:
+    """Of a reference text, as its writer gave it."""
+    held = passage.fields.get("metadata") if passage.source == CORPUS else None
+    return dict(orjson.loads(held)) if isinstance(held, str) else {}
+
+
 def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
     """An item of `memory_used`: its score is its relevance times the boosts."""
     facts = {name: passage.fields.get(name) for name in ("collection", "kind", "origin")}
     return {
-        "id": passage.id,
+        "id": own_id(passage),
         "source": passage.source,
         **facts,
+        "title": passage.title,
+        "metadata": metadata_of(passage),
         "text": passage.text,
         "label": passage.label,
         "similarity": passage.similarity,

@@ -1,7 +1,8 @@
 """The record of the corpus (`domain/corpus.Corpus`): `ibid.corpus_text`, and the version of each tenant's.
 
 A row is a text of the corpus once `indexed_at` is set and until `removed_at` is, as in `memories.py`. Writers
-of one collection take turns; an id again replaces. Raises `Unavailable`, `NoRoom`, `TooMany`.
+of one collection take turns; an id again replaces. Raises `Unavailable`, `NoRoom`, `TooMany`,
+`InvalidField`.
 """
 
 import json
@@ -16,6 +17,7 @@ from app.domain.corpus import MOST, Given, Reference, Shelf, placed
 from app.domain.errors import TooMany
 from app.domain.passage import Embedding, Scope
 from app.domain.revision import Marked
+from app.stores.cursor import closed, opened
 from app.stores.register import LOCK, STANDS
 from app.stores.text import storable
 from app.stores.transaction import Connection, transaction
@@ -82,6 +84,10 @@ BUMP = """
 SHELVES = f"""
     SELECT collection, count(*), sum(tokens)::bigint, max(created_at) FROM ibid.corpus_text
     WHERE tenant = $1 AND {STANDS} GROUP BY collection ORDER BY collection COLLATE "C"
+"""  # noqa: S608 - constants of ours
+TEXTS = f"""
+    SELECT {COLUMNS} FROM ibid.corpus_text
+    WHERE tenant = $1 AND collection = $2 AND id > $3 AND {STANDS} ORDER BY id LIMIT $4
 """  # noqa: S608 - constants of ours
 
 
@@ -162,6 +168,16 @@ class CorpusStore:
         """The tenant's, by name."""
         with postgres_faults():
             return [Shelf(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
+
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
+        after = opened(cursor)[1] if cursor else ""
+        with postgres_faults():
+            rows = await self._pool.fetch(TEXTS, scope.tenant, collection, after, limit + 1)
+        found = [reference(row) for row in rows[:limit]]
+        return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, collection: str, id: str) -> str | None:  # noqa: A002 - its name
         """Unanswerable from now on: its point; None: not there."""

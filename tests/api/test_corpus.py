@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.api.kept import CollectionList, TextsReply
+from app.api.kept import CollectionList, TextList, TextsReply
 from app.domain import errors
 from app.domain.corpus import Given
 from app.domain.passage import Scope
@@ -70,3 +70,12 @@ async def test_a_collection_is_removed(client: httpx.AsyncClient, fakes: Fakes) 
     told(await client.delete("/corpus/waking"), 404, "not-found")
     fakes.corpus.error = errors.TooMany("there are 100 collections")
     told(await client.post("/corpus/waking", json=TEXTS), 409, "too-many")
+
+
+async def test_texts_are_listed(client: httpx.AsyncClient) -> None:
+    """Whole; of a collection that is not there 404."""
+    response = await client.get("/corpus/sleep")
+
+    TextList.model_validate(response.json())
+    assert [item["id"] for item in response.json()["items"]] == ["a1"]
+    told(await client.get("/corpus/nothing"), 404, "not-found")

@@ -206,6 +206,7 @@ def test_operation_ids_are_names_for_clients(spec: dict[str, Any]) -> None:
         "listFacts",
         "listMemories",
         "listSessions",
+        "listTexts",
         "listTurns",
         "mixAnswer",
         "projectContext",

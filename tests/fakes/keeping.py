@@ -177,6 +177,14 @@ class FakeCorpus:
         """One."""
         return [Shelf("sleep", 2, 18, NOON)]
 
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """One."""
+        if self.error or collection != "sleep":
+            raise self.error or Missing
+        return [reference("Keep the hours.", id="a1")], None
+
     async def remove(self, scope: Scope, collection: str, text_id: str) -> None:
         """Gone, if it is the one."""
         self.asks.append((scope, collection, []))

@@ -36,6 +36,8 @@ def test_a_point_of_nothing_but_text_is_a_passage() -> None:
     assert (found.id, found.text, found.title) == ("a [strange] #name/7", "words", "")
     assert is_label(found.label)
     assert found.fields == {
+        "id": "7",
+        "metadata": None,
         "collection": "a [strange] #name",
         "kind": REFERENCE,
         "origin": "",

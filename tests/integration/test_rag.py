@@ -352,3 +352,55 @@ def test_memories_deleted_meanwhile_leave_the_corpus(world: World) -> None:
     said = world.ask()
     assert "memory_raw" not in world.qdrant.collections
     assert (sources(said), bool(said["answer"])) == ({"corpus"}, True)
+
+
+def test_a_reference_text_comes_back_under_its_writers_id(world: World) -> None:
+    """With its title and metadata: in the list, in what the model was shown, in citations, in the record of
+    the answer, and after it was replaced."""
+    client, title = world.service.client, "On the " + "very " * 60 + "long swing bridge"
+    texts: list[Json | str] = [
+        {
+            "id": f"bridge-{n}",
+            "title": title,
+            "text": f"The swing bridge of Harlingen opens at {n} in the morning.",
+            "metadata": {"shelf": "B2", "year": 1987, "tags": ["bridges"], "draft": False, "note": None},
+        }
+        for n in range(3)
+    ]
+    assert client.post("/corpus/bridges", json={"texts": [*texts, "A text without a name."]}).is_success
+    pages = [client.get("/corpus/bridges", params={"limit": 3}).json()]
+    pages.append(client.get("/corpus/bridges", params={"limit": 3, "cursor": pages[0]["next"]}).json())
+    listed = {item["id"]: item for page in pages for item in page["items"]}
+    try:
+        replies = [world.ask("When does the swing bridge of Harlingen open?", top_k=3)]
+        chat = {"message": "When does the bridge of Harlingen open?", "session_id": "s", "stream": False}
+        replies.append(client.post("/api/chat", json=chat | {"sources": ["corpus"]}).json())
+        replies.append(client.get(f"/answers/{replies[0]['answer_id']}").json())
+        changed = {**texts[0], "title": "Anew", "metadata": {}} if isinstance(texts[0], dict) else {}
+        again = client.post("/corpus/bridges", json={"texts": [changed]})
+        anew = world.ask("When does Harlingen's swing bridge open?", top_k=3)
+        left = client.get("/corpus/bridges").json()["items"]
+    finally:
+        client.delete("/corpus/bridges")
+
+    assert (len(listed), pages[1]["next"], again.status_code) == (4, None, 200)
+    for given in texts:
+        assert isinstance(given, dict)
+        kept = listed[given["id"]]
+        assert {name: kept[name] for name in given} == given
+        for reply in replies:
+            [citation] = [item for item in reply["citations"] if item["id"] == given["id"]]
+            assert (citation["title"], citation["metadata"]) == (given["title"], given["metadata"])
+        [used] = [item for item in replies[0]["memory_used"] if item["id"] == given["id"]]
+        assert {name: used[name] for name in given} == given
+    assert next(item["title"] for item in anew["memory_used"] if item["id"] == "bridge-0") == "Anew"
+    assert len(left) == 4
+    told(client.get("/corpus/bridges"), 404, "not-found")
+
+
+def test_metadata_that_no_citation_could_carry_is_refused(world: World) -> None:
+    """Nothing is kept."""
+    text = {"text": "A text.", "metadata": {f"key {n}": "é" * 1_000 for n in range(5)}}
+    problem = told(world.service.client.post("/corpus/large", json={"texts": [text]}), 422, "validation")
+    assert "8 KiB" in problem["errors"][0]["message"]
+    told(world.service.client.get("/corpus/large"), 404, "not-found")

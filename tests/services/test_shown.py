@@ -52,6 +52,8 @@ def test_a_memory_used_is_shown_with_all_that_made_its_score() -> None:
         "collection": "memory_raw",
         "kind": "note",
         "origin": "api",
+        "title": "",
+        "metadata": {},
         "text": "I walk",
         "label": "memory#m",
         "similarity": 0.5,

@@ -1,6 +1,7 @@
 """The corpus as a source: the laws of `ports.Source`, tenants, several collections, faults."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -69,7 +70,9 @@ async def test_a_passage_says_where_it_stands(corpus: CorpusSource) -> None:
     assert (passage.text, passage.title, passage.tokens) == (RIVERS[0], "Danube", 7)
     assert (passage.label[:7], len(passage.label), is_label(passage.label)) == ("rivers#", 15, True)
     assert passage.created_at == THEN
-    assert passage.fields == {
+    assert json.loads(str(passage.fields["metadata"])) == metadata
+    assert {name: value for name, value in passage.fields.items() if name != "metadata"} == {
+        "id": text.id,
         "collection": "rivers",
         "kind": "page",
         "origin": "atlas",
