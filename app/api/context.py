@@ -71,6 +71,6 @@ async def context(
     body: Annotated[ContextBody, Sent(openapi_examples=dict(ASKED))],
 ) -> Response:
     """What stands in a chat of that project as its second message, without labels; no model is asked. A
-    project that nobody defined shows its conversations by words and meaning."""
+    project that nobody defined shows its conversations and its code by words and meaning."""
     scope = scope_of(who, project=project)
     return Json(await opened.projects.build_project_context(project, body.message, scope, body.top_k))

@@ -41,4 +41,5 @@ def code(limit: int = 8) -> Section:
         noun="code chunks",
         note="Retrieved {count} code chunks by words and meaning",
         most=40,
+        optional=True,
     )

@@ -19,7 +19,7 @@ class Profile:
     """What a project shows."""
 
     name: str
-    sections: tuple[Section, ...] = (general.talk(),)
+    sections: tuple[Section, ...] = (general.talk(), general.code())
     """In the order shown."""
     dreams: bool = False
     """Its rows of conversation_index are dreams."""
@@ -40,7 +40,7 @@ PROFILES: Mapping[str, Profile] = {
         Profile("IBID", (general.code(8), general.talk(5))),
     )
 }
-"""By name. A project that needs no more than its knowledge and its conversations needs no entry."""
+"""By name. A project that needs no more than its knowledge, conversations and code needs no entry."""
 DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
 """Projects that keep dreams."""
 

@@ -75,6 +75,9 @@ class Section:
     tokens: int = 0
     """The most that one entry may take: longer ones are cut shorter. 0: the cuts alone decide."""
 
+    optional: bool = False
+    """Not every project has any: where nothing was found, no note says so."""
+
     def wanted(self, top_k: int | None) -> int:
         """Entries for a request: never refused, above the most it is the most, below 1 the default."""
         if not self.most or top_k is None or top_k < 1:

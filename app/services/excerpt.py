@@ -149,7 +149,11 @@ class Excerpt:
         parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
         lost = tuple(dict.fromkeys(self.lost))
         failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
-        notes = [self._note(section, part) for section, part in zip(profile.sections, answered, strict=True)]
+        notes = [
+            self._note(section, part)
+            for section, part in zip(profile.sections, answered, strict=True)
+            if not section.optional or (part.items if part else not self.blank)
+        ]
         return Gathered(
             profile,
             parts,

@@ -229,6 +229,41 @@ def test_a_context_alone_is_the_project_s(world: World) -> None:
     assert len(world.model.requests) == asked
 
 
+def test_any_project_shows_its_code(world: World) -> None:
+    """By words and meaning, beside its conversations or without any, alone and in a chat; another project's,
+    or another tenant's, is not there."""
+    snippet = {
+        "file_path": "loom/shuttle.py",
+        "language": "python",
+        "chunk_text": "def throw_shuttle(loom):\n    return loom.weft.advance()",
+        "chunk_metadata": {"function_name": "throw_shuttle"},
+    }
+    send(world.acme, "/projects/LOOM/code", snippet)
+    ask = {"message": "How is throw_shuttle written?"}
+    alone = send(world.acme, "/projects/LOOM/context", ask)
+    talk = {"session_id": "l", "title": "Shuttle", "summary_short": "throw_shuttle was written in May."}
+    send(world.acme, "/projects/LOOM/conversations", talk)
+    both = send(world.acme, "/projects/LOOM/context", ask)
+    blank = send(world.acme, "/projects/LOOM/context", {"message": " "})
+    said = chat(world.acme, ask["message"], project="LOOM")
+
+    code = (
+        "### Relevant Code Snippets\n\n**File:** loom/shuttle.py\n**Language:** python\n"
+        f"**Description:** throw_shuttle\n```python\n{snippet['chunk_text']}\n```"
+    )
+    assert alone["context"] == code
+    assert both["context"].startswith("### Related Conversations\n\n- **Title:** Shuttle\n")
+    assert both["context"].endswith(f"\n\n{code}")
+    assert both["notes"] == [
+        "Retrieved 1 conversations by words and meaning",
+        "Retrieved 1 code chunks by words and meaning",
+    ]
+    assert blank == {"context": "", "notes": ["No conversations retrieved: the message is blank"]}
+    assert {item["source"] for item in said["citations"]} == {"conversations", "code"}
+    assert send(world.acme, "/projects/WEAVE/context", ask)["context"] == ""
+    assert send(world.zeta, "/projects/LOOM/context", ask)["context"] == ""
+
+
 def test_documents_code_and_memories_in_one_request(world: World) -> None:
     """What none of the three systems could do: one block, one budget, one kind of citation."""
     plan = text_pdf("The context builder chooses what the model sees by project: THN gets conversations.")

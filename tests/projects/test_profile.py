@@ -11,15 +11,16 @@ def test_a_profile_is_found_by_its_name() -> None:
     """As it is spelt: upper and lower case differ, as in the seeds' SQL."""
     assert profile_of("THN").sources == (CONVERSATIONS, CODE)
     assert profile_of("DAAS").sources == (DREAMS,)
-    assert profile_of("thn").sources == (CONVERSATIONS,)
+    assert profile_of("thn").sources == (CONVERSATIONS, CODE)
     assert profile_of("thn").name == "thn"
 
 
-def test_an_unknown_project_shows_its_conversations() -> None:
+def test_an_unknown_project_shows_its_conversations_and_its_code() -> None:
     """By words and meaning."""
-    [section] = profile_of("garden").sections
+    talk, code = profile_of("garden").sections
 
-    assert (section.source, section.choice) == (CONVERSATIONS, Choice.FUSED)
+    assert (talk.source, talk.choice) == (CONVERSATIONS, Choice.FUSED)
+    assert (code.source, code.choice) == (CODE, Choice.FUSED)
 
 
 def test_this_repository_is_a_project_of_one_line() -> None:

@@ -102,7 +102,7 @@ async def test_the_reason_is_told(
     ground = Ground()
     ground.talk.passages = [] if stored is None else [passage("conversations", "a", stored)]
     ground.talk.error = fault
-    found = await ground.excerpt(message).of(profile_of("garden"), None)
+    found = await ground.excerpt(message).of(Profile("garden", (talk(),)), None)
 
     assert found.reason is reason
     assert bool(found.context) is (reason is Reason.OK)

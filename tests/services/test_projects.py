@@ -269,6 +269,7 @@ async def test_who_leaves_is_not_kept(house: House) -> None:
 
 async def test_another_project_shows_what_matches(house: House) -> None:
     """By relevance: what is not similar, and has none of the words, is told apart."""
+    house.code.passages = []
     house.conversations.passages = [talk("far"), talk("near"), talk("worded")]
     far, near, worded = house.conversations.passages
     house.conversations.passages = [
@@ -282,7 +283,8 @@ async def test_another_project_shows_what_matches(house: House) -> None:
     assert [item.passage.score for item in found.items] == sorted(
         (item.passage.score for item in found.items), reverse=True
     )
-    [part] = found.parts
+    part, code = found.parts
+    assert (code.items, code.left) == ((), ())
     assert [(item.passage.id, verdict) for item, verdict in part.left] == [("far", Verdict.BELOW_THRESHOLD)]
     assert found.notes == ("Retrieved 2 conversations by words and meaning",)
 
