@@ -18,11 +18,12 @@ from app.clients.redis import Redis, open_cache
 from app.config import Settings
 from app.contexts import Rows, open_rows
 from app.domain.breaker import Breaker
-from app.domain.ports import ChatModel, Embedder
+from app.domain.ports import ChatModel, Embedder, Probe
 from app.domain.space import Space
 from app.keeping import Kept, open_kept
 from app.models.chat import chat_server, open_chat, open_token
 from app.models.extractive import Extractive
+from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.services.cache import Cache
@@ -52,6 +53,8 @@ class Opened:
     rows: Rows
     """The projects' sources."""
     model: ChatModel
+    models: tuple[Probe, Probe]
+    """Whether the chat model and the embedding model answer."""
     jobs: JobStore
     token: ChatModel | None = None
     """FEEDBACK_MODEL, one token of it."""
@@ -77,6 +80,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_kept(settings, pool, space) as kept,
         open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
+        open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
@@ -85,7 +89,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_results(settings, redis) as cache,
     ):
         yield Opened(
-            *(held, pool, embedder, documents, kept, rows, model, jobs, token, outside),
+            *(held, pool, embedder, documents, kept, rows, model, models, jobs, token, outside),
             reranker=reranker,
             redis=redis,
             cache=cache,

@@ -141,7 +141,7 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
         mixing=mixing(settings, answers),
         retrieval=retrieval,
         keys=KeyStore(parts.pool),
-        probes=(PostgresProbe(parts.pool),),
+        probes=(PostgresProbe(parts.pool), parts.models[0]),
         optional=(*optional(parts), Backlog(recorder)),
         debug=rag.debug_mode,
         token=parts.held.token,
@@ -182,7 +182,8 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    return (parts.documents.probe, QdrantProbe(parts.kept.points), *redis, *outside, *rerank)
+    stores = (parts.documents.probe, QdrantProbe(parts.kept.points))
+    return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 
 def signals(parts: Opened, patient: float) -> tuple[Votes, Temporal]:

@@ -247,6 +247,20 @@ READY: Mapping[str, Any] = {
     "ready": True,
     "checks": [
         {"name": "postgres", "ok": True, "needed": True, "ms": 1, "facts": {"version": "18.6"}},
+        {
+            "name": "chat",
+            "ok": True,
+            "needed": True,
+            "ms": 84,
+            "facts": {"kind": "server", "model": "gpt-5.2"},
+        },
+        {
+            "name": "embedding",
+            "ok": True,
+            "needed": False,
+            "ms": 4,
+            "facts": {"kind": "bundled", "model": "multilingual"},
+        },
         {"name": "cache", "ok": False, "needed": False, "ms": 1, "facts": {}, "reason": "unavailable"},
     ],
 }

@@ -231,7 +231,7 @@ class Check(BaseModel):
     name: str
     ok: bool
     needed: bool = Field(description="Whether answers need it; the service is not ready while it is down.")
-    ms: int = Field(description="How long it took to answer.")
+    ms: int = Field(description="How long it took to answer. Models are asked at most every 5 seconds.")
     facts: dict[str, Any] = {}
     reason: str | None = None
 

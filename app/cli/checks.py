@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, requires, version
 
 import asyncpg
+import orjson
 from packaging.requirements import Requirement
 
 from app.cli.store import open_store
@@ -23,7 +24,8 @@ from app.domain.errors import IbidError, RetrievalError
 from app.domain.space import Space
 from app.index.vocabulary import count
 from app.models.chat import chat_name, chat_server
-from app.models.openai import open_peer, told
+from app.models.line import open_line
+from app.models.openai import told
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.stores.spaces import SpaceStore
@@ -140,16 +142,24 @@ async def chat(settings: Settings) -> str:
     if at is None:
         return "none configured: answers quote the sentences that fit best"
     name = chat_name(settings)
-    async with open_peer(at, timeout=PATIENCE, retries=0) as peer:
+    async with open_line(at, f"{at.url.rstrip('/')}/models", accept="application/json") as line:
         try:
-            listed = [model.id for model in (await peer.client.models.list()).data]
-        except peer.faults as error:
-            if getattr(error, "status_code", None) == 404:
+            listed = names(await line.get(PATIENCE))
+        except line.faults as error:
+            if getattr(error, "status_code", None) in (404, 405):
                 return f"{name} at {at.url}, which does not list its models"
             advice = "check CHAT_BASE_URL (with /v1), CHAT_API_KEY or OPENAI_API_KEY"
-            raise Ailment(f"{at.url}: {told(error, peer).detail}", advice) from error
+            raise Ailment(f"{at.url}: {told(error, line).detail}", advice) from error
     shown = "" if name in listed else f"; its list has only {', '.join(listed[:5]) or 'none'}: see CHAT_MODEL"
     return f"{name} at {at.url}{shown}"
+
+
+def names(said: bytes) -> list[str]:
+    """Of the models in a server's list; none where it is no list."""
+    try:
+        return [str(model["id"]) for model in orjson.loads(said)["data"]]
+    except (ValueError, TypeError, KeyError):
+        return []
 
 
 async def cache(settings: Settings) -> str:

@@ -9,6 +9,7 @@ FAULTS = "tests/integration/test_faults.py::"
 JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again for about an hour"
 WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
 BARE = "200: THN its conversations alone, DAAS nothing, others by words; the notes say so"
+SHOWN = "200; its line says it is away"
 EMBEDDING = (
     Case(
         Dependency.EMBEDDING,
@@ -18,6 +19,7 @@ EMBEDDING = (
         rag=AS_CHAT,
         contexts=BARE,
         writes=JOBS,
+        health=SHOWN,
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_wrong_embedding_costs_the_meaning_only",
@@ -36,6 +38,7 @@ EMBEDDING = (
         rag=AS_CHAT,
         contexts=BARE,
         writes=JOBS,
+        health=f"{SHOWN}, after 1.5 s",
         kept=WORDS,
         tests=(
             f"{OUTAGES}test_a_hung_embedding_server_costs_the_first_requests_their_deadline",

@@ -35,6 +35,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
 QUESTION = (
     "the question, in `chat_log` and as an answer without a finish; the next request asks the model again"
 )
+CHATLESS = "503; the chat model's line says it is away (it is asked for its list of models)"
 JUDGED = "as ever; feedback that neither a rating nor a marker decides is neutral, decided by none"
 
 MODEL = (
@@ -45,6 +46,7 @@ MODEL = (
         chat="502 model-failed; once it has lasted 3 s and three in a row, at once and with Retry-After",
         rag=AS_CHAT,
         memories=JUDGED,
+        health=CHATLESS,
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -53,6 +55,8 @@ MODEL = (
             "tests/services/test_guarded.py::test_a_model_that_is_down_is_not_waited_for",
             "tests/services/test_verdict.py::test_without_a_word_it_is_neutral",
             "tests/services/test_guarded.py::test_a_model_that_is_back_is_asked_again",
+            "tests/integration/test_health.py::test_without_its_chat_model_a_service_is_not_ready",
+            "tests/models/test_probe.py::test_what_a_server_says_to_it",
         ),
     ),
     Case(
@@ -63,6 +67,7 @@ MODEL = (
         " lasted, 504 at once with Retry-After",
         rag=AS_CHAT,
         memories=f"{JUDGED}; after 4 s",
+        health=f"{CHATLESS}, after 1.5 s",
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
@@ -88,6 +93,7 @@ MODEL = (
         chat="502 model-refused, every time; the breaker stays closed",
         rag=AS_CHAT,
         memories=JUDGED,
+        health="503 where the key is refused (401); else 200: not every server lists its models",
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",

@@ -55,6 +55,10 @@ class Bundled:
         [vector] = await self.model.run(Kind.QUERY if short else Kind.LONG_QUERY, [text])
         return self.recent.keep(text, vector)
 
+    async def check(self) -> None:
+        """One word, embedded now. Raises `RetrievalError`."""
+        await self.model.run(Kind.QUERY, ["word"])
+
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Texts to store, in order, in the background lane."""
         return await self.model.run(Kind.PASSAGE, texts)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 REFUSAL_BYTES, REFUSAL_SECONDS = 64 << 10, 1.0
 """Read of what a server says with a refusal, and how long it may take to say it."""
+LIST_BYTES = 1 << 20
+"""Of a list of models; the longest known one has a third of that."""
 IDLE_SECONDS = 4.0
 """A connection is kept for the next request; uvicorn, and so vLLM, closes it after 5."""
 LOOK_SECONDS = 0.5
@@ -64,6 +66,21 @@ class Line(Contact):
             yield response
         finally:
             response.close()
+
+    async def get(self, patience: float) -> bytes:
+        """The body of a GET, at most LIST_BYTES of it. Raises `faults`, as `post`."""
+        async with (
+            asyncio.timeout(patience),
+            self.session.get(self.address, allow_redirects=False) as response,
+        ):
+            if not 200 <= response.status < 300:
+                raise Refused(response.status, response.headers, await self.refusal(response))
+            said = bytearray()
+            async for piece in response.content.iter_any():
+                said += piece
+                if len(said) >= LIST_BYTES:
+                    break
+            return bytes(said[:LIST_BYTES])
 
     async def head(self, body: bytes) -> "ClientResponse":
         """Ask; once more only where the server closed an idle connection just as it was used again.

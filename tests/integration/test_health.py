@@ -1,11 +1,13 @@
 """Liveness under load: whatever is uploaded and asked, /healthz answers (`bench/health.py` has the times)."""
 
 import asyncio
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.fakes.ledger import fat
+from tests.fakes.process import service
 from tests.integration.conftest import Talk
 
 CHATS, PAUSE_SECONDS, SIZE = 8, 0.01, 32 << 20
@@ -46,3 +48,25 @@ async def test_alive_while_a_large_file_comes_in(talk: Talk) -> None:
         await asyncio.gather(*chats)
         assert await looks > 1
     assert answer.status_code == 201
+
+
+def test_the_models_are_among_what_is_ready(talk: Talk) -> None:
+    """Answers need the chat model, words are found without an embedding; no answer is asked for."""
+    talk.model.requests.clear()
+    answer = talk.service.client.get("/readyz")
+    checks = {check["name"]: check for check in answer.json()["checks"]}
+
+    assert answer.status_code == 200
+    assert [checks[name]["needed"] for name in ("postgres", "chat", "embedding")] == [True, True, False]
+    assert (checks["chat"]["facts"]["kind"], checks["embedding"]["facts"]["kind"]) == ("server", "bundled")
+    assert talk.model.url not in answer.text
+    assert {request.path for request in talk.model.requests} <= {"/v1/models"}
+
+
+def test_without_its_chat_model_a_service_is_not_ready(tmp_path: Path) -> None:
+    """It says which it is."""
+    with service(tmp_path / "data", CHAT_BASE_URL="http://127.0.0.1:9/v1") as running:
+        answer = running.client.get("/readyz")
+
+    [down] = [check for check in answer.json()["checks"] if not check["ok"]]
+    assert (answer.status_code, down["name"], down["reason"]) == (503, "chat", "model-failed")
