@@ -21,6 +21,7 @@ from app.services.recall import Recall
 from app.services.recorder import Recorder
 from app.services.retrieval import Retrieval
 from app.stores.chatlog import ChatLogStore
+from app.stores.documents import DocumentStore
 from app.stores.knowledge import KnowledgeStore
 
 
@@ -57,6 +58,7 @@ def collecting(
         contexts,
         GuardedKnowledge(KnowledgeStore(parts.pool), parts.postgres, patient),
         limits=limits(settings),
+        documents=DocumentStore(parts.pool),
     )
 
 

@@ -59,6 +59,7 @@ def candidate(entry: Entry) -> dict[str, Any]:
 def rag(trace: Trace) -> dict[str, Any]:
     """How retrieval went, as the reply told it."""
     told = {key: getattr(trace, key) for key in ("used", "cached", "tokens", "budget", "took_ms")}
+    told |= {"pending": [asdict(item) for item in trace.pending]} if trace.pending else {}
     return told | {"reason": str(trace.reason), "passages": len(trace.packed)}
 
 

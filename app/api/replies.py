@@ -17,12 +17,20 @@ def shown(model: type[BaseModel], said: str, example: Mapping[str, Any]) -> dict
     return {"model": model, "description": said, "content": content}
 
 
+class PendingReply(BaseModel):
+    """A document in reach that is still being read."""
+
+    id: str
+    filename: str
+
+
 class KeptRag(BaseModel):
     """How retrieval went, as it is kept."""
 
     used: bool = Field(description="Whether the model saw passages.")
     reason: Literal[
         "empty",
+        "processing",
         "timeout",
         "unavailable",
         "skipped_short_query",
@@ -40,12 +48,17 @@ class KeptRag(BaseModel):
     tokens: int = Field(description="Tokens of the context block.")
     budget: int = Field(description="Tokens it might have had.")
     took_ms: int
+    pending: list[PendingReply] | None = Field(
+        None, description="With `processing` alone: what is still being read, newest first, at most ten."
+    )
 
 
 class Rag(KeptRag):
     """How retrieval went."""
 
-    reason: Literal["empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"]
+    reason: Literal[
+        "empty", "processing", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"
+    ] = Field(description="`processing`: nothing matched, and a document in reach is still being read.")
 
 
 class CitationReply(BaseModel):

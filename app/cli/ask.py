@@ -24,6 +24,7 @@ DEFAULT_SESSION = "ibid-ask"
 
 REASONS = {
     "empty": "nothing is stored in reach; add PDFs with: ibid ingest PATH",
+    "processing": "a document is still being read; ask again in a moment",
     "no_match": "nothing stored matches the question",
     "skipped_short_query": "the question is too short to be searched",
     "timeout": "the search took too long",

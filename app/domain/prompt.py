@@ -20,6 +20,7 @@ from typing import TypedDict
 from app.domain.label import PLAIN
 from app.domain.passage import Passage
 from app.domain.text import Text, known, once
+from app.domain.trace import Reason
 
 HEAD = "[Context]"
 """The context block's first line."""
@@ -181,6 +182,8 @@ class Prompt:
     before: tuple[str, ...] = ()
     """Blocks between the system text and the context: persona, overlay, how long the asker was away."""
     form: Form = DOCUMENTS
+    reason: Reason = field(default=Reason.OK, compare=False)
+    """Why there are no passages. No model is shown it; the bundled answerer words its answer by it."""
     context: str = field(init=False, repr=False, compare=False)
     """The context block, "" without passages. Made once: the count, the model, the hash and the debug view
     all read it."""

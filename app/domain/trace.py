@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """`rag.reason`, in order of precedence (CONTRACT §1)."""
 
     EMPTY = "empty"
+    PROCESSING = "processing"
+    """Nothing matched, and a document in reach is still being read."""
     TIMEOUT = "timeout"
     UNAVAILABLE = "unavailable"
     SKIPPED = "skipped_short_query"
@@ -66,6 +68,14 @@ class Degraded:
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A document in reach that is still being read."""
+
+    id: str
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How the context of one answer came to be."""
 
@@ -81,6 +91,8 @@ class Trace:
     """What was searched instead of the message: a follow-up with what it refers to."""
     told: tuple[str, ...] = ()
     """What the sources tell of how it went (`Legs.notes`)."""
+    pending: tuple[Pending, ...] = ()
+    """With `Reason.PROCESSING`: the newest documents that are being read."""
 
     @property
     def used(self) -> bool:

@@ -82,6 +82,7 @@ def assemble(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Asse
         frame.turns,
         (frame.opening,) if frame.opening else (),
         form_of(ask),
+        why,
     )
     found = material.found
     trace = Trace(

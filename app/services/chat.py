@@ -6,6 +6,7 @@ reply's head is decided when the model's response head is there, or after HEAD_S
 """
 
 import asyncio
+from dataclasses import replace
 from urllib.parse import quote
 
 from app.domain.answer import Citation, new_id
@@ -15,6 +16,7 @@ from app.domain.ports import ChatModel, Clock, Tokens
 from app.domain.project import CODE, CONVERSATIONS, DREAMS
 from app.domain.quick import quick
 from app.domain.room import Limits
+from app.domain.trace import Pending, Reason
 from app.services.ask import Ask
 from app.services.assembly import Assembled, assemble, form_of
 from app.services.counting import counted, laborious
@@ -30,6 +32,10 @@ named = quick(Citation)
 
 ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
 """Sources whose rows can be read under their project (`api/conversations.py`, `api/code.py`)."""
+
+
+UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})
+"""What was searched holds nothing: a document that is still being read may."""
 
 
 class ChatService:
@@ -95,6 +101,8 @@ class ChatService:
         stages.lap("gather")
         made = await self._assembled(ask, material)
         stages.lap("assemble")
+        if made.trace.reason in UNMATCHED and (pending := await self._collector.pending(ask)):
+            return processing(made, pending)
         return made
 
     async def _assembled(self, ask: Ask, material: Material) -> Assembled:
@@ -106,6 +114,12 @@ class ChatService:
         if laborious(beside, material.texts, self._limits):
             return await asyncio.to_thread(assemble, ask, material, self._limits, meter)
         return assemble(ask, material, self._limits, meter)
+
+
+def processing(made: Assembled, pending: tuple[Pending, ...]) -> Assembled:
+    """The same, with the true reason why nothing was found."""
+    trace = replace(made.trace, reason=Reason.PROCESSING, pending=pending)
+    return replace(made, prompt=replace(made.prompt, reason=trace.reason), trace=trace)
 
 
 def cite(passage: Passage) -> Citation:

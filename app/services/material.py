@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from app.domain.errors import RetrievalError
+from app.domain.errors import RetrievalError, Unavailable
 from app.domain.followup import refers, resolve
 from app.domain.found import Found
 from app.domain.knowledge import knowledge_text, notes_text
@@ -22,7 +22,7 @@ from app.domain.project import Knowledge
 from app.domain.prompt import Turn
 from app.domain.rewording import earlier
 from app.domain.room import Limits
-from app.domain.trace import Degraded
+from app.domain.trace import Degraded, Pending
 from app.projects.gathered import Gathered
 from app.services.ask import Ask
 from app.services.known import Knowing
@@ -34,6 +34,9 @@ HISTORY_SECONDS = 2.0
 """Seconds the log has to give them; without it the answer goes on without history."""
 HISTORY_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS that it has where the search must wait for it."""
+PENDING_SECONDS = 1.0
+"""To look whether a document is still being read, where nothing matched."""
+DOCUMENTS = "documents"
 KNOWLEDGE = "knowledge"
 """`Degraded.source` of overview, rules and notes that did not come."""
 
@@ -78,6 +81,13 @@ class Material:
         return [item.passage.text for item in self.found.candidates]
 
 
+class Filed(Protocol):
+    """What knows the documents that are being read (`stores/documents.py`)."""
+
+    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+        """Those in reach, newest first. `Unavailable` when Postgres does not answer."""
+
+
 class Collector:
     """Fetches it."""
 
@@ -89,7 +99,9 @@ class Collector:
         knowledge: Knowing,
         *,
         limits: Limits,
+        documents: Filed | None = None,
     ) -> None:
+        self._documents = documents
         self._retrieval = retrieval
         self._chatlog = chatlog
         self._projects = projects
@@ -106,6 +118,17 @@ class Collector:
             known = group.create_task(self._known(ask.scope))
         material, (knowledge, faults) = collected.result(), known.result()
         return replace(material, knowledge=knowledge, lost=(*material.lost, *faults))
+
+    async def pending(self, ask: Ask) -> tuple[Pending, ...]:
+        """Documents that were to be searched and are still being read; none where that cannot be told in
+        time. Raises nothing but on cancellation."""
+        if self._documents is None or ask.projected or DOCUMENTS not in ask.searched:
+            return ()
+        try:
+            async with asyncio.timeout(PENDING_SECONDS):
+                return await self._documents.pending(ask.scope)
+        except (TimeoutError, Unavailable):
+            return ()
 
     async def _collected(self, ask: Ask, until: float) -> Material:
         """The history and what was found. Only a follow-up's search waits for the history."""

@@ -36,7 +36,8 @@ def retrieved(trace: Trace, citations: Sequence[Citation]) -> dict[str, object]:
 
 def figures(trace: Trace, passages: int) -> dict[str, object]:
     """`rag`: how retrieval went; `passages` were packed."""
-    return {
+    pending = [{"id": item.id, "filename": item.filename} for item in trace.pending]
+    return ({"pending": pending} if pending else {}) | {
         "used": trace.used,
         "reason": str(trace.reason),
         "cached": trace.cached,

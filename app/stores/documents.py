@@ -13,6 +13,7 @@ from app.clients.pool import Pool
 from app.domain.document import Chunk, Document, Part, Upload
 from app.domain.errors import InvalidField
 from app.domain.passage import Scope
+from app.domain.trace import Pending
 from app.stores.admission import Admission
 from app.stores.part import bump, enqueue, hold
 from app.stores.reach import COLUMNS, IN_REACH, asker, document, is_id, labelled
@@ -35,6 +36,12 @@ CHUNK = f"""
         ON document.id = chunk.document_id
     WHERE ordinal = $5
 """  # noqa: S608 - constants of ours
+# By way of the jobs, of which there are few: a tenant may have any number of documents.
+READING = f"""
+    SELECT id, filename FROM ibid.document WHERE {IN_REACH} AND state = 'processing'
+    AND id IN (SELECT document_id FROM ibid.job WHERE kind = 'ingest' AND tenant = $1)
+    ORDER BY id DESC LIMIT $4
+"""  # noqa: S608 - constants of ours
 WHERE_IT_LIVES = f"SELECT owner, session_id FROM ibid.document WHERE {IN_REACH} AND id = $4"  # noqa: S608
 STILL_THERE = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NULL FOR UPDATE"
 FORGET = """
@@ -45,6 +52,8 @@ FORGET = """
 FORGET_SECONDS = 60.0
 """A dropped failure's row outlives it this long, unseen, for others who wait for the same bytes."""
 INTEGER_MAX = 2**31 - 1
+PENDING_MOST = 10
+"""Documents under way that an answer names at most."""
 
 
 class DocumentStore(RecordStore):
@@ -87,6 +96,12 @@ class DocumentStore(RecordStore):
                 rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
                 seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
         return seen, closed(seen[-1].id) if len(rows) > limit else None
+
+    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+        """Documents in reach that are still being read, newest first."""
+        with postgres_faults():
+            rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
+        return tuple(Pending(**row) for row in rows)
 
     async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
         """One chunk of a ready document; ordinals count from 1."""

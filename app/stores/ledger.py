@@ -19,7 +19,7 @@ import orjson
 from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.passage import Scope
 from app.domain.recipe import CHAT_LOG, Block, Kind, Recipe, Ref
-from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.domain.trace import Degraded, Entry, Pending, Reason, Trace, Verdict
 from app.stores.text import storable
 
 BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings", "recipe", "ruling")
@@ -148,6 +148,7 @@ def trace(data: Mapping[str, Any]) -> Trace:
         "entries": tuple(map(entry, data["entries"])),
         "degraded": degraded,
         "told": tuple(data.get("told", ())),
+        "pending": tuple(picked(Pending, item) for item in data.get("pending", ())),
     }
     return picked(Trace, data, reason=Reason(data["reason"]), **known)
 

@@ -1,5 +1,6 @@
 """What can be uploaded, what is refused and why, and that nothing of a refused file stays."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -122,3 +123,17 @@ def test_too_large_is_told_before_it_is_read(strict: Service) -> None:
     """Over DOCUMENT_MAX_MB: 413."""
     response = strict.upload("big.pdf", b"%PDF-1.7\n" + bytes(3 << 20))
     assert (response.status_code, response.json()["type"]) == (413, "urn:ibid:problem:too-large")
+
+
+def test_a_document_that_is_being_read_is_not_absent(house: Service) -> None:
+    """Asked meanwhile, the service names it; asked afterwards, it answers from it."""
+    long = text_pdf([f"Page {n}: the keeper counts {n} ships and {n + 1} gulls." for n in range(1_000)])
+    response = house.upload("ships.pdf", long, session_id="reading", wait="0")
+    rag = house.chat("What does the keeper count?", session_id="reading")["rag"]
+
+    assert response.status_code == 202
+    assert (rag["used"], rag["reason"]) == (False, "processing")
+    assert rag["pending"] == [{"id": response.json()["id"], "filename": "ships.pdf"}]
+    while house.client.get(f"/api/documents/{response.json()['id']}").json()["state"] == "processing":
+        time.sleep(0.2)
+    assert house.chat("What does the keeper count?", session_id="reading")["rag"]["reason"] == "ok"

@@ -1,20 +1,20 @@
 """prepare(): what the model is shown, what the reply's head says, and which faults become a status."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from app.domain.answer import Finish
-from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalError
+from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
 from app.domain.instructions import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
 from app.domain.passage import Scope
 from app.domain.project import Knowledge, KnowledgeNote
 from app.domain.prompt import Role, Turn
 from app.domain.recipe import Kind
 from app.domain.room import Limits
-from app.domain.trace import Reason
+from app.domain.trace import Pending, Reason
 from app.services import reply as replies
 from app.services.ask import Ask
 from app.services.chat import ChatService
@@ -40,6 +40,22 @@ SCOPE = Scope(session_id="s", thread_id="t")
 QUESTION = "why is the sky blue today"
 
 
+@dataclass
+class FakeFiled:
+    """Documents that are being read; or Postgres is away."""
+
+    pending_now: tuple[Pending, ...] = (Pending("d1", "report.pdf"),)
+    error: Exception | None = None
+    asked: int = 0
+
+    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+        """All of them."""
+        self.asked += 1
+        if self.error:
+            raise self.error
+        return self.pending_now
+
+
 def service(
     source: FakeSource | None = None,
     *,
@@ -47,6 +63,7 @@ def service(
     log: FakeLog | None = None,
     projects: FakeProjects | None = None,
     knowledge: FakeKnowledge | None = None,
+    filed: FakeFiled | None = None,
     seconds: float = 0.3,
     **limits: Any,
 ) -> ChatService:
@@ -63,7 +80,7 @@ def service(
     retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=seconds)
     asked = projects or FakeProjects(), knowledge or FakeKnowledge()
     return ChatService(
-        Collector(retrieval, log, *asked, limits=bounds),
+        Collector(retrieval, log, *asked, limits=bounds, documents=filed),
         model or FakeModel(),
         Words(),
         Recorder(log),
@@ -76,6 +93,44 @@ async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dic
     """The whole reply to a message."""
     reply = await chat.prepare(Ask(SCOPE, message, **fields))
     return await reply.whole()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [FakeSource([]), FakeSource([passage("a", similarity=0.1)])],
+    ids=["nothing else stored", "nothing fits"],
+)
+async def test_a_document_that_is_being_read_is_not_absent(source: FakeSource) -> None:
+    """Where nothing matches, the reply says what is still being read, and so does its record."""
+    log = FakeLog()
+    said = await told(service(source, log=log, filed=FakeFiled()))
+    assert (said["rag"]["reason"], said["rag"]["used"]) == ("processing", False)
+    assert said["rag"]["pending"] == [{"id": "d1", "filename": "report.pdf"}]
+    assert log.answers[0].trace.pending == (Pending("d1", "report.pdf"),)
+
+
+@pytest.mark.parametrize(
+    ("filed", "sources", "reason"),
+    [
+        pytest.param(FakeFiled(()), None, "empty", id="nothing is being read"),
+        pytest.param(FakeFiled(error=Unavailable()), None, "empty", id="nobody can tell"),
+        pytest.param(FakeFiled(), (), "empty", id="documents are not searched"),
+    ],
+)
+async def test_nothing_is_said_to_be_read_that_is_not(
+    filed: FakeFiled, sources: tuple[str, ...] | None, reason: str
+) -> None:
+    """The reason stays what the search came to, and `pending` is left out."""
+    said = await told(service(FakeSource([]), filed=filed), sources=sources)
+    assert said["rag"]["reason"] == reason
+    assert "pending" not in said["rag"]
+
+
+async def test_an_answer_with_passages_does_not_look_for_documents_under_way() -> None:
+    """It costs a question that matched nothing."""
+    filed = FakeFiled()
+    assert (await told(service(filed=filed)))["rag"]["reason"] == "ok"
+    assert filed.asked == 0
 
 
 async def test_the_same_words_in_two_sources_are_told_once() -> None:

@@ -11,6 +11,7 @@ from app.clients.pool import Pool
 from app.domain.document import Document, Fault
 from app.domain.errors import InvalidField, Unavailable
 from app.domain.passage import Scope
+from app.domain.trace import Pending
 from app.stores.documents import DocumentStore, opened
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
@@ -191,3 +192,19 @@ async def test_postgres_away_is_told(pool: Pool) -> None:
         await store.list(ALICE, cursor=None, limit=1)
     with pytest.raises(Unavailable):
         await store.remove(ALICE, NOBODY)
+
+
+async def test_what_is_being_read_is_known_to_who_will_reach_it(pool: Pool, tmp_path: Path) -> None:
+    """Newest first: of the session and shared; not what is ready, failed or removed, nor another's."""
+    store = DocumentStore(pool)
+    await ready(pool, ALICE, upload(tmp_path, "ready", filename="ready.pdf"))
+    shared, _ = await store.admit(TENANT, upload(tmp_path, "shared", filename="all.pdf", session_id=None))
+    own, _ = await store.admit(ALICE, upload(tmp_path, "own", filename="own.pdf"))
+    failed, _ = await store.admit(ALICE, upload(tmp_path, "failed", filename="failed.pdf"))
+    await store.fail(failed.id, Fault("pdf-damaged", ""))
+    removed, _ = await store.admit(ALICE, upload(tmp_path, "removed", filename="removed.pdf"))
+    await store.remove(ALICE, removed.id)
+
+    assert await store.pending(ALICE) == (Pending(own.id, "own.pdf"), Pending(shared.id, "all.pdf"))
+    assert await store.pending(replace(ALICE, session_id="s2")) == (Pending(shared.id, "all.pdf"),)
+    assert await store.pending(replace(ALICE, tenant="other")) == ()
