@@ -38,6 +38,7 @@ def shape(answer: Answer) -> dict[str, Any]:
         "citations": [asdict(citation) for citation in answer.citations],
         "cited": answer.cited,
         "unknown": answer.unknown,
+        "appended": answer.appended,
         "usage": asdict(answer.usage),
         "timings": dict(answer.timings),
         "prompt_sha256": answer.prompt_sha256,

@@ -192,6 +192,7 @@ class AnswerReply(BaseModel):
     citations: list[CitationReply]
     cited: list[str]
     unknown: list[str]
+    appended: bool = Field(description="The model cited nothing: `cited` are the nearest passages.")
     usage: UsageReply
     timings: dict[str, int] = Field(description="Milliseconds by stage.")
     prompt_sha256: str = Field(description='"" where the model was not asked.')

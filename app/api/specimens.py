@@ -22,6 +22,7 @@ ANSWER: Mapping[str, Any] = {
     "citations": [CITATION],
     "cited": MARKS["cited"],
     "unknown": [],
+    "appended": False,
     "usage": USAGE,
     "timings": {"retrieval": 18, "total": 912},
     "prompt_sha256": "9f2c1f6e0f3f6f0f5d9c3f1f2f0c4b8a7e6d5c4b3a29181716151413121110ff",

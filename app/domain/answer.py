@@ -65,6 +65,8 @@ class Answer:
     """Milliseconds by stage."""
     recipe: Recipe | None = None
     """How the prompt was put together; None: there was none, or an older version kept this answer."""
+    appended: bool = False
+    """The model cited nothing: what is `cited` was named behind its text."""
     ruling: Mapping[str, object] | None = None
     """Of /vantage alone, as JSON: what was decided and why (`services/vantage.py` writes and reads it)."""
 

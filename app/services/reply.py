@@ -235,6 +235,7 @@ class Reply:
             citations=self.citations,
             cited=tuple(self._filter.cited),
             unknown=tuple(self._filter.unknown),
+            appended=self._appended,
             prompt_sha256=self._hash(),
             trace=self.trace,
             usage=self._counted(),

@@ -1,8 +1,8 @@
 """The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
 
 What is searched or listed by is in columns, the rest in `body` (jsonb), as `ledger.py` writes it: citations,
-cited, unknown, the prompt's hash, trace, usage, timings (milliseconds), recipe and ruling. A vantage answer
-has a row of public.vantage_answer_trace too. Raises `Unavailable`, `NoRoom`, `Rejected`.
+cited, unknown, appended, the prompt's hash, trace, usage, timings (milliseconds), recipe and ruling. A
+vantage answer has a row of public.vantage_answer_trace too. Raises `Unavailable`, `NoRoom`, `Rejected`.
 """
 
 import json

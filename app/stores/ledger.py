@@ -22,7 +22,18 @@ from app.domain.recipe import CHAT_LOG, Block, Kind, Recipe, Ref
 from app.domain.trace import Degraded, Entry, Pending, Reason, Trace, Verdict
 from app.stores.text import storable
 
-BODY = ("citations", "cited", "unknown", "prompt_sha256", "trace", "usage", "timings", "recipe", "ruling")
+BODY = (
+    "citations",
+    "cited",
+    "unknown",
+    "appended",
+    "prompt_sha256",
+    "trace",
+    "usage",
+    "timings",
+    "recipe",
+    "ruling",
+)
 RECIPE = ("form", "system", "before", "notes", "ranking", "project")
 """Of a recipe, all but its turns."""
 RULED = (
@@ -138,6 +149,7 @@ def restored(row: asyncpg.Record) -> Answer:
         timings=body["timings"],
         recipe=recipe(body.get("recipe")),
         ruling=body.get("ruling"),
+        appended=body.get("appended", False),
     )
 
 

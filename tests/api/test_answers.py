@@ -7,13 +7,13 @@ import pytest
 
 from app.api import traced
 from app.api.answers import rag, shape
-from app.api.replies import AnswerReply, CandidateReply, Rag
+from app.api.replies import AnswerReply, CandidateReply, PendingReply, Rag
 from app.api.traced import ReplayReply
 from app.domain.errors import Missing, Unavailable
 from app.domain.passage import Scope
 from app.domain.ports import Caller
 from app.domain.replay import Change, Replayed
-from app.domain.trace import Entry, Verdict
+from app.domain.trace import Entry, Pending, Verdict
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 from tests.stores.test_answers import ANSWER, RULED
@@ -63,7 +63,10 @@ def test_an_answer_that_ended_in_an_error_has_no_finish() -> None:
 def test_schemas_have_the_fields_of_the_words_they_show() -> None:
     """They are sent as they are in the domain."""
     assert set(CandidateReply.model_fields) == {item.name for item in fields(Entry)}
-    assert set(rag(ANSWER.trace)) == set(Rag.model_fields)
+    meanwhile = replace(ANSWER.trace, pending=(Pending("d1", "report.pdf"),))
+    assert set(rag(meanwhile)) == set(Rag.model_fields)
+    assert set(rag(ANSWER.trace)) == set(Rag.model_fields) - {"pending"}
+    assert set(PendingReply.model_fields) == {item.name for item in fields(Pending)}
     verdicts = CandidateReply.model_json_schema()["properties"]["verdict"]["enum"]
     assert set(verdicts) == {str(verdict) for verdict in Verdict}
 

@@ -63,9 +63,11 @@ async def test_an_unknown_label_never_leaves() -> None:
 
 async def test_sources_are_appended_when_nothing_was_cited() -> None:
     """Context used and nothing cited: one last token names the sources."""
-    told = await events(FakeStream(["Blue."]))
+    log = FakeLog()
+    told = await events(FakeStream(["Blue."]), log=log)
     assert told[1] == ("token", {"text": " Sources: [a.pdf#1]"})
     assert dict(told)["citations"]["appended"] is True
+    assert log.answers[0].appended, "whoever reads the answer later must know it too"
 
 
 async def test_sources_do_not_stand_in_code() -> None:

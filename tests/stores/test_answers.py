@@ -57,6 +57,7 @@ ANSWER = Answer(
     usage=Usage(10, 20),
     created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
     timings={"search": 12},
+    appended=True,
     recipe=Recipe(
         "documents",
         instructions(SYSTEM),
