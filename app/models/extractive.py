@@ -7,7 +7,7 @@ Raises nothing: without passages, or without a sentence that answers, it says so
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
 
@@ -16,11 +16,13 @@ import numpy as np
 from app.domain.answer import Finish
 from app.domain.errors import RetrievalError
 from app.domain.followup import resolve
+from app.domain.greeting import is_pure_reentry_greeting
 from app.domain.passage import Embedding
 from app.domain.ports import Delta, Embedder, ModelStream
 from app.domain.prompt import DOCUMENTS, GREETING, MEMORIES, Prompt
 from app.domain.sections import PROJECT, plain
 from app.domain.space import similarity
+from app.domain.trace import Reason
 from app.models.evidence import (
     LEAST,
     LEAST_BY_WORDS,
@@ -41,24 +43,25 @@ SHORTLIST, AT_ONCE = 16, 4
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
-NOTHING = (
-    "Nothing that is stored matches this, and no chat model is configured, so I can only quote documents. "
-    "Add some with `ibid ingest FILE.pdf --global` or POST /api/documents, or set OPENAI_API_KEY or "
-    "CHAT_BASE_URL to have a model answer."
-)
-FORGOTTEN = (
-    "Nothing that you keep matches this, and no chat model is configured, so I can only quote what is kept. "
-    "Add memories with POST /memories or `remember`, or set OPENAI_API_KEY or CHAT_BASE_URL to have a model "
-    "answer."
-)
-UNTOLD = (
-    "Nothing that this project keeps matches this, and no chat model is configured, so I can only quote what "
-    "is kept. Add conversations or code with `ibid index` or POST /projects/{project}/conversations, or set "
-    "OPENAI_API_KEY or CHAT_BASE_URL to have a model answer."
-)
-WELCOME = "Hello! What would you like to know?"
-BARE = {DOCUMENTS: NOTHING, MEMORIES: FORGOTTEN, GREETING: WELCOME, PROJECT: UNTOLD}
-"""What is said where nothing is shown."""
+NO_MODEL = "No chat model is connected, so I can only quote what is stored."
+WELCOME = "Hello! Ask me about what is stored here: I quote the sentences that answer, each with its source."
+OBLIGED = "Happy to help. What else would you like to know?"
+"""Said to small talk that is no greeting: thanks, or a reaction."""
+WITHOUT: Mapping[str, str] = {
+    Reason.EMPTY: "There is nothing stored to answer from yet. Add a PDF in the browser or with POST "
+    f"/api/documents. {NO_MODEL}",
+    Reason.PROCESSING: "What was added is still being read. Ask again in a moment.",
+    Reason.SKIPPED: f"That is too short to be looked up: ask in a whole sentence. {NO_MODEL}",
+    Reason.TIMEOUT: "What is stored could not be searched in time. Please ask again.",
+    Reason.UNAVAILABLE: "What is stored cannot be searched just now. Please ask again in a moment.",
+    "small_talk": OBLIGED,
+}
+"""What is said without passages, by `rag.reason`."""
+UNMATCHED = f"Nothing that is stored fits this question. {NO_MODEL}"
+FORGOTTEN = f"Nothing that you keep fits this. {NO_MODEL}"
+UNTOLD = f"Nothing that this project keeps fits this. {NO_MODEL}"
+OTHERWISE = {DOCUMENTS: UNMATCHED, MEMORIES: FORGOTTEN, GREETING: WELCOME, PROJECT: UNTOLD}
+"""The same, for every other reason."""
 CLOSEST = "The documents do not answer this directly. What comes closest: "
 CLOSEST_KEPT = "Nothing that is kept answers this directly. What comes closest: "
 NEAREST = {MEMORIES: CLOSEST_KEPT, PROJECT: CLOSEST_KEPT}
@@ -103,7 +106,7 @@ class Extractive:
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:  # noqa: ARG002 - there is but one
         """Entered when the answer is found."""
-        yield Spoken(await self.answer(prompt) if prompt.passages else BARE[prompt.form])
+        yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
 
     async def answer(self, prompt: Prompt) -> str:
         """The whole text."""
@@ -132,6 +135,14 @@ class Extractive:
         except (TimeoutError, RetrievalError):
             return found
         return found
+
+
+def bare(prompt: Prompt) -> str:
+    """What is said where there is nothing to quote: it answers a greeting, or says why there is nothing."""
+    if is_pure_reentry_greeting(prompt.message):
+        return WELCOME
+    empty = prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENTS  # no PDF would change that
+    return OTHERWISE[prompt.form] if empty else WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
 
 
 def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> str:

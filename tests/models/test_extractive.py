@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Passage
 from app.domain.prompt import GREETING, Prompt, Role, Turn, build_system_prompt
 from app.domain.sections import PROJECT, entry
+from app.domain.trace import Reason
 from app.models import extractive
 from app.models.embedder import open_bundled
 from app.models.evidence import Sentence
@@ -22,7 +24,6 @@ from app.models.extractive import (
     CLOSEST_KEPT,
     FORGOTTEN,
     NO_SENTENCE,
-    NOTHING,
     UNTOLD,
     WELCOME,
     Extractive,
@@ -87,11 +88,29 @@ async def test_every_statement_is_a_cited_quote() -> None:
         assert quote[1] in (MILL, BREAD)[int(quote[2]) - 1]
 
 
-async def test_without_passages_it_says_what_to_do() -> None:
-    """No context: a plain sentence without a citation, and how to add documents or a model."""
-    said = await answer(prompt("hello"))
-    assert said == NOTHING
-    assert "[" not in said
+@pytest.mark.parametrize(
+    ("reason", "part"),
+    [
+        (Reason.EMPTY, "Add a PDF in the browser"),
+        (Reason.PROCESSING, "still being read"),
+        (Reason.SKIPPED, "too short"),
+        (Reason.NO_MATCH, "Nothing that is stored fits"),
+        (Reason.TIMEOUT, "in time"),
+        (Reason.UNAVAILABLE, "cannot be searched"),
+    ],
+)
+async def test_without_passages_it_says_why(reason: Reason, part: str) -> None:
+    """A plain sentence or two that fits, without a citation, a command or a setting's name."""
+    said = await answer(replace(prompt("When was the mill built?"), reason=reason))
+    assert part in said
+    assert said.count("chat model") <= 1
+    assert not re.search(r"[\[`]|ibid|--|[A-Z]+_[A-Z]+", said)
+
+
+@pytest.mark.parametrize("reason", [Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH])
+async def test_a_greeting_without_passages_is_greeted_back(reason: Reason) -> None:
+    """Whatever is stored: who greets is not told what is missing."""
+    assert await answer(replace(prompt("Hello!"), reason=reason)) == WELCOME
 
 
 async def test_an_unanswered_question_is_said_to_be() -> None:
