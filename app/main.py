@@ -99,6 +99,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     for router in routers:
         app.include_router(router)
     problems.install(app)
+    pages.install(app)
     schema.install(app, routers, top_k_max=settings.rag.top_k_max)
     return app
 

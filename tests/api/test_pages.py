@@ -93,3 +93,50 @@ async def test_the_reference_needs_no_script_and_no_network(client: httpx.AsyncC
 def test_the_folder_is_part_of_the_package() -> None:
     """An installed Ibid has its page."""
     assert (FOLDER / "index.html").is_file()
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+async def test_a_browser_at_an_unknown_address_is_shown_a_page(client: httpx.AsyncClient) -> None:
+    """With the way back, under a policy that runs nothing; the address itself is not repeated."""
+    response = await client.get("/documents/<script>alert(1)</script>", headers=BROWSER)
+
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'href="/"' in response.text
+    assert "alert" not in response.text
+    assert "script-src" not in response.headers["content-security-policy"]
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/problem+json"])
+async def test_a_client_at_an_unknown_address_is_told_the_problem(
+    client: httpx.AsyncClient, accept: str
+) -> None:
+    """As JSON, whatever else it takes."""
+    told(await client.get("/nothing/here", headers={"Accept": accept}), 404, "not-found")
+
+
+async def test_what_is_missing_at_a_known_address_stays_a_problem(client: httpx.AsyncClient) -> None:
+    """For a browser too: the address is the API's; so is a method that an unknown path never had."""
+    told(await client.get("/web/nothing.js", headers=BROWSER), 404, "not-found")
+    told(await client.delete("/nothing/here", headers=BROWSER), 404, "not-found")
+
+
+async def test_browsers_find_an_icon(client: httpx.AsyncClient) -> None:
+    """Where they look unasked, as from /docs."""
+    response = await client.get("/favicon.ico")
+
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("image/svg+xml")
+
+
+async def test_what_is_vendored_is_served(client: httpx.AsyncClient) -> None:
+    """Scripts alone, under the same headers."""
+    response = await client.get("/web/vendor/marked.js")
+
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/javascript")
+    assert response.headers["x-content-type-options"] == "nosniff"
+    told(await client.get("/web/vendor/README.md"), 404, "not-found")

@@ -1,6 +1,7 @@
 """The page at `/`, as it lies on disk and as it is served: nothing from elsewhere, nothing inline."""
 
 import re
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from app.config import Settings
 from app.main import create_app
 
 WEB = Path(app.__file__).parent / "web"
-FILES = sorted(WEB.iterdir())
-SCRIPT = (WEB / "app.js").read_text()
+FILES = sorted(path for path in WEB.iterdir() if path.is_file())
+VENDORED = sorted(path for path in (WEB / "vendor").iterdir())
+SCRIPT = "".join(path.read_text() for path in sorted(WEB.glob("*.js")))
+WIRE_BYTES = 120_000
+"""All that the first visit loads, uncompressed as it is sent."""
 STYLE = (WEB / "style.css").read_text()
 
 
@@ -86,13 +90,31 @@ async def test_the_policy_lets_the_page_do_no_more_than_it_does() -> None:
 
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
     assert "unsafe" not in policy
 
 
 @pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])
 def test_data_never_becomes_markup(word: str) -> None:
-    """Answers and file names are written as text."""
+    """Answers and file names are written as text; by what is vendored, too."""
     assert word not in SCRIPT
+    assert not any(word in path.read_text() for path in VENDORED if path.suffix == ".js")
+
+
+def test_what_is_vendored_is_what_was_published() -> None:
+    """Each script as its table has it, with its licence beside it."""
+    table = (WEB / "vendor" / "README.md").read_text()
+    for path in VENDORED:
+        if path.suffix == ".js":
+            assert f"`{sha256(path.read_bytes()).hexdigest()}`" in table
+            assert f"`{path.stem}.LICENSE.md`" in table
+            assert path.with_name(f"{path.stem}.LICENSE.md") in VENDORED
+
+
+def test_the_page_is_small() -> None:
+    """A first visit on a slow line."""
+    sent = [path for path in (*FILES, *VENDORED) if path.suffix in {".html", ".js", ".css", ".svg"}]
+    assert sum(path.stat().st_size for path in sent) < WIRE_BYTES
 
 
 def test_the_script_finds_every_element_it_asks_for(page: Page) -> None:
