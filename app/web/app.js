@@ -1,10 +1,12 @@
 // The page at `/`: documents in, questions asked, answers streamed with their places.
 // Data reaches the page through textContent only; nothing here builds HTML from strings.
 
+import { Writing } from "./markdown.js";
+
 const $ = (id) => document.getElementById(id);
 const SESSION = "ibid.session";
 const KEY = "ibid.key"; // in sessionStorage: gone with the tab
-const MARK = /\[([^\[\]\n]{1,160}#[^\[\]#\n]{1,160})\]/g;
+const NEAR = 80; // px from the end, within which the view follows the answer
 
 /** An element with text and properties: make("p", "facts", "3 passages", {title: "…"}). */
 function make(tag, className = "", text = "", properties = {}) {
@@ -76,8 +78,11 @@ function enter(name) {
   $("session").value = name;
   localStorage.setItem(SESSION, name);
   $("turns").replaceChildren();
-  $("empty").hidden = false;
+  $("empty").hidden = true; // until the service says that there is nothing
+  $("below").hidden = true;
+  waiting = [];
   listDocuments();
+  restore();
 }
 
 const freshName = () => `web-${Math.random().toString(36).slice(2, 10)}`;
@@ -116,6 +121,7 @@ function shown(entry) {
 }
 
 let polling = 0; // the timer that looks again while a document is being read
+let waiting = []; // questions that found nothing while documents were being read: {note, pending, question}
 
 async function allDocuments() {
   const items = [];
@@ -128,6 +134,27 @@ async function allDocuments() {
   return items;
 }
 
+/** What is being read, above the question: an answer cannot know it yet. And questions that waited for it. */
+function tellReading(entries) {
+  const under = entries.filter((entry) => entry.state === "processing");
+  $("reading").textContent = under.length > 2 ? `Reading ${count(under.length, "file")}…`
+    : under.map((entry) => `Reading ${entry.filename}…`).join(" ");
+  $("reading").hidden = !under.length;
+  const busy = new Set(under.map((entry) => entry.id));
+  const ready = new Set(entries.filter((entry) => entry.state === "ready").map((entry) => entry.id));
+  waiting = waiting.filter(({ note, pending, question }) => {
+    if (pending.some(({ id }) => busy.has(id))) return true;
+    note.textContent = pending.map(({ id, filename }) =>
+      `${filename} ${ready.has(id) ? "has been read" : "could not be read"}.`).join(" ");
+    if (pending.some(({ id }) => ready.has(id))) {
+      const again = make("button", "", "Ask again", { type: "button" });
+      again.addEventListener("click", () => !asking && ask(question));
+      note.append(" ", again);
+    }
+    return false;
+  });
+}
+
 async function listDocuments() {
   clearTimeout(polling);
   const asked = session();
@@ -135,7 +162,8 @@ async function listDocuments() {
     const items = await allDocuments();
     if (session() !== asked) return; // another session was entered meanwhile
     $("documents").replaceChildren(...items.map(shown));
-    if (items.some((entry) => entry.state === "processing")) polling = setTimeout(listDocuments, 1500);
+    tellReading(items);
+    if (items.some((entry) => entry.state === "processing")) polling = setTimeout(listDocuments, 700);
   } catch (error) {
     const { item, state } = row("Documents");
     say(state, error.message, "bad");
@@ -144,7 +172,7 @@ async function listDocuments() {
 }
 
 async function discard(entry, state) {
-  if (!confirm(`Remove ${entry.filename}?`)) return;
+  if (entry.state !== "failed" && !confirm(`Remove ${entry.filename}?`)) return; // of a failed one nothing is lost
   try {
     await call(`/api/documents/${entry.id}`, { method: "DELETE" });
     await listDocuments();
@@ -158,7 +186,7 @@ function send(file, onProgress) {
   return new Promise((resolve, reject) => {
     const form = new FormData();
     form.append("session_id", session());
-    form.append("wait", "300");
+    form.append("wait", "0"); // from then on it is listed as being read
     form.append("file", file);
     const request = new XMLHttpRequest();
     request.open("POST", "/api/documents");
@@ -182,9 +210,6 @@ async function upload(file) {
   try {
     await send(file, (share) => {
       bar.value = share;
-      if (share < 1) return;
-      bar.removeAttribute("value"); // all sent: how long reading takes is not known
-      say(state, "Being read…");
     });
     item.remove();
     await listDocuments();
@@ -211,31 +236,9 @@ function chip(cite) {
   return button;
 }
 
-/** Text that grows: whole marks of packed passages become chips, half a mark waits for its end. */
-class Writing {
-  constructor(place, citations) {
-    this.place = place;
-    this.cites = new Map(citations.map((cite) => [cite.label, cite]));
-    this.rest = "";
-  }
-
-  add(text, last = false) {
-    this.rest += text;
-    const open = this.rest.lastIndexOf("[");
-    const half = !last && open >= 0 && !this.rest.includes("]", open) && this.rest.length - open < 330;
-    const ready = half ? this.rest.slice(0, open) : this.rest;
-    this.rest = this.rest.slice(ready.length);
-    let from = 0;
-    for (const mark of ready.matchAll(MARK)) {
-      if (!this.cites.has(mark[1])) continue;
-      this.place.append(ready.slice(from, mark.index), chip(this.cites.get(mark[1])));
-      from = mark.index + mark[0].length;
-    }
-    this.place.append(ready.slice(from));
-  }
-}
-
 const REASONS = {
+  small_talk: "",
+  cancelled: "",
   empty: "There are no documents in reach, so nothing was looked up.",
   no_match: "Nothing in the documents matches this question.",
   skipped_short_query: "The question is too short to be looked up.",
@@ -243,47 +246,89 @@ const REASONS = {
   unavailable: "The documents could not be searched.",
 };
 
+// The view follows what is written while the reader is near its end, and else says that there is more.
+
+const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+const nearEnd = () => document.documentElement.scrollHeight - window.innerHeight - window.scrollY <= NEAR;
+
+function follow(turn, change) {
+  const near = nearEnd();
+  change();
+  if (!turn.item.isConnected) return; // of a session that was left meanwhile
+  if (near) toEnd();
+  else $("below").hidden = false;
+}
+
 function begin(question) {
   const item = make("li");
   const answer = make("div", "answer");
   answer.setAttribute("aria-live", "polite");
   answer.setAttribute("aria-busy", "true"); // read out once whole, not word by word
   item.append(make("p", "question", question), answer);
-  $("turns").append(item);
   $("empty").hidden = true;
-  item.scrollIntoView({ block: "start", behavior: "smooth" });
-  return { item, answer, meta: { citations: [] }, writing: null };
+  return { question, item, answer, meta: { citations: [] }, writing: null };
 }
 
-const HANDLERS = {
-  meta(turn, data) {
-    turn.meta = data;
-    turn.writing = new Writing(turn.answer, data.citations);
-    if (!data.rag.used) turn.item.append(make("p", "facts", REASONS[data.rag.reason] ?? data.rag.reason));
-  },
-  token(turn, data) {
-    turn.writing.add(data.text);
-  },
-  citations(turn, data) {
-    turn.writing.add("", true);
-    const cited = turn.meta.citations.filter((cite) => data.cited.includes(cite.label));
-    if (!cited.length) return;
+function opened(turn, meta) {
+  turn.meta = meta;
+  turn.writing = new Writing(turn.answer, new Map(meta.citations.map((cite) => [cite.label, cite])), chip);
+}
+
+/** Why nothing was looked up, or found. */
+function explain(turn, { used, reason, pending }) {
+  if (used) return;
+  if (reason !== "processing") {
+    if (REASONS[reason] !== "") turn.item.append(make("p", "facts", REASONS[reason] ?? reason));
+    return;
+  }
+  const names = pending.map(({ filename }) => filename).join(", ");
+  const note = make("p", "facts", `Reading ${names}… What is in there could not be looked up yet.`);
+  turn.item.append(note);
+  waiting.push({ note, pending, question: turn.question });
+  listDocuments();
+}
+
+/** The sources below an answer; what the model did not cite does not look cited. */
+function source(turn, { cited, unknown, appended }) {
+  if (appended) turn.writing.text = turn.writing.text.replace(/\s*Sources:(?: \[[^\[\]\n]+\])+\s*$/, "");
+  turn.writing.end();
+  const found = cited.map((label) => turn.meta.citations.find((cite) => cite.label === label)).filter(Boolean);
+  if (found.length) {
     const box = make("details", "sources", "", { open: true });
     const list = make("ul");
-    for (const cite of cited) {
+    for (const cite of found) {
       const line = make("li");
       line.append(chip(cite), make("span", "", ` ${[cite.title, pages(cite)].filter(Boolean).join(", ")}`));
       list.append(line);
     }
-    box.append(make("summary", "", count(cited.length, "source")), list);
+    const heading = appended ? "Closest passages (the model cited none)" : count(found.length, "source");
+    box.append(make("summary", "", heading), list);
     turn.item.append(box);
+  }
+  if (unknown.length) {
+    const were = unknown.length === 1 ? "was" : "were";
+    turn.item.append(make("p", "facts", `${count(unknown.length, "invented citation")} ${were} removed.`));
+  }
+}
+
+/** How it went, in one line. */
+function finish(turn, { finish_reason: reason, took_ms: took }) {
+  const found = turn.meta.rag.used ? `${count(turn.meta.rag.passages, "passage")} read` : "";
+  const ended = { length: "cut at the length limit", cancelled: "stopped" }[reason];
+  const facts = [found, turn.meta.model, took === undefined ? "" : `${(took / 1000).toFixed(1)} s`, ended];
+  turn.item.append(make("p", "facts", facts.filter(Boolean).join(" · ")));
+}
+
+const HANDLERS = {
+  meta(turn, data) {
+    opened(turn, data);
+    follow(turn, () => explain(turn, data.rag));
   },
+  token: (turn, data) => turn.writing.add(data.text, (change) => follow(turn, change)),
+  citations: (turn, data) => follow(turn, () => source(turn, data)),
   done(turn, data) {
     turn.done = true;
-    const found = turn.meta.rag.used ? `${count(turn.meta.rag.passages, "passage")} read` : "";
-    const ended = { length: "cut at the length limit", cancelled: "stopped" }[data.finish_reason];
-    const facts = [found, turn.meta.model, `${(data.took_ms / 1000).toFixed(1)} s`, ended];
-    turn.item.append(make("p", "facts", facts.filter(Boolean).join(" · ")));
+    follow(turn, () => finish(turn, data));
   },
   error(turn, data) {
     throw problem(data.status, data);
@@ -294,7 +339,9 @@ let asking = null; // the AbortController of the answer under way
 
 async function ask(question) {
   const turn = begin(question);
-  asking = new AbortController();
+  const control = asking = new AbortController();
+  $("turns").append(turn.item);
+  toEnd();
   $("send").disabled = true;
   $("stop").hidden = false;
   try {
@@ -302,21 +349,91 @@ async function ask(question) {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ message: question, session_id: session() }),
-      signal: asking.signal,
+      signal: control.signal,
     });
     for await (const { event, data } of events(response)) HANDLERS[event]?.(turn, data);
     if (!turn.done) throw new Problem("The answer broke off: the connection to the service was lost.");
   } catch (error) {
     const stopped = error.name === "AbortError";
     const text = stopped ? "Stopped." : error instanceof Problem ? error.message : "The connection to the service was lost.";
+    turn.writing?.end();
     turn.item.append(make("p", stopped ? "facts" : "error", text));
+    if (turn.item.isConnected) toEnd(); // it is what the reader waits for
   } finally {
-    turn.writing?.add("", true);
     turn.answer.setAttribute("aria-busy", "false");
-    $("send").disabled = false;
-    $("stop").hidden = true;
-    asking = null;
+    if (asking === control) settle();
   }
+}
+
+function settle() {
+  asking = null;
+  $("send").disabled = false;
+  $("stop").hidden = true;
+}
+
+/** What was asked here before: the text at once, its sources as their records come, the newest first. */
+async function restore() {
+  const place = $("turns");
+  const marker = make("li", "", "", { hidden: true }); // what is asked meanwhile comes behind it
+  const gone = () => !marker.isConnected; // another session was entered
+  place.append(marker);
+  try {
+    const turns = restored(await allTurns(session()));
+    if (gone()) return;
+    marker.before(...turns.map((turn) => turn.item));
+    $("empty").hidden = place.children.length > 1;
+    if (turns.length) toEnd();
+    for (const turn of turns.reverse()) {
+      const record = turn.id && (await json(`/answers/${turn.id}`).catch(() => null));
+      if (gone()) return;
+      complete(turn, record);
+    }
+  } catch (error) {
+    if (!gone()) marker.before(make("li", "error", error.message));
+  } finally {
+    marker.remove();
+  }
+}
+
+async function allTurns(name) {
+  const items = [];
+  let cursor = "";
+  do {
+    const path = `/api/sessions/${encodeURIComponent(name)}/turns?limit=200&thread_id=${encodeURIComponent(name)}`;
+    const page = await json(path + cursor);
+    items.push(...page.items);
+    cursor = page.next && `&cursor=${encodeURIComponent(page.next)}`;
+  } while (cursor);
+  return items;
+}
+
+/** Questions with their answers, as text. */
+function restored(items) {
+  const turns = [];
+  for (const { role, content, answer_id: id } of items) {
+    if (role === "user") turns.push({ ...begin(content), id });
+    const turn = turns.at(-1);
+    if (role !== "assistant" || !turn) continue;
+    opened(turn, { citations: [] });
+    turn.writing.add(content);
+    turn.writing.end();
+  }
+  for (const turn of turns) turn.answer.setAttribute("aria-busy", "false");
+  return turns;
+}
+
+/** The record of an answer beside its text; without one the text stays as it is. */
+function complete(turn, record) {
+  if (!record) return;
+  const near = nearEnd();
+  turn.answer.replaceChildren();
+  opened(turn, record);
+  turn.writing.add(record.answer);
+  explain(turn, record.rag);
+  source(turn, record);
+  finish(turn, { finish_reason: record.finish_reason, took_ms: record.timings.total });
+  if (!record.finish_reason) turn.item.append(make("p", "error", "This answer broke off."));
+  if (near) toEnd();
 }
 
 // --- the passage ---------------------------------------------------------------------------------
@@ -369,10 +486,12 @@ function submit(event) {
   ask(question);
 }
 
-function drop(event) {
+/** The whole window takes files: beside the box the browser would leave the page and open them. */
+function dragged(event) {
+  if (!event.dataTransfer?.types.includes("Files")) return;
   event.preventDefault();
-  $("drop").classList.remove("over");
-  uploadAll([...event.dataTransfer.files]);
+  $("drop").classList.toggle("over", event.type === "dragover");
+  if (event.type === "drop") uploadAll([...event.dataTransfer.files]);
 }
 
 function listen() {
@@ -388,17 +507,15 @@ function listen() {
     await uploadAll([...$("files").files]);
     $("files").value = "";
   });
-  $("drop").addEventListener("dragover", (event) => {
-    event.preventDefault();
-    $("drop").classList.add("over");
-  });
-  $("drop").addEventListener("dragleave", () => $("drop").classList.remove("over"));
-  $("drop").addEventListener("drop", drop);
+  for (const type of ["dragover", "dragleave", "drop"]) window.addEventListener(type, dragged);
+  $("below").addEventListener("click", toEnd);
+  window.addEventListener("scroll", () => nearEnd() && ($("below").hidden = true), { passive: true });
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
     sessionStorage.setItem(KEY, $("key").value.trim());
     $("key-form").hidden = true;
-    listDocuments();
+    if ($("turns").querySelector(".question")) listDocuments();
+    else enter(session()); // nothing could be restored without it
   });
 }
 

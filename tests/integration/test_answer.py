@@ -133,3 +133,12 @@ def test_the_budget_of_the_request_is_kept(house: Service) -> None:
     body = {"message": QUESTION, "session_id": "s", "top_k": 41}
     response = house.client.post("/api/chat", json=body)
     assert (response.status_code, response.json()["type"]) == (422, "urn:ibid:problem:validation")
+
+
+def test_a_greeting_is_greeted_back_without_a_model(house: Service) -> None:
+    """In a sentence or two, with the garden's PDF in reach or nothing; nobody is sent to a shell."""
+    for session in ("s", "empty"):
+        said = house.chat("hi", session_id=session)["answer"]
+        assert said.startswith("Hello!")
+        assert "ibid " not in said
+        assert "_" not in said
