@@ -12,11 +12,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from app.domain.label import PLAIN
 from app.domain.label import key as look
 from app.domain.passage import Scope
-from app.domain.prompt import line
 from app.domain.recipe import Ref, sha256
+from app.domain.sanitise import one_line, sanitise_name
 
 HEAD = "[Cards]"
 """The block's first line."""
@@ -135,8 +134,8 @@ def cards_text(cards: Sequence[Card]) -> str:
 
 def card_line(card: Card) -> str:
     """One card as the model sees it, `- [card] text` or `- [fact] key: text`: it cannot forge a line."""
-    name = f"{line(card.key.translate(PLAIN))}: " if card.key else ""
-    return f"- [{card.shape}] {name}{line(card.text)}"
+    name = f"{sanitise_name(card.key)}: " if card.key else ""
+    return f"- [{card.shape}] {name}{one_line(card.text)}"
 
 
 def ref(card: Card) -> Ref:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.memory import GRAVITY, Memory
-from app.domain.prompt import quote
+from app.domain.sanitise import quote
 from app.domain.tags import family
 from app.domain.weights import card_weights, newest
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.domain.project import Knowledge
-from app.domain.prompt import BREAK, visible
+from app.domain.prompt import BREAK
+from app.domain.sanitise import sanitise_name, sanitise_text
 
 OVERVIEW, RULES, NOTES = "### Project Overview", "### Project Rules", "### Project Notes"
 QUARTER = 4
@@ -22,13 +23,15 @@ FIRST = ("rules", "overview")
 def knowledge_text(knowledge: Knowledge) -> str:
     """Overview and rules: what the first message has behind the base prompt."""
     said = ((OVERVIEW, knowledge.overview), (RULES, knowledge.rules))
-    return BREAK.join(heading + BREAK + visible(text.strip()) for heading, text in said if text.strip())
+    return BREAK.join(heading + BREAK + sanitise_text(text.strip()) for heading, text in said if text.strip())
 
 
 def notes_text(knowledge: Knowledge) -> str:
     """The project's notes, in their order: what the third message begins with."""
-    notes = [f"**{note.title.strip()}:** {note.text.strip()}" for note in knowledge.notes]
-    return BREAK.join([NOTES, *map(visible, notes)]) if notes else ""
+    notes = [
+        f"**{sanitise_name(note.title)}:** {sanitise_text(note.text.strip())}" for note in knowledge.notes
+    ]
+    return BREAK.join([NOTES, *notes]) if notes else ""
 
 
 def parts_of(knowledge: Knowledge) -> int:

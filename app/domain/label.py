@@ -9,21 +9,17 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from app.domain.sanitise import JOINERS, NAME_MOST, sanitise_name
+
 LABEL_MAX = 160
 """Characters of `[name#id]`, brackets included."""
-NAME_MAX = 140
+NAME_MAX = NAME_MOST
 """Characters of a name: leaves 17 for the id, as in `#L100000-100042`."""
 NAMES = 1_024
 """Names that are remembered as labels show them: every passage of a document asks for its own."""
 FALLBACK = "document"
 
-# Full-width and lenticular forms too: models write them for the plain ones, and the filter reads them so.
-# A backtick would open inline code in the middle of a marker.
-PLAIN = str.maketrans("[]【】［］〔〕﹇﹈#＃﹟`", "()()()()()---'")
-JOINERS = "\u200c\u200d\ufe0f"
-"""Invisible, but emoji and Persian are misspelt without them: kept inside a name, never at its ends."""
 SELECTORS = range(0xFE00, 0xFE10)
-SMUGGLERS = range(0xE0100, 0xE01F0)
 EXTENSION = re.compile(r"\.[0-9A-Za-z]{1,10}$")
 SUFFIX = re.compile(r"[0-9A-Za-z-]{1,17}")
 
@@ -38,17 +34,15 @@ def is_label(text: str) -> bool:
     name, _, suffix = text.rpartition("#")
     if not name or not SUFFIX.fullmatch(suffix) or len(text) > LABEL_MAX - len("[]"):
         return False
-    plain = name.isascii() and name.isprintable()
-    return name.translate(PLAIN) == name and (plain or "".join(map(_visible, name)) == name)
+    return sanitise_name(name, LABEL_MAX) == name
 
 
 @lru_cache(maxsize=NAMES)
 def label_name(filename: str) -> str:
     """A file's name as citations can hold it: never empty, NFC, the extension kept. Idempotent."""
     parts = [part for part in re.split(r"[/\\]", filename) if part.strip()]
-    plain = unicodedata.normalize("NFC", parts[-1] if parts else "").translate(PLAIN)
-    shown = " ".join("".join(map(_visible, plain)).split())
-    stem, extension = _split(unicodedata.normalize("NFC", shown))
+    name = parts[-1] if parts else ""
+    stem, extension = _split(sanitise_name(name, len(name)))
     stem = stem.strip(JOINERS + " ")
     if not stem.strip("."):
         stem = FALLBACK
@@ -57,9 +51,7 @@ def label_name(filename: str) -> str:
 
 def path_name(path: str) -> str:
     """A file's whole path as citations can hold it; of one too long the end, which tells more."""
-    plain = unicodedata.normalize("NFC", path).translate(PLAIN)
-    shown = unicodedata.normalize("NFC", " ".join("".join(map(_visible, plain)).split()))
-    return shown[-NAME_MAX:].strip(JOINERS + " ") or FALLBACK
+    return sanitise_name(path, len(path))[-NAME_MAX:].strip(JOINERS + " ") or FALLBACK
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
@@ -123,14 +115,3 @@ def _split(name: str) -> tuple[str, str]:
 def _fitted(stem: str, ending: str) -> str:
     """The two joined, the stem cut so that the whole has at most NAME_MAX characters."""
     return stem[: NAME_MAX - len(ending)].rstrip(JOINERS + " ") + ending
-
-
-def _visible(sign: str) -> str:
-    """A character as a name may hold it: a space for separators and controls, "" for the invisible."""
-    category = unicodedata.category(sign)
-    if category in {"Cc", "Zs", "Zl", "Zp"}:
-        return " "
-    if category == "Cs":
-        return "_"  # a lone surrogate has no UTF-8 form
-    hidden = (category == "Cf" and sign not in JOINERS) or ord(sign) in SMUGGLERS
-    return "" if hidden else sign

@@ -9,8 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from app.domain.label import PLAIN
-from app.domain.prompt import CONTROL, UNSAFE
+from app.domain.sanitise import PLAIN, sanitise_text
 
 FIELDS = {"role": "Role", "tone": "Tone", "format": "Format", "instructions": "Instructions"}
 UNSEEN = frozenset({"Cf", "Mn", "Me"})
@@ -59,8 +58,13 @@ def overlay_to_instructions(overlay: str | Mapping[str, object] | None) -> str:
 
 def _plain(text: str) -> str:
     """The text as it may stand in a prompt."""
-    lines = (CONTROL.sub(" ", UNSAFE.sub(" ", line)).split() for line in text[:LONGEST].splitlines())
-    return "\n".join(_set_in(" ".join(words)) for words in lines if words)
+    lines = (" ".join(line.split()) for line in text[:LONGEST].splitlines())
+    return sanitise_text("\n".join(_set_in(line) for line in lines if line))
+
+
+def own_words(text: str) -> str:
+    """A text that the asker wrote, its lines as they are but for those that read as one of the prompt's."""
+    return sanitise_text("\n".join(map(_set_in, text.split("\n"))))
 
 
 def _set_in(line: str) -> str:

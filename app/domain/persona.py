@@ -10,7 +10,7 @@ from statistics import median
 
 from app.domain.memory import CARDS, Memory
 from app.domain.probe import is_probe
-from app.domain.prompt import quote
+from app.domain.sanitise import quote
 from app.domain.tags import PROSE, SKELETON, family, infer_query_tags
 from app.domain.weights import Said
 

@@ -5,21 +5,20 @@ Source: seed 004 (Prompt Format), seed 003 (5.1), CONTRACT §1-2. As roles: syst
 `[Context]` with one line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message.
 Of memories one system text: persona, overlay, `- [collection][kind] [label] text`, gravity note. Retrieved
 text stays on its line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
-template's marks. Nothing here raises.
+template's marks (`domain/sanitise.py`). Nothing here raises.
 """
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
-from app.domain.label import PLAIN
 from app.domain.passage import Passage
-from app.domain.text import Text, known, once
+from app.domain.sanitise import one_line, quote, sanitise_name
+from app.domain.text import Text, known
 from app.domain.trace import Reason
 
 HEAD = "[Context]"
@@ -30,19 +29,6 @@ SAID = "\n  said on "
 """What stands before it, below a memory."""
 BREAK = "\n\n"
 """Between blocks that share a message."""
-UNSAFE = re.compile(
-    r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
-    r"|<(?=[|｜]|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])"
-)
-"""What JSON leaves as it is, but a line, a screen or a chat template does not: line and direction marks,
-text that nobody sees, halves of characters; and the opening of a template's marks, as in `<|im_start|>`,
-which many servers read even inside a message."""
-SUSPECT = "<[\x7f"
-"""How ASCII of it begins: most texts hold none, and to look for that takes a tenth of the time."""
-CONTROL = re.compile(r"[\x00-\x1f]")
-"""What is left of control characters once white space is collapsed."""
-HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
-"""The same, where lines stay lines."""
 
 
 class Role(StrEnum):
@@ -71,20 +57,6 @@ class Message(TypedDict):
     content: str
 
 
-@once
-def quote(text: str) -> str:
-    """A passage's text as a JSON string: one line, visible, and its own quotes cannot end it."""
-    said = json.dumps(text, ensure_ascii=False)
-    if said.isascii() and not any(sign in said for sign in SUSPECT):
-        return said
-    return UNSAFE.sub(escaped, said)
-
-
-def escaped(found: re.Match[str]) -> str:
-    """As JSON escapes it: `\\u2028`."""
-    return json.dumps(found[0])[1:-1] if found[0] > "\x7f" else f"\\u{ord(found[0]):04x}"
-
-
 def context_line(passage: Passage) -> str:
     """One passage as the model sees it. Budget counts this line, newline included."""
     said = day(passage)
@@ -97,30 +69,13 @@ def day(passage: Passage) -> str:
     return said.isoformat() if (said := passage.said_on) else ""
 
 
-@once
-def line(text: str) -> str:
-    """A text on one line, visible; white space is a blank."""
-    return CONTROL.sub(escaped, UNSAFE.sub(escaped, " ".join(text.split())))
-
-
-@once
-def visible(text: str) -> str:
-    """A text of several lines as it stands, but for what a screen or a chat template would read otherwise;
-    of control characters the tabulator stays."""
-    return HIDDEN.sub(escaped, UNSAFE.sub(escaped, text))
-
-
 def memory_line(passage: Passage) -> str:
     """A memory or a reference text as the model sees it: `- [memory_raw][note] [memory#k3v9q2ax] text`, and
     below it the day of a memory, on a line of its own: a text ends with its line."""
-    tags = "".join(f"[{_plain(passage.fields.get(name))}]" for name in ("collection", "kind"))
+    names = (passage.fields.get(name) for name in ("collection", "kind"))
+    tags = "".join(f"[{sanitise_name(str(name or '')) or '-'}]" for name in names)
     said = day(passage)
-    return f"- {tags} [{passage.label}] {line(passage.text)}{f'{SAID}{said}' if said else ''}"
-
-
-def _plain(name: object) -> str:
-    """A name that cannot close its brackets."""
-    return line(str(name or "-").translate(PLAIN))
+    return f"- {tags} [{passage.label}] {one_line(passage.text)}{f'{SAID}{said}' if said else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from app.domain.probe import is_probe
-from app.domain.prompt import Prompt, Role, Turn, quote
+from app.domain.prompt import Prompt, Role, Turn
 from app.domain.ranking import content
 from app.domain.relevance import SHORT_CHARACTERS
+from app.domain.sanitise import quote
 
 REWRITE = "rewrite"
 """`Degraded.source` of a rewriting that did not come, and the reason of one that cannot be used."""

@@ -14,7 +14,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from app.domain.passage import Passage
-from app.domain.prompt import BREAK, Form, line
+from app.domain.prompt import BREAK, Form
+from app.domain.sanitise import one_line
 
 HEADING, BETWEEN, NAME = "heading", "between", "name"
 """Fields of a passage that is an entry: its section's heading, what stands between two entries, and what it
@@ -22,7 +23,7 @@ is called in the line of its label."""
 NAME_CHARACTERS = 120
 """Of a title, in the line of its label."""
 OPEN, CLOSE, HASH = r"\[【［〔﹇", r"\]】］〕﹈", "#＃﹟"
-"""The signs of labels, in all forms of `label.PLAIN`."""
+"""The signs of labels, in all forms of `sanitise.PLAIN`."""
 FORGED = re.compile(
     r"(?P<code>^(?P<fence>`{3,})[^`\n]*\n(?:[^\n]*\n)*?(?P=fence)$)"
     r"|^(?P<before>[^\S\n]*+(?:>[^\S\n]*+|(?:[-*+]|\d{1,9}[.)])[^\S\n]++)*+)"
@@ -54,7 +55,7 @@ def entry_text(passage: Passage) -> str:
 
 def label_line(passage: Passage) -> str:
     """`[conversation#k3v9q2ax] THN Network Setup`: what the item is cited by, and its name on that line."""
-    name = line(str(passage.fields.get(NAME) or passage.title)[: 2 * NAME_CHARACTERS])
+    name = one_line(str(passage.fields.get(NAME) or passage.title)[: 2 * NAME_CHARACTERS])
     name = name if len(name) <= NAME_CHARACTERS else name[:NAME_CHARACTERS] + "..."
     return f"[{passage.label}] {LABELLED.sub('(', name)}".rstrip()
 

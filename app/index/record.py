@@ -6,12 +6,14 @@ that part's alone, and texts and vectors are asked for by documents from such li
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
+from app.domain.label import label_name
 from app.domain.text import Text
 from app.index.analysis import VERSION
 from app.index.place import Listed, Matrix, Place
@@ -89,13 +91,13 @@ class Record:
         """A part's ready documents by id, ascending."""
         with retrieval_faults():
             rows = await self._pool.fetch(LISTED, part.tenant, part.owner, part.session_id)
-        return {row["id"]: Listed(*row) for row in rows}
+        return {row["id"]: listed(*row) for row in rows}
 
     async def ready(self, after: str) -> list[tuple[Part, Listed]]:
         """The next hundred ready documents of all parts, by id; for repairs."""
         with retrieval_faults():
             rows = await self._pool.fetch(READY, after)
-        return [(Part(*row[:3]), Listed(*row[3:])) for row in map(tuple, rows)]
+        return [(Part(*row[:3]), listed(*row[3:])) for row in map(tuple, rows)]
 
     async def names(self, document_id: str) -> Names:
         """A document's names; empty if it is gone."""
@@ -147,3 +149,8 @@ class Record:
             (document, ordinal): Row(ordinal, Text(text), *rest)
             for document, ordinal, text, *rest in map(tuple, rows)
         }
+
+
+def listed(id_: str, name: str, *rest: Any) -> Listed:  # noqa: ANN401 - a row's columns
+    """A row of LISTED. Names that were admitted before a rule was made keep it all the same."""
+    return Listed(id_, label_name(name), *rest)

@@ -5,15 +5,10 @@ look like structure get a backslash (CommonMark §2.4), control characters are w
 fence is longer than any in its code. Linear in the text. Nothing here raises. Source: CONTRACT §4, DESIGN §7.
 """
 
-import json
 import re
 
-HIDDEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
-    r"|<(?=[|｜][^|｜<>\s]{1,40}[|｜]>|/?s>|(?:start|end)_of_turn>|<?/?SYS>)|\[(?=/?INST\])"
-)
-"""What no reader sees, or takes for a line break, and the opening of a chat template's marks: as in
-`domain/prompt.py`, but whole marks only, for code has `<|>` of its own."""
+from app.domain.sanitise import sanitise_text
+
 LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+")
 """Indentation, quotes and list marks: structure behind them still is."""
 RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
@@ -38,12 +33,14 @@ def name(text: str, most: int) -> str:
     """On one line."""
     short = cut(text, most)
     lines = short.splitlines()
-    return visible(short if lines == [short] else " ".join(line.strip() for line in lines if line.strip()))
+    return sanitise_text(
+        short if lines == [short] else " ".join(line.strip() for line in lines if line.strip())
+    )
 
 
 def prose(text: str, most: int) -> str:
     """Its lines, none of which can be taken for ours. The first stands behind a field's name."""
-    lines = visible(broken(cut(text, most))).split("\n")
+    lines = sanitise_text(broken(cut(text, most))).split("\n")
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
         return ""
@@ -53,7 +50,7 @@ def prose(text: str, most: int) -> str:
 
 def code(text: str, most: int, language: str) -> str:
     """A fenced block that nothing in it can close."""
-    shown = visible(broken(cut(text, most)))
+    shown = sanitise_text(broken(cut(text, most)))
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(shown)), default=0))
     # A backtick behind the fence would make it none (CommonMark §4.5).
     info = language.replace("`", "'")
@@ -74,14 +71,3 @@ def tame(line: str) -> str:
 def broken(text: str) -> str:
     """Its line breaks as one character."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def visible(text: str) -> str:
-    """What nobody would see, as JSON escapes it: `\\u202e`."""
-    return HIDDEN.sub(escaped, text)
-
-
-def escaped(found: re.Match[str]) -> str:
-    """One character."""
-    sign = found[0]
-    return json.dumps(sign)[1:-1] if sign > "\x7f" else f"\\u{ord(sign):04x}"

@@ -24,6 +24,7 @@ from app.domain.instructions import (
     SYSTEM_SOURCES_CROWDED,
 )
 from app.domain.knowledge import QUARTER, first, knowledge_text, left_out, notes_text, parts_of
+from app.domain.overlay import own_words
 from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
 from app.domain.ranking import dedupe
 from app.domain.recipe import KNOWLEDGE, NOTES, Block, Kind, Recipe, Ref, block, recipe_of, sha256
@@ -139,7 +140,8 @@ def frame_of(ask: Ask, material: Material, limits: Limits, meter: Meter, parts: 
     known = first(material.knowledge, parts)
     texts, opening = texts_of(ask), knowledge_text(known)
     own = notes_text(known)
-    notes = (own, *ask.notes) if own else ask.notes
+    asked = tuple(map(own_words, ask.notes))
+    notes = (own, *asked) if own else asked
     turns = material.turns if ask.history is not None else answered(material.turns)
     system = BREAK.join((texts[0], opening)) if opening else texts[0]
     budget, turns = share(limits, meter, system=system, message=ask.message, notes=notes, turns=turns)
@@ -173,14 +175,15 @@ def selected(
 def blocks(ask: Ask, frame: Frame) -> tuple[list[Block], list[Block]]:
     """What stands before the context, and the notes, by what they are made of."""
     project = ask.scope.project or ""
-    own = frame.notes[: len(frame.notes) - len(ask.notes)]
+    asked = len(frame.notes) - len(ask.notes)
+    own, theirs = frame.notes[:asked], frame.notes[asked:]
     ref = Ref(KNOWLEDGE, project, sha256(frame.opening))
     before = [block(Kind.KNOWLEDGE, frame.opening, name=frame.told, refs=(ref,))]
     notes = [
         block(Kind.PROJECT_NOTES, note, name=frame.told, refs=(Ref(NOTES, project, sha256(note)),))
         for note in own
     ]
-    return before, [*notes, *(block(Kind.NOTE, note, keep=True) for note in ask.notes)]
+    return before, [*notes, *(block(Kind.NOTE, note, keep=True) for note in theirs)]
 
 
 def told(selection: Selection, texts: tuple[str, str, str]) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.budget import Meter
-from app.domain.prompt import quote
 from app.domain.room import Limits
+from app.domain.sanitise import quote
 from app.domain.text import prepared
 from app.services.reply import Reply
 

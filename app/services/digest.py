@@ -16,7 +16,8 @@ from app.domain.conversation import DETAILED, SHORT, SNIPPET, TITLE, Digests, Dr
 from app.domain.errors import ModelError
 from app.domain.ports import ChatModel, ModelStream
 from app.domain.probe import is_probe
-from app.domain.prompt import Prompt, quote
+from app.domain.prompt import Prompt
+from app.domain.sanitise import quote
 
 SECONDS = 20.0
 """For one, from the question to the last word."""

@@ -15,7 +15,8 @@ import structlog
 from app.domain.errors import ModelError
 from app.domain.ports import ChatModel, ModelStream
 from app.domain.probe import is_probe
-from app.domain.prompt import Prompt, quote
+from app.domain.prompt import Prompt
+from app.domain.sanitise import quote
 from app.domain.weights import Said
 
 SECONDS = 20.0

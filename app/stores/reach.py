@@ -12,7 +12,7 @@ from dataclasses import replace
 import asyncpg
 
 from app.domain.document import Document, Fault, State
-from app.domain.label import distinct, key
+from app.domain.label import distinct, key, label_name
 from app.domain.passage import Scope
 from app.stores.transaction import Connection
 
@@ -54,7 +54,7 @@ def document(row: asyncpg.Record) -> Document:
     fault = Fault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
     return Document(
         id=row["id"],
-        label=row["name"],
+        label=label_name(row["name"]),
         filename=row["filename"],
         session_id=row["session_id"] or None,
         state=State(row["state"]),
@@ -73,7 +73,7 @@ async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document
     if scope.session_id is None or all(item.session_id for item in seen):
         return list(seen)
     rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
-    own = [row["name"] for row in rows]
+    own = [label_name(row["name"]) for row in rows]
     if not in_the_way(own, seen):
         return list(seen)  # the thousands of global names stay unread
     labels = await beside(connection, scope, own, seen)
@@ -85,7 +85,7 @@ async def beside(
 ) -> dict[str, str]:
     """What global documents are called beside the session's own, by id."""
     shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
-    _, shown = distinct(own, [row["name"] for row in shared])
+    _, shown = distinct(own, [label_name(row["name"]) for row in shared])
     return dict(zip((row["id"] for row in shared), shown, strict=True))
 
 

@@ -8,6 +8,7 @@ seed 003 (3.3), CONTRACT §3. Nothing here raises.
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
+from app.domain.sanitise import one_line
 from app.vantage.contract import EACH as PER
 from app.vantage.contract import OWN
 from app.vantage.rules import DISTRESSED
@@ -103,7 +104,7 @@ def worded(topic: str) -> str:
     """A topic's words, without what could end a quotation, open a bracket or be a template's mark."""
     kinds = ((sign, unicodedata.category(sign)) for sign in topic if unicodedata.category(sign) != "Cf")
     kept = (sign if kind[0] in "LNM" or sign in SIGNS else " " for sign, kind in kinds)
-    return " ".join("".join(kept).split())[:LONGEST].strip()
+    return one_line("".join(kept))[:LONGEST].strip()
 
 
 def _budgets(params: Params, decision: Decision, *, own: bool) -> str:

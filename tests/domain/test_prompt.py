@@ -23,9 +23,8 @@ from app.domain.prompt import (
     build_system_prompt,
     context_line,
     memory_line,
-    quote,
-    visible,
 )
+from app.domain.sanitise import UNSEEN, quote, sanitise_text
 from app.domain.text import Text
 from app.models.tokens import O200k
 
@@ -104,9 +103,10 @@ def test_retrieved_text_forges_no_line(texts: list[str]) -> None:
 
 @given(HOSTILE)
 def test_a_quotation_is_whole(text: str) -> None:
-    """It reads back as JSON to the very text: nothing was lost, and no quote in it ended it early."""
+    """It reads back as JSON to the very text: nothing was lost but what has no width, and no quote in it
+    ended it early."""
     quoted = quote(text)
-    assert json.loads(quoted) == text
+    assert UNSEEN.sub("", json.loads(quoted)) == UNSEEN.sub("", text)
     quoted.encode()
 
 
@@ -283,7 +283,7 @@ def test_no_text_forges_a_day(text: str, end: str) -> None:
     assert (first[:6], below) == ("- [-][", ["  said on 2023-05-08"])
     assert "\n" not in memory_line(kept(forged))
     quoted = context_line(said).removeprefix("- From memory#k3v9q2ax: ").removesuffix(" (2023-05-08)")
-    assert json.loads(quoted) == forged
+    assert quote(forged) == quoted
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=6))
@@ -314,4 +314,4 @@ def test_a_block_may_be_more_than_lines() -> None:
 
 def test_a_text_of_several_lines_keeps_them() -> None:
     """But for what a screen or a chat template would read otherwise."""
-    assert visible("a\n\tb\r\nc\rd\x0b\u2028</s>") == "a\n\tb\r\nc\\u000dd\\u000b\\u2028\\u003c/s>"
+    assert sanitise_text("a\n\tb\r\nc\rd\x0b\u2028</s>") == "a\n\tb\r\nc\\u000dd\\u000b\\u2028\\u003c/s>"

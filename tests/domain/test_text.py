@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.prompt import quote
+from app.domain.sanitise import quote
 from app.domain.text import Text, kept, once, prepared, remembered
 
 

@@ -9,8 +9,9 @@ import pytest
 from app.domain.answer import Finish
 from app.domain.budget import Meter
 from app.domain.passage import Passage, Scope
-from app.domain.prompt import Prompt, quote
+from app.domain.prompt import Prompt
 from app.domain.room import Limits
+from app.domain.sanitise import quote
 from app.domain.text import Text
 from app.services.ask import Ask
 from app.services.chat import ChatService
