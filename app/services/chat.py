@@ -97,6 +97,7 @@ class ChatService:
 
     async def _context(self, ask: Ask, stages: Stages) -> Assembled:
         """What the model is to see, and how it came to be."""
+        await self.recorder.written(ask.scope)
         material = await self._collector.collect(ask)
         stages.lap("gather")
         made = await self._assembled(ask, material)

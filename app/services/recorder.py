@@ -1,8 +1,9 @@
 """Keeps what was said: the turns in the chat log, the answer with its trace. Never fails an answer.
 
 The write is tried before the last event leaves, so that the next question finds its history; if the store
-does not answer in time it waits in a bounded backlog, which one task drains. What overflows, and what the
-store will not take, is counted.
+does not answer in time it waits in a bounded backlog, which one task drains. So does an answer whose asker
+left; who reads the thread has it written first (`written`). What overflows, and what the store will not
+take, is counted.
 """
 
 import asyncio
@@ -78,6 +79,15 @@ class Recorder:
             self._drop(self._backlog.popleft(), "no room")
         self._backlog.append(kept)
         self._more.set()
+
+    async def written(self, scope: Scope) -> None:
+        """Return when nothing of the scope's session or thread waits, at the latest after PATIENCE."""
+        with suppress(IbidError, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                for kept in [kept for kept in self._backlog if _of_thread(kept.scope, scope)]:
+                    await self._write(kept)
+                    with suppress(ValueError):  # written, or forgotten, by another meanwhile
+                        self._backlog.remove(kept)
 
     def find(self, scope: Scope, answer_id: str) -> Kept | None:
         """The asker's answer with where it belongs, if it waits here."""
@@ -209,6 +219,11 @@ def _may_see(asker: Scope, asked: Scope) -> bool:
 def _of_session(one: Scope, other: Scope) -> bool:
     """Whether two scopes are of one session, which is keyed (tenant, owner, id)."""
     return _same_asker(one, other) and one.session_id == other.session_id
+
+
+def _of_thread(one: Scope, other: Scope) -> bool:
+    """Whether two scopes are of one session, or of one thread."""
+    return _of_session(one, other) or (_same_asker(one, other) and one.thread == other.thread)
 
 
 def _of_user(one: Scope, other: Scope) -> bool:

@@ -78,7 +78,7 @@ class Reply:
             await self.opening.head(HEAD_SECONDS)
             self.stages.lap("open")
         except ModelError:
-            self._fail()
+            await self._settle(None)
             raise
         except asyncio.CancelledError:
             await self.aclose()
@@ -100,18 +100,23 @@ class Reply:
         return told
 
     async def events(self) -> AsyncIterator[Event]:
-        """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way."""
-        async for text in self._said():
-            yield "token", {"text": text}
-        self.stages.lap("stream")
-        self.more = True
-        for text in self._ending():
-            yield "token", {"text": text}
-        self.more = False
-        yield "citations", self._marks()
-        await self._settle(self._finish or Finish.STOP)
-        self._remembered = await self.keep() if self.keep else None
-        yield "done", self._done()
+        """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way. What was said
+        is kept before the end is told, a bad one too: whoever hears of it finds the turn in the log."""
+        try:
+            async for text in self._said():
+                yield "token", {"text": text}
+            self.stages.lap("stream")
+            self.more = True
+            for text in self._ending():
+                yield "token", {"text": text}
+            self.more = False
+            yield "citations", self._marks()
+            await self._settle(self._finish or Finish.STOP)
+            self._remembered = await self.keep() if self.keep else None
+            yield "done", self._done()
+        except Exception:
+            await self._settle(None)
+            raise
 
     async def _said(self) -> AsyncIterator[str]:
         """The model's words as they may leave; `more` tells of each whether the next one is there already."""
@@ -130,7 +135,6 @@ class Reply:
         except ModelError:
             if held:
                 yield held
-            self._fail()
             raise
 
     async def whole(self) -> dict[str, object]:
@@ -156,12 +160,6 @@ class Reply:
             if not self._settled:
                 self._settled = True
                 self.recorder.later(self._kept(Finish.CANCELLED))
-
-    def _fail(self) -> None:
-        """Keep what was said before the model failed, without a finish."""
-        if not self._settled:
-            self._settled = True
-            self.recorder.later(self._kept(None))
 
     def _take(self, delta: Delta) -> str:
         """What of a delta may leave; its end and usage noted."""
@@ -215,8 +213,8 @@ class Reply:
             self._usage = Usage(self.prompt_tokens, self.tokens.count(self.text))
         return self._usage
 
-    async def _settle(self, finish: Finish) -> None:
-        """Keep the finished answer, once."""
+    async def _settle(self, finish: Finish | None) -> None:
+        """Keep the answer, once; None: it broke off."""
         if not self._settled:
             self._settled = True
             await self.recorder.keep(self._kept(finish))

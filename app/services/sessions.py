@@ -23,6 +23,7 @@ class SessionService:
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Utterance], str | None]:
         """What was said in the scope's session (in its thread, if it names one), oldest first."""
+        await self._recorder.written(scope)
         return await self._sessions.turns(scope, cursor=cursor, limit=limit)
 
     async def remove(self, scope: Scope) -> None:

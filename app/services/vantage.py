@@ -102,6 +102,7 @@ class VantageService:
         meter = Meter(self._tokens.count, self._tokens.factor(self._named(ask)), form=MEMORIES)
         given: Given | None = None
         try:
+            await self.recorder.written(ask.scope)
             given = await self._briefing.given(ask, started, meter)
             stages.lap("decide")
             made = Prepared(ask, given, await self._context(ask, given, meter, stages), started, stages)

@@ -232,8 +232,21 @@ async def test_a_model_fault_before_the_head_is_raised() -> None:
     chat = service(model=FakeModel(error=ModelBusy(retry_after=3)), log=log)
     with pytest.raises(ModelBusy):
         await chat.prepare(Ask(SCOPE, QUESTION))
-    await chat.recorder.drain()
     assert [(answer.question, answer.finish) for answer in log.answers] == [(QUESTION, None)]
+
+
+async def test_a_question_finds_what_was_just_cancelled() -> None:
+    """The turns of its thread that still wait to be written are written first."""
+    log = FakeLog()
+    model = FakeModel(FakeStream(["One ", "two."], pause=0.01))
+    chat = service(model=model, log=log)
+    first = await chat.prepare(Ask(SCOPE, QUESTION))
+    stream = first.events()
+    await anext(stream)
+    await first.aclose()
+    second = await chat.prepare(Ask(SCOPE, "And then?"))
+    assert [turn.content for turn in second.prompt.turns] == [QUESTION, "One"]
+    await second.aclose()
 
 
 async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A reply's events, its end, and what is kept of it."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from app.domain.passage import Scope
 from app.domain.ports import Delta
 from app.domain.prompt import Prompt
 from app.domain.trace import Reason, Trace
+from app.services import recorder
 from app.services.keepsake import Remembered
 from app.services.opening import Opening
 from app.services.recorder import Recorder
@@ -121,9 +123,30 @@ async def test_a_late_fault_is_raised_and_what_was_said_kept() -> None:
     told = reply(FakeModel(FakeStream(["half "], error=ModelError("gone"))), log)
     with pytest.raises(ModelError):
         _ = [event async for event in told.events()]
+    assert [(answer.finish, answer.text) for answer in log.answers] == [(None, "half")]
+    assert [turn.content for _, turn in log.rows] == ["why?", "half"]
     await told.aclose()
     await told.recorder.drain()
-    assert [(answer.finish, answer.text) for answer in log.answers] == [(None, "half")]
+    assert len(log.answers) == 1
+
+
+async def test_a_fault_of_ours_keeps_the_turn_too() -> None:
+    """Before it is told: whoever hears `error` finds the turn in the log."""
+    log = FakeLog()
+    told = reply(FakeModel(FakeStream(["half "], error=RuntimeError("a bug"))), log)
+    with pytest.raises(RuntimeError):
+        _ = [event async for event in told.events()]
+    assert [turn.content for _, turn in log.rows] == ["why?", "half"]
+
+
+async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer than the end of an answer: the turn waits."""
+    monkeypatch.setattr(recorder, "PATIENCE", 0.05)
+    told = reply(FakeModel(FakeStream(["half "], error=ModelError("gone"))), FakeLog(hang=60))
+    async with asyncio.timeout(10):
+        with pytest.raises(ModelError):
+            _ = [event async for event in told.events()]
+    assert told.recorder.waiting == 1
 
 
 async def test_closing_twice_is_one_close() -> None:

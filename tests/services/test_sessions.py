@@ -1,5 +1,6 @@
 """A session removed, with what still waits to be written of it."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from app.domain.errors import Missing, Unavailable
 from app.domain.passage import Scope
 from app.domain.session import Session, Utterance
+from app.services import recorder as recorders
 from app.services.recorder import Recorder
 from app.services.sessions import SessionService
 from tests.fakes.answering import NOW, FakeLog
@@ -50,6 +52,29 @@ async def test_lists_are_the_store_s() -> None:
     turns, then = await service.turns(HERE, cursor="d", limit=9)
     assert ([item.session_id for item in sessions], after) == (["s"], "c")
     assert ([item.content for item in turns], then) == (["why"], "d")
+
+
+async def test_what_waits_is_written_before_the_turns_are_read() -> None:
+    """Whoever left an answer finds its turn; another's is not waited for."""
+    log = FakeLog()
+    recorder = Recorder(log)
+    for n, scope in enumerate((HERE, replace(HERE, owner="bob"), replace(HERE, session_id="t"))):
+        recorder.later(replace(kept(f"a{n}"), scope=scope))
+    await SessionService(Store(), recorder).turns(HERE, cursor=None, limit=9)
+    assert ([answer.id for answer in log.answers], recorder.waiting) == (["a0"], 2)
+
+
+@pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=60)], ids=["down", "hangs"])
+async def test_a_store_that_takes_nothing_holds_up_no_reader(
+    log: FakeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is shown; the rest goes on waiting."""
+    monkeypatch.setattr(recorders, "PATIENCE", 0.05)
+    recorder = Recorder(log)
+    recorder.later(replace(kept(), scope=HERE))
+    async with asyncio.timeout(10):
+        turns, _ = await SessionService(Store(), recorder).turns(HERE, cursor=None, limit=9)
+    assert ([turn.content for turn in turns], recorder.waiting) == (["why"], 1)
 
 
 async def test_what_waits_to_be_written_goes_too() -> None:
