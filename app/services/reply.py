@@ -171,13 +171,16 @@ class Reply:
         return text
 
     def _ending(self) -> list[str]:
-        """What the filter still holds, and the sources when context was used but nothing cited."""
+        """What the filter still holds, and the sources when context was used but nothing cited. Sources alone
+        are no answer: where the model said nothing, neither is this."""
         rest = [text] if (text := self._filter.end()) else []
-        if self.prompt.passages and not self._filter.cited and (not self.held or self.held.names_sources):
+        said = "".join([*self._text, *rest])
+        uncited = said.strip() and self.prompt.passages and not self._filter.cited
+        if uncited and (not self.held or self.held.names_sources):
             sources, labels = appended(self.prompt.passages)
             self._appended = bool(labels)
             self._filter.cited.extend(labels)
-            rest += [closing("".join([*self._text, *rest])) + sources] if sources else []
+            rest.append(closing(said) + sources)
         self._text += rest
         return rest
 

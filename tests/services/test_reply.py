@@ -72,6 +72,14 @@ async def test_sources_are_appended_when_nothing_was_cited() -> None:
     assert log.answers[0].appended, "whoever reads the answer later must know it too"
 
 
+@pytest.mark.parametrize("said", [[], [""], [" ", "\n"], ["[b.pdf#9]"], [" [b.p", "df#9] "]])
+async def test_nothing_is_appended_where_the_model_said_nothing(said: list[str]) -> None:
+    """Sources alone are no answer; a label that was never packed is nothing said."""
+    told = await events(FakeStream(said))
+    assert "Sources" not in "".join(data["text"] for name, data in told if name == "token")
+    assert (dict(told)["citations"]["appended"], dict(told)["citations"]["cited"]) == (False, [])
+
+
 async def test_sources_do_not_stand_in_code() -> None:
     """A fence that the model, or its budget, left open is closed before them."""
     told = await events(FakeStream(["Run:\n```sh\nls"]))
