@@ -12,11 +12,14 @@ SHORT_CHARACTERS = 10
 """A message under this may be skipped (seed 004)."""
 MOST_OF_IT = 0.6
 """Share of the query's IDF mass that vouches where no word is rare, as in a reach of one passage."""
+CONTENT = 0.35
+"""Share of the query's content that vouches while nothing is embedded."""
 
 
 def vouched(hit: Hit) -> bool:
-    """Whether words vouch for a passage: it holds the query's rare words, or most of all its words."""
-    return hit.rare or hit.coverage > MOST_OF_IT
+    """Whether words vouch for a passage: it holds the query's rare words, or most of all its words; or, where
+    the query could not be embedded and words alone decide, enough of what it is about."""
+    return hit.rare or hit.coverage > MOST_OF_IT or hit.content > CONTENT
 
 
 def similar(candidate: Candidate, threshold: float) -> bool:
@@ -35,7 +38,11 @@ def is_match(candidate: Candidate, threshold: float) -> bool:
 
 
 def skipped(message: str, candidates: Iterable[Candidate], threshold: float) -> bool:
-    """A short message, and nothing similar enough: the model answers without context."""
+    """A short message, and nothing similar enough: the model answers without context. Where nothing could be
+    compared by meaning, words decide."""
     if len(message.strip()) >= SHORT_CHARACTERS:
         return False
-    return not any(similar(candidate, threshold) for candidate in candidates)
+    return not any(
+        by_words(candidate) if candidate.passage.similarity is None else similar(candidate, threshold)
+        for candidate in candidates
+    )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.index.content import Content, weight
 from app.index.segment import Mask, Rows, Segment, Spans
 
 K1 = 1.2
@@ -97,6 +98,11 @@ class Reach:
     idf: NDArray[np.float64]
     rare: NDArray[np.bool_]
     mean_length: float
+    wanted: NDArray[np.uint64]
+    """The terms themselves."""
+    frequencies: NDArray[np.intp]
+    """Of each: live passages that hold it."""
+    passages: int
 
     @property
     def terms(self) -> int:
@@ -134,6 +140,8 @@ class Held:
     """Share of the query's IDF mass, in [0, 1]."""
     rare: bool
     """Whether it holds the query's rare words."""
+    content: float = 0.0
+    """Share of the query's content, where words alone are to tell what matches."""
 
 
 def survey(segments: Sequence[Live], terms: Iterable[int]) -> Reach:
@@ -152,6 +160,9 @@ def survey(segments: Sequence[Live], terms: Iterable[int]) -> Reach:
         np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5)),
         frequencies <= max(few, RARE_SHARE * passages),
         total / passages if total else 1.0,
+        wanted,
+        frequencies,
+        passages,
     )
 
 
@@ -204,3 +215,17 @@ def shares(reach: Reach, seen: Seen, rows: Rows) -> tuple[list[float], list[bool
     whole, whole_rare = reach.mass or 1.0, reach.rare_mass
     rare = (seen.rare[rows] >= RARE_MASS * whole_rare) & (whole_rare > 0)
     return (seen.mass[rows] / whole).tolist(), rare.tolist()
+
+
+def contents(field: Field, reach: Reach, content: Content, rows: Rows) -> list[float]:
+    """The share of the query's content (`content.py`) that each of a few live rows holds."""
+    weights = [
+        weight(content.get(term, 0.0), count, reach.passages)
+        for term, count in zip(reach.wanted.tolist(), reach.frequencies.tolist(), strict=True)
+    ]
+    held = np.zeros(len(rows))
+    for (first, end), each in zip(field.spans.tolist(), weights, strict=True):
+        if each and end > first:
+            held[np.isin(rows, field.segment.rows[first:end])] += each
+    found: list[float] = (held / (sum(weights) or 1.0)).tolist()
+    return found

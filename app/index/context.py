@@ -6,6 +6,7 @@ above the space's floor. Words that are not loaded in their part of the time are
 answers, the legs are `partial`, and the load goes on for the next search. Seconds. Raises `RetrievalError`.
 """
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from app.domain.space import Space, similarity
 from app.domain.stopwatch import MEANING, TEXTS, stage
 from app.domain.text import Text
 from app.index.analysis import VERSION
+from app.index.content import Content, content
 from app.index.finder import Finder, Found
 from app.index.lots import Lot, Lots, row_of
 from app.index.mark import short
@@ -110,7 +112,9 @@ class ContextSource(ABC):
             every = await self._passages(rows)
         passages = {row.id: passage for row, passage in zip(rows, every, strict=True) if passage.text.strip()}
         there = {row.id: row for row in rows if row.id in passages}
-        found = legs(self.name, search, worded, there, passages)
+        told = await asyncio.to_thread(content, query.text) if vector is None else None
+        effort = search.effort(query.text) if told else 0
+        found = await computed(effort, legs, self.name, search, worded, there, passages, told=told)
         return replace(found, stored=max(found.stored, len(there)), partial=late)
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
@@ -192,10 +196,13 @@ def legs(
     worded: Mapping[str, Spot],
     rows: Mapping[str, Found],
     passages: Mapping[str, Passage],
+    *,
+    told: Content | None = None,
 ) -> Legs:
-    """Both legs over the rows that were read; `worded`: where those the words chose stand, best first."""
+    """Both legs over the rows that were read; `worded`: where those the words chose stand, best first;
+    `told`: the query's content, where there is no vector."""
     spots = {**located(search, rows.values()), **{key: worded[key] for key in worded if key in rows}}
-    hits = {row_of(hit.key): voiced(hit) for hit in search.hits(spots.values()).values()}
+    hits = {row_of(hit.key): voiced(hit) for hit in search.hits(spots.values(), told).values()}
     return Legs(
         source=name,
         words=tuple(hits[key] for key in worded if key in rows),
@@ -213,7 +220,7 @@ def nearest(rows: Iterable[Found]) -> list[Found]:
 
 def voiced(hit: Hit) -> Hit:
     """By its row, whatever the revision."""
-    return Hit(row_of(hit.key), hit.score, hit.coverage, hit.rare)
+    return Hit(row_of(hit.key), hit.score, hit.coverage, hit.rare, content=hit.content)
 
 
 def located(search: Search, rows: Iterable[Found]) -> dict[str, Spot]:

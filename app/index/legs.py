@@ -22,6 +22,7 @@ from app.domain.stopwatch import BOTH, WEIGHING, stage
 from app.index.meaning import computed
 from app.index.search import LETTER
 from app.index.seen import DATED, Given, Question, Seen, counted, scored
+from app.index.sparse import meant
 from app.index.sparse import question as worded_question
 
 WIDE = 100
@@ -40,7 +41,8 @@ async def asked(query: Query, vector: Embedding | None, space: Space) -> Questio
         log.error("the query's vector is of another space", space=space.name)
         raise RetrievalError("embedding")
     words = await computed(LETTER * len(query.text), worded_question, query.text)
-    return Question(words, vector, query.limit, space.floor)
+    told = await asyncio.to_thread(meant, query.text) if vector is None else None
+    return Question(words, vector, query.limit, space.floor, content=told)
 
 
 def worded(shape: Shape) -> bool:

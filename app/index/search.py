@@ -15,7 +15,8 @@ from app.domain.quick import quick
 from app.domain.stopwatch import WORDS, stage
 from app.index.analysis import terms
 from app.index.block import Block
-from app.index.bm25 import Seen, seen, shares, survey
+from app.index.bm25 import Seen, contents, seen, shares, survey
+from app.index.content import Content
 from app.index.place import Matrix, Place, Spot, key
 from app.index.shelf import Shelf
 
@@ -78,16 +79,20 @@ class Search:
         found = [(spot, self._score(spot)) for spot in best(scores, limit, 0.0)]
         return [spot for spot, _ in self.ranked(found)[:limit]]
 
-    def hits(self, spots: Iterable[Spot]) -> dict[Spot, Hit]:
-        """How the word leg sees passages; those without a word of the query are left out."""
+    def hits(self, spots: Iterable[Spot], content: Content | None = None) -> dict[Spot, Hit]:
+        """How the word leg sees passages; those without a word of the query are left out. `content`: the
+        query's, where words alone are to tell what matches."""
         found: dict[Spot, Hit] = {}
         for block, rows in by_block(spots).items():
             at = np.array(rows, dtype=np.uint32)
             own, place = self._seen[block], self.blocks[block].place
-            held = zip(rows, own.scores[at].tolist(), *shares(self._reach, own, at), strict=True)
-            for row, score, coverage, rare in held:
+            told = (
+                contents(self._reach.fields[block], self._reach, content, at) if content else [0.0] * len(at)
+            )
+            held = zip(rows, own.scores[at].tolist(), *shares(self._reach, own, at), told, strict=True)
+            for row, score, coverage, rare, share in held:
                 if score > 0:
-                    found[block, row] = hit_of(key(place(row)), score, coverage, rare, 0.0)
+                    found[block, row] = hit_of(key(place(row)), score, coverage, rare, 0.0, share)
         return found
 
     def meaning(self, vector: Matrix, limit: int) -> Ranked:

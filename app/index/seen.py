@@ -14,6 +14,7 @@ from app.domain.passage import Embedding, Hit, Legs, Passage
 from app.domain.space import similarity
 from app.domain.stopwatch import TEXTS, stage
 from app.index import payload
+from app.index.content import Content
 from app.index.mark import short
 from app.index.sparse import Stock, stock
 
@@ -33,6 +34,8 @@ class Question:
     """Of the space."""
     dated: Where | None = None
     """The points in reach that are of the days asked about; None: no days are asked about."""
+    content: Content | None = None
+    """The query's, by terms as the engine holds them; None: it was embedded."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     """To weigh what a collection found: eight that answer at once would hold up everybody else's request."""
 
@@ -79,7 +82,8 @@ def counted(question: Question, every: Sequence[Point], barred: Collection[str])
 
 def scored(question: Question, found: Given, passages: int, barred: Collection[str], *, whole: bool) -> Seen:
     """What the legs found; `whole`: the word leg was not cut off."""
-    return seen(question, stock(question.words, found.words, passages, whole=whole), found, barred)
+    held = stock(question.words, found.words, passages, whole=whole, told=question.content)
+    return seen(question, held, found, barred)
 
 
 def seen(question: Question, held: Stock, found: Given, barred: Collection[str]) -> Seen:
@@ -108,7 +112,7 @@ def seen(question: Question, held: Stock, found: Given, barred: Collection[str])
 def sight(point: Point, held: Stock) -> Hit:
     """How words see a point."""
     holds = held.held(point.words or Sparse())
-    return Hit(point.id, point.score, holds.coverage, holds.rare)
+    return Hit(point.id, point.score, holds.coverage, holds.rare, content=holds.content)
 
 
 def assembled(
@@ -138,7 +142,9 @@ def voiced(key: str, score: float, own: Hit | None) -> Hit:
     """A passage with its score; what it covers is its own, whoever speaks for it."""
     if own is None:
         return Hit(key, score, lent=score)
-    return own if own.score == score else Hit(key, score, own.coverage, own.rare, score - own.score)
+    if own.score == score:
+        return own
+    return Hit(key, score, own.coverage, own.rare, score - own.score, own.content)
 
 
 def ranked(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:

@@ -8,7 +8,7 @@ mean moves. What is rare and what is covered (CONTRACT §0, Match) means the sam
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from app.clients.points import Point, Sparse
 from app.clients.weights import holders
 from app.index.analysis import terms
 from app.index.bm25 import K1, RARE_COUNT, RARE_MASS, RARE_SHARE, B, Held
+from app.index.content import Content, content, weight
 
 MEAN = 100.0
 """Terms of a passage of middling length: what people say has some thirty, what they file some two hundred.
@@ -42,6 +43,11 @@ def question(text: str) -> Sparse:
     return sparse(dict.fromkeys(folded(text), 1.0))
 
 
+def meant(text: str) -> Content:
+    """A query's content, by terms as engines hold them."""
+    return {term & BITS: rarity for term, rarity in content(text).items()}
+
+
 def sparse(weights: Mapping[int, float]) -> Sparse:
     """In the order that engines want."""
     ordered = sorted(weights)
@@ -54,6 +60,8 @@ class Stock:
 
     idf: Mapping[int, float]
     rare: frozenset[int]
+    content: Mapping[int, float] = field(default_factory=dict)
+    """What each adds to a passage's share of the query's content; nothing where the query was embedded."""
 
     @cached_property
     def _whole(self) -> tuple[float, float]:
@@ -76,21 +84,30 @@ class Stock:
         """By these terms."""
         (whole, all_few), mass = self._whole, self._mass(found)
         few = self._mass(self.rare.intersection(found))
-        return Held(mass / whole if whole else 0.0, all_few > 0 and few >= RARE_MASS * all_few)
+        told = sum([self.content.get(term, 0.0) for term in found])
+        return Held(mass / whole if whole else 0.0, all_few > 0 and few >= RARE_MASS * all_few, told)
 
     def _mass(self, found: Iterable[int]) -> float:
         """Their IDF, added in one order, so that equal sets come to equal sums."""
         return sum([self.idf[term] for term in sorted(found)])
 
 
-def stock(query: Sparse, hits: Sequence[Point], passages: int, *, whole: bool) -> Stock:
-    """From the word leg's hits with their vectors; `passages` are in reach, `whole`: all hits are here."""
+def stock(
+    query: Sparse, hits: Sequence[Point], passages: int, *, whole: bool, told: Content | None = None
+) -> Stock:
+    """From the word leg's hits with their vectors; `passages` are in reach, `whole`: all hits are here.
+    `told`: the query's content, by folded terms, where words alone are to tell what matches."""
     found = frequencies(query, hits, passages, whole=whole)
     few = max(min(RARE_COUNT, passages / 2), RARE_SHARE * passages)
     weights = {
         term: math.log1p(max(passages - count + 0.5, 0.0) / (count + 0.5)) for term, count in found.items()
     }
-    return Stock(weights, frozenset(term for term, count in found.items() if count <= few))
+    rare = frozenset(term for term, count in found.items() if count <= few)
+    held = (
+        {term: weight(told.get(term, 0.0), count, passages) for term, count in found.items()} if told else {}
+    )
+    most = sum(held.values()) or 1.0
+    return Stock(weights, rare, {term: each / most for term, each in held.items()})
 
 
 def frequencies(query: Sparse, hits: Sequence[Point], passages: int, *, whole: bool) -> Mapping[int, int]:
@@ -126,7 +143,7 @@ def weighed(terms: Sequence[int], hits: Sequence[Point]) -> NDArray[np.float64]:
     matrix = np.zeros((len(hits), len(terms)))
     for row, hit in enumerate(hits):
         words = hit.words or Sparse()
-        for term, weight in zip(words.indices, words.values, strict=True):
+        for term, value in zip(words.indices, words.values, strict=True):
             if term in column:
-                matrix[row, column[term]] = weight
+                matrix[row, column[term]] = value
     return matrix

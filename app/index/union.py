@@ -41,7 +41,7 @@ def merged(name: str, found: Sequence[Searched], limit: int) -> Legs:
         for point in eligible(one, words[one.name], limit)
     }
     hits = {
-        key: Hit(key, hit.score * factors[one.name], hit.coverage, hit.rare, hit.lent)
+        key: Hit(key, hit.score * factors[one.name], hit.coverage, hit.rare, hit.lent, hit.content)
         for key, (one, point) in home.items()
         if (hit := one.seen.hits.get(point))
     }

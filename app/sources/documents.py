@@ -27,6 +27,7 @@ from app.domain.stopwatch import TEXTS, stage
 from app.index.analysis import VERSION
 from app.index.bookcase import MEMORY_BYTES
 from app.index.cited import NAME, passage
+from app.index.content import Content, content
 from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
 from app.index.mending import Mending
@@ -94,9 +95,10 @@ class DocumentSource:
         search = Search(await asyncio.gather(*(self._stacks.at(*each) for each in reached.versions)))
         words = await computed(search.effort(query.text), search.words, query.text, query.limit)
         vector = await embedding
+        told = await asyncio.to_thread(content, query.text) if vector is None else None
         near = Near() if vector is None else await self._near(search, vector, words, query.limit)
         with stage(TEXTS):
-            return await self._legs(search, words, near, seen_from(reached.scope))
+            return await self._legs(search, words, near, told, seen_from(reached.scope))
 
     async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
         """The meaning leg; a vector of another space is no vector."""
@@ -105,12 +107,15 @@ class DocumentSource:
             raise RetrievalError("embedding")
         return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
 
-    async def _legs(self, search: Search, words: Sequence[Spot], near: Near, seen: str) -> Legs:
-        """What was found, with its texts. Passages purged since the search began are left out."""
+    async def _legs(
+        self, search: Search, words: Sequence[Spot], near: Near, told: Content | None, seen: str
+    ) -> Legs:
+        """What was found, with its texts. Passages purged since the search began are left out. `told`: the
+        query's content, where there is no vector."""
         places = {spot: search.place(spot) for spot in {*words, *near.spots}}
         rows = await self._rows(places.values())
         there = {spot: place for spot, place in places.items() if place in rows}
-        hits = search.hits(there)
+        hits = await asyncio.to_thread(search.hits, there, told) if told else search.hits(there)
         floor = self._space.floor
         found = {spot: similarity(value, floor) for spot, value in near.cosines.items()}
         chosen = set(words)
@@ -188,7 +193,7 @@ class DocumentSource:
 
 def meant(place: Place, similar: float) -> Hit:
     """A passage as the meaning leg saw it."""
-    return hit_of(key(place), similar, 0.0, False, 0.0)
+    return hit_of(key(place), similar, 0.0, False, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

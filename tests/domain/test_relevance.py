@@ -14,6 +14,7 @@ def candidate(similarity: float | None, words: Hit | None = None) -> Candidate:
 RARE = Hit("a", 3.0, 0.3, rare=True)
 MOST = Hit("a", 3.0, 0.61)
 SOME = Hit("a", 3.0, 0.6)
+CONTENT = Hit("a", 3.0, 0.3, content=0.4)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,7 @@ SOME = Hit("a", 3.0, 0.6)
         pytest.param(0.1, SOME, False, id="some of them"),
         pytest.param(None, None, False, id="not embedded, no words"),
         pytest.param(None, RARE, True, id="not embedded, rare words"),
+        pytest.param(None, CONTENT, True, id="not embedded, enough of the content"),
     ],
 )
 def test_a_match_is_similar_or_vouched_for(similarity: float | None, words: Hit | None, match: bool) -> None:
@@ -63,10 +65,11 @@ def test_words_vouch_by_what_is_rare(hit: Hit, said: bool) -> None:
         pytest.param("rhine", [candidate(0.1, RARE)], True, id="short, words alone do not lift the rule"),
         pytest.param("hi" + " " * 20, [], True, id="spaces are no characters"),
         pytest.param("rhine", [candidate(None)], True, id="not embedded"),
+        pytest.param("rhine", [candidate(None, RARE)], False, id="not embedded, so words decide"),
     ],
 )
 def test_short_messages_without_a_similar_passage_are_skipped(
     message: str, candidates: list[Candidate], short: bool
 ) -> None:
-    """Under 10 characters and no match above the threshold (seed 004)."""
+    """Under 10 characters and no match above the threshold (seed 004); without similarities words decide."""
     assert skipped(message, candidates, 0.2) is short

@@ -15,6 +15,7 @@ from app.domain.fusion import fuse
 from app.domain.label import is_label
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.ports import Source
+from app.domain.relevance import is_match
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
@@ -68,6 +69,25 @@ SOUGHT = {
     "किताब": 20,
 }
 """A question, and which text its words should find before all others."""
+
+
+PLAIN = {
+    "How much do we pay the gardener?": "The gardener is paid forty pounds for every visit to the orchard.",
+    "What did the architect say of the roof?": "Slates are missing; the architect wants a new roof.",
+    "Why was the regatta called off?": "A storm was forecast, so the regatta did not take place this summer.",
+    "tell me about the lighthouse": "Built of granite, the lighthouse has been empty for twenty years.",
+    "Who is going to tune the organ?": "A workshop from Lübeck comes to tune the organ.",
+    "How is the ferry financed?": "Tickets and a grant of the county are what the ferry lives on.",
+    "When does the museum close?": "From October on the doors of the museum are shut at four.",
+    "Is there anything on badgers?": "Two badgers have moved in under the old bakery.",
+}
+"""Questions as people ask them, and what answers each: most of their words stand nowhere."""
+UNRELATED = [
+    "How do I change a bicycle tyre?",
+    "What is the boiling point of ethanol?",
+    "Give me a recipe for tiramisu",
+    "Wie viele Planeten hat das Sonnensystem?",
+]
 
 
 @dataclass(frozen=True)
@@ -183,6 +203,20 @@ async def test_words_do_without_the_embedding(stocked: Stocked) -> None:
     assert legs.words == whole.words
     assert legs.meaning == ()
     assert all(passage.similarity is None for passage in legs.passages.values())
+
+
+async def test_without_vectors_words_alone_tell_what_matches(stocked: Stocked) -> None:
+    """A plain question has its match, one about something else has none."""
+    await stocked.write(HERE, [*PLAIN.values(), *TEXTS])
+    reached = await stocked.source.reach(HERE)
+
+    async def matches(asked: str) -> list[str]:
+        legs = await reached.search(Query(asked, HERE), given(None))
+        return [item.passage.text for item in fuse([legs]) if is_match(item, 0.2)]
+
+    found = {asked: await matches(asked) for asked in PLAIN}
+    assert {asked: texts[:1] for asked, texts in found.items()} == {a: [text] for a, text in PLAIN.items()}
+    assert {asked: await matches(asked) for asked in UNRELATED} == {asked: [] for asked in UNRELATED}
 
 
 async def test_words_find_what_is_written_not_what_looks_alike(stocked: Stocked) -> None:
