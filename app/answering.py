@@ -44,7 +44,7 @@ def contextual(settings: Settings, parts: Opened, retrieval: Retrieval) -> Proje
     rows = guarded(parts.rows, parts.postgres, patient)
     known = GuardedKnowledge(KnowledgeStore(parts.pool), parts.postgres, patient)
     threshold = settings.rag.similarity_threshold
-    return projects(known, rows, retrieval, parts.embedder, threshold=threshold)
+    return projects(known, rows, retrieval, threshold=threshold)
 
 
 def collecting(

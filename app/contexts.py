@@ -71,12 +71,11 @@ def projects(
     knowledge: Knowing,
     sources: Mapping[str, ProjectSource],
     retrieval: Retrieval,
-    embedder: Embedder,
     *,
     threshold: float,
 ) -> ProjectService:
     """Contexts of projects. `threshold` is RAG_SIMILARITY_THRESHOLD."""
-    means = Means(sources, retrieval, embedder, O200k().count, threshold)
+    means = Means(sources, retrieval, O200k().count, threshold)
     return ProjectService(means, knowledge)
 
 

@@ -17,7 +17,6 @@ from app.index.pieces import letters, spelling
 from app.models.apart import open_apart
 from app.models.encoder import DIM, MODEL, load
 from app.models.lanes import Kind, Lanes
-from app.models.recent import Recent
 
 FLOOR = 0.38907
 """The space's, a raw cosine: measured once, as model and texts are what they are; a test measures again."""
@@ -39,7 +38,6 @@ class Bundled:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.recent = Recent()
 
     @property
     def space(self) -> str:
@@ -47,13 +45,10 @@ class Bundled:
         return space_name(MODEL, DIM)
 
     async def query(self, text: str) -> Embedding:
-        """One query; the newest ones are remembered."""
-        known = self.recent.get(text)
-        if known is not None:
-            return known
+        """One query."""
         short = len(text.encode("utf-8", "replace")) <= SHORT
         [vector] = await self.model.run(Kind.QUERY if short else Kind.LONG_QUERY, [text])
-        return self.recent.keep(text, vector)
+        return vector
 
     async def check(self) -> None:
         """One word, embedded now. Raises `RetrievalError`."""

@@ -23,7 +23,6 @@ from app.domain.passage import Embedding
 from app.domain.space import space_name
 from app.index.vocabulary import o200k
 from app.models.openai import Peer, Server, error_code, open_peer
-from app.models.recent import Recent
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +56,6 @@ class OpenAIEmbedder:
         self.breaker = Breaker(time.monotonic, lasting=LASTING)
         self.model = model
         self.dim = dim
-        self.recent = Recent()
 
     @property
     def space(self) -> str:
@@ -65,15 +63,12 @@ class OpenAIEmbedder:
         return space_name(self.model, self.dim or 0)
 
     async def query(self, text: str) -> Embedding:
-        """One query; the newest ones are remembered, and say nothing of the server."""
-        known = self.recent.get(text)
-        if known is not None:
-            return known
+        """One query."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(down, patience=self.patience):
             [vector] = await self.request([text], QUERY_RETRIES)
-        return self.recent.keep(text, vector)
+        return vector
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Texts to store, in order."""

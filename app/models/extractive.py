@@ -8,7 +8,7 @@ Raises nothing: without passages, or without a sentence that answers, it says so
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -121,20 +121,16 @@ class Extractive:
 
     async def similarities(self, question: str, ranked: Sequence[Sentence]) -> list[float]:
         """Of the first sentences to the question, as many as there is time for."""
-        found: list[float] = []
+        vectors: list[Embedding] = []
         if self.embedder is None:
-            return found
-        try:
+            return []
+        texts = [question, *(sentence.text for sentence in ranked)]
+        with suppress(TimeoutError, RetrievalError):
             async with asyncio.timeout(SECONDS):
-                vector = np.frombuffer(await self.embedder.query(question), "<f4")
-                for start in range(0, len(ranked), AT_ONCE):
-                    texts = [sentence.text for sentence in ranked[start : start + AT_ONCE]]
-                    for other in await self.embedder.sentences(texts):
-                        cosine = float(vector @ np.frombuffer(other, "<f4"))
-                        found.append(similarity(cosine, self.floor))
-        except (TimeoutError, RetrievalError):
-            return found
-        return found
+                for start in range(0, len(texts), AT_ONCE):
+                    vectors += await self.embedder.sentences(texts[start : start + AT_ONCE])
+        matrix = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
+        return [similarity(float(matrix[0] @ other), self.floor) for other in matrix[1:]]
 
 
 def bare(prompt: Prompt) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from app.domain.found import ASIDE, STAGES, Found
 from app.domain.passage import Candidate, Embedding, Passage, Query, Scope
-from app.domain.ports import Embedder
 from app.domain.project import ProjectSource
 from app.domain.recall import Drawn, draw, judged, of
 from app.domain.trace import Degraded, Reason, Verdict
@@ -37,7 +36,6 @@ class Means:
 
     sources: Mapping[str, ProjectSource]
     retrieval: Retrieval
-    embedder: Embedder
     count: Callable[[str], int]
     """o200k tokens."""
     threshold: float
@@ -105,7 +103,9 @@ class Excerpt:
     async def _embedded(self) -> Embedding | None:
         """The message's vector, if it comes in its part of the time."""
         until = self.until - self.means.retrieval.seconds * (1 - EMBEDDING_SHARE)
-        return await timely(EMBEDDING, self.means.embedder.query(self.message), until, self.lost)
+        return await timely(
+            EMBEDDING, self.means.retrieval.embedded(self.message, self.scope), until, self.lost
+        )
 
     async def _fused(self, limits: Mapping[Section, int]) -> Found | None:
         """One search for all fused sections; None: there are none, or nothing to search for."""

@@ -3,7 +3,7 @@
 Nobody waits for what has just failed several times in a row: the refused are told the same as the last who
 tried, at once. What opens a breaker: no answer in time, nobody there, a server's own failure (5xx). What
 does not: a refusal (a key, a name, too many requests), our own full pools, a client that leaves. Seconds.
-The embedding server's is in `models/embeddings.py`, beneath what it remembers.
+The embedding server's is in `models/embeddings.py`.
 """
 
 import math

@@ -30,6 +30,7 @@ from app.domain.trace import Degraded
 from app.domain.twin import single
 from app.services.cache import Cache
 from app.services.parcel import FORMAT
+from app.services.recent import Recent
 from app.services.second import After, First
 
 EMBEDDING_SHARE = 0.75
@@ -67,6 +68,7 @@ class Retrieval:
         """`clock` tells what `yesterday` is, `grasp` how much of a text the embedder can read."""
         self._sources = sources
         self._embedder = embedder
+        self._recent = Recent()
         self.seconds = seconds
         """From the question to what was found for it: RAG_TIMEOUT_SECONDS."""
         self._cache = cache
@@ -125,7 +127,15 @@ class Retrieval:
         if not all(task.done() and not task.exception() for task in reaching.values()):
             return None  # the search will tell who it was
         standings = [[name, task.result().standing] for name, task in reaching.items()]
-        parts = [VERSION, query.scope.tenant, standings, query.text, query.limit, query.threshold]
+        parts = [
+            VERSION,
+            query.scope.tenant,
+            query.scope.owner,
+            standings,
+            query.text,
+            query.limit,
+            query.threshold,
+        ]
         asked = said.asked(query.text, now)
         parts += [asked.key, [list(map(str, days)) for days in asked.stretches(now.year)]]
         parts += self._second.key(query) if self._second else []
@@ -151,7 +161,7 @@ class Retrieval:
     ) -> tuple[list[Legs], list[Degraded]]:
         """Each source's own. The embedding is shared: one source's end must not cancel it for another."""
         faults: list[Degraded] = []
-        embedding = asyncio.create_task(self._embed(query.text, faults, until))
+        embedding = asyncio.create_task(self._embed(query, faults, until))
         searches = {
             asyncio.create_task(_legs(reach, query, embedding)): name for name, reach in reaching.items()
         }
@@ -165,12 +175,17 @@ class Retrieval:
             (found.append if isinstance(outcome, Legs) else faults.append)(outcome)  # type: ignore[arg-type]
         return found, faults
 
-    async def _embed(self, text: str, faults: list[Degraded], until: float) -> Embedding | None:
+    async def embedded(self, text: str, scope: Scope) -> Embedding:
+        """A query's vector; the asker's newest ones are remembered. Raises `RetrievalError`."""
+        known = self._recent.get(scope, text)
+        return known or self._recent.keep(scope, text, await self._embedder.query(text))
+
+    async def _embed(self, query: Query, faults: list[Degraded], until: float) -> Embedding | None:
         """The query's vector, or None and a word in `faults`."""
         try:
             async with asyncio.timeout_at(until - self.seconds * (1 - EMBEDDING_SHARE)):
                 with stage(EMBEDDING):
-                    return await self._embedder.query(text)
+                    return await self.embedded(query.text, query.scope)
         except TimeoutError:
             faults.append(Degraded("embedding", "timeout"))
         except RetrievalError as error:

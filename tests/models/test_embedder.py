@@ -116,21 +116,6 @@ async def test_a_short_query_does_not_wait_for_long_ones(long: str) -> None:
     await lanes.close()
 
 
-async def test_a_query_asked_again_is_remembered() -> None:
-    """The same question is embedded once."""
-    seen: list[str] = []
-
-    def encode(text: str) -> Embedding:
-        seen.append(text)
-        return bytes(4)
-
-    lanes = Lanes(encode)
-    embedder = Bundled(lanes)
-    assert [await embedder.query("again") for _ in range(3)] == [bytes(4)] * 3
-    await lanes.close()
-    assert seen == ["again"]
-
-
 def test_the_bundled_model_knows_what_it_can_read() -> None:
     """English words, and of other scripts hardly more than their letters."""
     grasp = grasping(f"{MODEL}@{DIM}")

@@ -51,13 +51,6 @@ async def test_vectors_are_the_servers_at_unit_length() -> None:
         assert np.frombuffer(vector, "<f4") == pytest.approx(bag(text, 32), abs=1e-6)
 
 
-async def test_a_query_asked_again_is_remembered() -> None:
-    """The same question is one request."""
-    async with model_server() as fake, embedder_at(fake) as embedder:
-        assert await embedder.query("again") == await embedder.query("again")
-    assert len(fake.requests) == 1
-
-
 @pytest.mark.parametrize(
     ("model", "dim", "sent"),
     [(LARGE, 48, 48), (f"openai/{LARGE}", 48, 48), ("nomic-embed-text", 64, None), (LARGE, None, None)],
@@ -129,35 +122,18 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("hasty")
 async def test_a_silent_server_is_left_alone_after_three_deadlines() -> None:
-    """The fourth query is refused at once and not sent; a remembered one is answered all the same."""
+    """The fourth query is refused at once and not sent."""
     async with (
         model_server() as fake,
         open_embeddings(Server(fake.url, "k"), "m", None, patience=0.05) as embedder,
     ):
-        known = await embedder.query("known")
         fake.fault = Fault(head_delay=30)
         for n in range(3):
             await gave_up(embedder, f"query {n}", 0.1)
         asked = len(fake.requests)
         with pytest.raises(RetrievalError, match="unavailable"):
             await embedder.query("another")
-        assert await embedder.query("known") == known
         assert len(fake.requests) == asked
-
-
-@pytest.mark.usefixtures("hasty")
-async def test_what_is_remembered_says_nothing_of_the_server() -> None:
-    """Known queries between the failures do not make the server look alive."""
-    async with (
-        model_server() as fake,
-        open_embeddings(Server(fake.url, "k"), "m", None, patience=0.05) as embedder,
-    ):
-        await embedder.query("known")
-        fake.fault = Fault(head_delay=30)
-        for n in range(3):
-            await gave_up(embedder, f"query {n}", 0.1)
-            await embedder.query("known")
-        assert embedder.breaker.refuses
 
 
 @pytest.mark.usefixtures("hasty")

@@ -114,7 +114,7 @@ async def service(pool: Pool) -> AsyncIterator[ProjectService]:
         rows: Rows = await opened.enter_async_context(open_rows(pool, SPACE))
         sources = {source.name: source for source in rows.every}
         retrieval = Retrieval(sources, Compass(), seconds=6)
-        yield projects(FakeKnowledge(), sources, retrieval, Compass(), threshold=0.2)
+        yield projects(FakeKnowledge(), sources, retrieval, threshold=0.2)
 
 
 async def dream(

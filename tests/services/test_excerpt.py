@@ -35,7 +35,7 @@ class Ground:
         sources = {each.name: each for each in (self.code, self.talk)}
         retrieval = Retrieval(sources, self.embedder, seconds=seconds)
         until = asyncio.get_running_loop().time() + seconds
-        return Excerpt(Means(sources, retrieval, self.embedder, len, 0.2), Scope(), message, until)
+        return Excerpt(Means(sources, retrieval, len, 0.2), Scope(), message, until)
 
 
 def passage(source: str, name: str, similarity: float = 0.9) -> Passage:

@@ -63,7 +63,7 @@ class House:
         """Built anew of what is there now."""
         sources = {each.name: each for each in (self.conversations, self.code, self.dreams)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
-        return ProjectService(Means(sources, retrieval, self.embedder, len, 0.2), self.knowledge)
+        return ProjectService(Means(sources, retrieval, len, 0.2), self.knowledge)
 
 
 def rows(name: str, passages: Sequence[Passage] = ()) -> FakeRows:

@@ -10,9 +10,12 @@ import pytest
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.trace import Degraded
+from app.models.embeddings import open_embeddings
+from app.models.openai import Server
 from app.services.cache import Cache
 from app.services.retrieval import Retrieval
 from tests.fakes.answering import FakeEmbedder, FakeSource, passage
+from tests.fakes.model import model_server
 
 ASKED = Query("why is the sky blue", Scope(session_id="s"))
 
@@ -58,6 +61,37 @@ async def test_embeds_once_for_all_sources() -> None:
     )
     await both.gather(ASKED, ["documents", "memories"])
     assert embedder.asked == [ASKED.text]
+
+
+async def test_a_question_asked_again_is_not_embedded_again() -> None:
+    """While its server is down too."""
+    embedder = FakeEmbedder()
+    asked = retrieval(FakeSource([passage("a")]), embedder=embedder)
+    await asked.gather(ASKED, ["documents"])
+    embedder.error = RetrievalError("unavailable")
+    assert (await asked.gather(ASKED, ["documents"])).degraded == ()
+    assert embedder.asked == [ASKED.text]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Scope(tenant="u"), Scope(owner="ben", user_id="ben")],
+    ids=["another tenant", "another key"],
+)
+async def test_what_one_asked_is_new_to_another(other: Scope) -> None:
+    """Neither the vector of the question nor its result comes sooner because somebody else has asked it, and
+    `cached` tells nothing."""
+    async with (
+        model_server() as server,
+        open_embeddings(Server(server.url, "k"), "m", None) as embedder,
+        Cache(300) as cache,
+    ):
+        source = FakeSource([passage("a")])
+        asked = Retrieval({source.name: source}, embedder, seconds=5, cache=cache)
+        for scope in (Scope(), other):
+            found = await asked.gather(Query("why is the sky blue", scope), ["documents"])
+            assert not found.cached
+    assert len(server.requests) == 2
 
 
 async def test_a_source_that_is_not_there_is_told() -> None:
