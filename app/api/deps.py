@@ -13,6 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 
 from app.api.guard import local_only
+from app.domain.breaker import ASKER
 from app.domain.errors import Forbidden, InvalidField, Unauthorized, Unavailable
 from app.domain.passage import DEFAULT_TENANT, Scope
 from app.domain.ports import Caller
@@ -102,7 +103,9 @@ def scope_of(
     thread_id: str | None = None,
     project: str | None = None,
 ) -> Scope:
-    """Who asks, and for what. A user key acts for its own user only: else `Forbidden`."""
+    """Who asks, and for what; breakers are told too. A user key acts for its own user only: else
+    `Forbidden`."""
+    ASKER.set(who.tenant)
     if who.user is not None and user_id not in (None, who.user):
         raise Forbidden("This key acts for one user only, and not for that one.")
     return Scope(

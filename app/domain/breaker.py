@@ -4,11 +4,17 @@ handed in. For one event loop: nothing here is locked.
 
 closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
 (and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
+Each asker (a tenant, or the service itself) has such a circuit of its own, because texts can be such that a
+server fails on them: what one asker's requests come to never refuses another. Where it is open to two askers
+at once the dependency is down, and nobody waits for it.
 Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
 from types import TracebackType
 
 Judge = Callable[[Exception], bool | None]
@@ -18,6 +24,13 @@ None: nothing, as when our own pool is full."""
 
 PAUSE = 30.0
 """Between a failure and the next failing attempt's begin: beyond it nobody asked, and they are no row."""
+
+
+ASKER: ContextVar[str] = ContextVar("asker", default="")
+"""The tenant whose request this is; "": the service itself."""
+ASKERS, WITNESSES = 1_024, 2
+"""Circuits that are kept, the one least lately asked for given up first; and how many open ones mean that the
+dependency is down."""
 
 
 def every(_error: Exception) -> bool:
@@ -38,10 +51,67 @@ class Breaker:
     def __init__(
         self, clock: Callable[[], float], failures: int = 3, seconds: float = 5.0, lasting: float = 0.0
     ) -> None:
+        self._opened: set[Circuit] = set()
+        self._new = partial(Circuit, clock, failures, seconds, lasting, self._opened)
+        self._circuits: OrderedDict[str, Circuit] = OrderedDict()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the asker may ask."""
+        return self._own().closed and not self.refuses
+
+    @property
+    def refuses(self) -> bool:
+        """Whether asking now would be in vain; ask before every attempt."""
+        return self.wait > 0
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the asker's next attempt may be made; 0: now."""
+        if not self._opened:
+            return 0.0
+        own = self._own()
+        waits = sorted((each.wait for each in self._opened if each is not own), reverse=True)
+        return max(own.wait, waits[WITNESSES - 1] if len(waits) >= WITNESSES else 0.0)
+
+    @property
+    def last(self) -> Exception | None:
+        """The newest failure that was an error; None after a success."""
+        return self._own().last or next((each.last for each in self._opened), None)
+
+    def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
+        """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
+        comes after `patience` seconds: that is the caller's deadline."""
+        return Attempt(self._own(), judge, patience)
+
+    def _own(self) -> "Circuit":
+        """The asker's."""
+        asker = ASKER.get()
+        if asker not in self._circuits:
+            self._circuits[asker] = self._new()
+        self._circuits.move_to_end(asker)
+        if len(self._circuits) > ASKERS:
+            self._opened.discard(self._circuits.popitem(last=False)[1])
+        return self._circuits[asker]
+
+
+class Circuit:
+    """The state of one dependency as one asker has met it."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        failures: int,
+        seconds: float,
+        lasting: float,
+        opened: "set[Circuit]",
+    ) -> None:
         self._clock = clock
         self._failures = failures
         self._seconds = seconds
         self._lasting = lasting
+        self._opened = opened
+        """Those of the dependency that are open: this one joins and leaves."""
         self._row = 0
         self._since = math.inf
         """When the first attempt of the row began."""
@@ -56,23 +126,13 @@ class Breaker:
 
     @property
     def closed(self) -> bool:
-        """Whether everybody may ask."""
+        """Whether anybody may ask, not only a probe."""
         return self._asked_again is None
-
-    @property
-    def refuses(self) -> bool:
-        """Whether asking now would be in vain; ask before every attempt."""
-        return self.wait > 0
 
     @property
     def wait(self) -> float:
         """Seconds until the next attempt may be made; 0: now."""
         return 0.0 if self._asked_again is None else max(0.0, self._asked_again - self._clock())
-
-    def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
-        """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
-        comes after `patience` seconds: that is the caller's deadline."""
-        return Attempt(self, judge, patience)
 
     def begin(self) -> tuple[int, float]:
         """An attempt begins: in which era, and when."""
@@ -92,6 +152,7 @@ class Breaker:
             self.last = error
         if failed is False:
             self._row, self._since, self._asked_again, self.last = 0, math.inf, None, None
+            self._opened.discard(self)
         elif era == self._era and failed:
             self._count(begun)
         elif era == self._era and not self.closed:
@@ -110,25 +171,26 @@ class Breaker:
         """Refuse for a while; one failure of the probe is then enough."""
         self._row = self._failures - 1
         self._era += 1
+        self._opened.add(self)
         self._asked_again = self._clock() + self._seconds
 
 
 class Attempt:
     """One call: a context manager that tells the breaker how its block ended. Used once."""
 
-    def __init__(self, breaker: Breaker, judge: Judge, patience: float | None) -> None:
-        self._breaker = breaker
+    def __init__(self, circuit: Circuit, judge: Judge, patience: float | None) -> None:
+        self._circuit = circuit
         self._judge = judge
         self._patience = patience
         self._era, self._begun = 0, 0.0
 
     def __enter__(self) -> None:
-        self._era, self._begun = self._breaker.begin()
+        self._era, self._begun = self._circuit.begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._breaker.tell(self._verdict(error), self._era, self._begun, error)
+        self._circuit.tell(self._verdict(error), self._era, self._begun, error)
 
     def _verdict(self, error: BaseException | None) -> bool | None:
         """Whether it failed; None: that cannot be said."""
@@ -136,5 +198,5 @@ class Attempt:
             return False
         if isinstance(error, Exception):
             return self._judge(error)
-        late = self._patience is not None and self._breaker.waited(self._begun) >= self._patience
+        late = self._patience is not None and self._circuit.waited(self._begun) >= self._patience
         return True if late else None

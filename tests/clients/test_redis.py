@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from app.clients import redis as module
 from app.clients.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
 from app.config import Cache, Settings
+from app.domain.breaker import Breaker
 from app.domain.errors import StartError, Unavailable
 from app.domain.found import VALUE_BYTES
 from tests.fakes.logged import captured
@@ -94,7 +95,7 @@ async def test_a_server_that_is_gone_is_a_miss_and_comes_back(
     """After three failures nobody asks for a while; then it is found again, by itself."""
     with redis_server(tmp_path) as server:
         client = connected(server.url)
-        client._breaker._seconds = 0.3
+        client._breaker = Breaker(time.monotonic, seconds=0.3)
         client.put("k", b"v", seconds=60)
         await settled(client)
         server.kill()
@@ -134,7 +135,7 @@ async def test_that_it_is_left_alone_is_said_once(tmp_path: Path) -> None:
     """However many calls were under way when it went, and again when it goes again."""
     with redis_server(tmp_path) as server, captured() as lines:
         client = connected(server.url)
-        client._breaker._seconds = 0.1
+        client._breaker = Breaker(time.monotonic, seconds=0.1)
         for _ in range(2):
             client.put("k", b"v", seconds=60)
             await settled(client)

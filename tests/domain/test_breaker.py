@@ -2,13 +2,14 @@
 
 import asyncio
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.breaker import Breaker
+from app.domain.breaker import ASKER, Breaker
 
 
 class Down(Exception):
@@ -39,8 +40,12 @@ class Watched:
     def __post_init__(self) -> None:
         self.breaker = Breaker(lambda: self.now, failures=3, seconds=5.0, lasting=self.lasting)
 
-    def ask(self, error: Exception | None = None) -> bool:
+    def ask(self, error: Exception | None = None, asker: str = "") -> bool:
         """One attempt if it is allowed; whether it was."""
+        return copy_context().run(self._ask, error, asker)
+
+    def _ask(self, error: Exception | None, asker: str) -> bool:
+        ASKER.set(asker)
         if self.breaker.refuses:
             return False
         with suppress(Down, Refused, Full), self.breaker.attempt(judge):
@@ -53,6 +58,31 @@ class Watched:
         for _ in range(3):
             assert self.ask(Down())
         return self
+
+
+def test_one_asker_s_failures_refuse_no_other() -> None:
+    """However many: a server may fail on a tenant's texts and be well. The others' successes do not let it in
+    either."""
+    watched = Watched()
+    for _ in range(12):
+        watched.ask(Down(), "mallory")
+        assert watched.ask(None, "ann")
+        assert watched.ask(None, "ben")
+    assert not watched.ask(None, "mallory")
+
+
+def test_what_is_down_for_two_askers_is_asked_by_nobody() -> None:
+    """For a while; then each of the two probes for itself, and one success lets the others in."""
+    watched = Watched()
+    for asker in ("ann", "ben"):
+        for _ in range(3):
+            assert watched.ask(Down(), asker)
+    assert not watched.ask(None, "cid")
+    watched.now += 5
+    assert watched.ask(Down(), "ann")
+    assert watched.ask(None, "ben")
+    assert watched.ask(None, "cid")
+    assert not watched.ask(None, "ann")
 
 
 def test_three_failures_in_a_row_open_it() -> None:

@@ -27,6 +27,8 @@ class Fault:
     """Part of the path it holds for; "": every path."""
     model: str = ""
     """The beginning of the models' names that it holds for; "": every model."""
+    text: str = ""
+    """Part of the body that it holds for; "": every body."""
     status: int = 200
     message: str = "scripted fault"
     retry_after: str | None = None
@@ -57,7 +59,8 @@ class Fault:
 
     def concerns(self, request: Request) -> bool:
         """Whether it holds for a request."""
-        return self.only in request.path and str(request.body.get("model", "")).startswith(self.model)
+        named = str(request.body.get("model", "")).startswith(self.model)
+        return self.only in request.path and named and self.text in str(request.body)
 
 
 @dataclass

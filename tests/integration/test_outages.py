@@ -25,6 +25,7 @@ from tests.fakes.postgres import PostgresServer, postgres_server
 from tests.fakes.process import Service, service
 from tests.fakes.processes import wait_for
 from tests.fakes.redis import RedisServer, redis_server
+from tests.integration.test_walls import client, created
 
 KEY = "default-9f3c71e0b28d46a5-k"
 EMBEDDINGS = "/embeddings"
@@ -158,6 +159,18 @@ def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, re
     assert whole(reply)
     assert [item["text"] for item in personal["memory_used"]] == [PAGES["Ferry"]]
     assert world.ask()["degraded"] == []
+
+
+def test_texts_that_the_server_fails_on_cost_no_other_tenant(world: World) -> None:
+    """Twelve of them, for longer than it takes to be left alone: the other's question is embedded."""
+    key = created(world.service.folder, "--tenant=zeta", POSTGRES_DSN=world.postgres.dsn)
+    with embedding(world, Fault(status=500, text="gibberish")), client(world.service, key) as other:
+        for n in range(12):
+            body = {"message": f"Is gibberish {n} known of the harbour?", "session_id": "s", "stream": False}
+            reply = other.post("/api/chat", json=body).json()
+            assert entries(reply) == {("embedding", "unavailable")}
+            time.sleep(0.3)
+        assert world.ask()["degraded"] == []
 
 
 def test_a_client_that_leaves_during_the_search_leaves_its_question(world: World) -> None:

@@ -27,7 +27,7 @@ class Keys:
     zeta: str
 
 
-def created(folder: Path, *arguments: str) -> str:
+def created(folder: Path, *arguments: str, **settings: str) -> str:
     """A key made by the command line while the service runs."""
     command = [
         str(Path(sys.executable).with_name("ibid")),
@@ -36,7 +36,7 @@ def created(folder: Path, *arguments: str) -> str:
         f"--data-dir={folder}",
         *arguments,
     ]
-    out = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    out = subprocess.run(command, env=environment(**settings), capture_output=True, text=True, check=True)
     return next(word for word in out.stdout.split() if word.startswith("ibid_"))
 
 
