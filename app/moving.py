@@ -19,6 +19,7 @@ from app.index.adoption import Engine, ShelfAdoption
 from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
 from app.keeping import kept_in, named, open_kept, writers
+from app.models.patient import Patient
 from app.models.spaces import open_embedder
 from app.opened import open_space
 from app.services.adopt import Adopt
@@ -40,11 +41,12 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
     async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
         recorded = await SpaceStore(pool).current()
         async with (
-            open_embedder(settings, recorded, stored=False) as (embedder, space),
+            open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
             open_documents(pool, chroma, space) as documents,
             open_kept(settings, pool, space) as kept,
         ):
+            embedder = Patient(model)
             upkeep = writers(pool, kept, embedder).upkeep
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
             indexes = Indexes(pool, documents, upkeep, move, kept.points)
@@ -91,9 +93,10 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
     async with (
         hold(settings.ibid.data_dir),
         open_postgres(settings) as pool,
-        open_space(settings, pool) as (embedder, space),
+        open_space(settings, pool) as (model, space),
         open_points(settings, dim=space.dim) as points,
     ):
+        embedder = Patient(model)
         engine = Engine(points, embedder, space, filtered, named(settings))
 
         async def settle() -> None:

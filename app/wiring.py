@@ -25,6 +25,7 @@ from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
 from app.models.embedder import grasping
+from app.models.patient import Patient
 from app.models.rerank import RerankProbe
 from app.models.tokens import O200k
 from app.opened import Opened, breaker, opened
@@ -103,7 +104,8 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     """The background work of this process."""
     record = DocumentStore(parts.pool)
     parser = parser or PdfParser(settings.document)
-    ingest = Ingest(record, parts.documents, parser, parts.embedder, settings.scratch)
+    # The queue waits for a model that is away; here requests only become as small as a slow one needs.
+    ingest = Ingest(record, parts.documents, parser, Patient(parts.embedder, 0), settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)

@@ -6,13 +6,15 @@ What it has embedded is kept in the data folder for the next run.
 """
 
 import asyncio
+import os
+import shutil
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from types import FrameType
 from typing import Annotated, Any
 
@@ -29,24 +31,30 @@ from app.cli.report import COMPARED, comparison, grouped, remarks, table
 from app.cli.report import against as held
 from app.cli.terminal import Json, as_json, configured, remark, run
 from app.cli.written import distinct, lines, wanted
+from app.clients.folder import read_lock
 from app.config import Cache, Chroma, Postgres, Qdrant, Settings
 from app.domain.benchmark import SERVED, Benchmark
+from app.domain.errors import StartError
 from app.intake.plain import PlainParser, disguised
 from app.models.memo import Memo, Pages, pages
+from app.models.patient import Patient
 from app.models.tokens import O200k
 from app.services.benchmark import read
 from app.services.cabinet import CodeShelf, ConversationShelf
 from app.services.evaluation import Evaluation, Found
+from app.services.memories import UNHURRIED
 from app.services.services import Services
 from app.services.shelf import CorpusShelf, DocumentShelf, MemoryShelf, Shelf
 from app.wiring import open_services
 
-PATIENCE_SECONDS = 60.0
-"""For a search: quality is measured here, whatever else the machine does."""
+OURS = "ibid-eval-"
+"""How folders of stores begin in the machine's folder of temporary files."""
 LEGEND = (
     "fused: both legs by rank; all: as the service answers; [95 % of resamples]; better, worse: the "
     "difference to the other way (of groups: to the best one) is hardly chance, p below .05"
 )
+NEW = 60.0
+"""Seconds in which a folder may be without its lock."""
 KEPT = "eval"
 """Under the data folder: what was embedded."""
 
@@ -198,9 +206,10 @@ async def evaluated(
 ) -> tuple[Found, Ways]:
     """One folder's runs and figures; how fast they came is written to `pace`."""
     parser = PlainParser(O200k().count) if source is Source.DOCUMENTS else None
-    with TemporaryDirectory(prefix="ibid-eval-") as folder, spent(pace.whole):
+    await asyncio.to_thread(sweep)
+    with TemporaryDirectory(prefix=OURS) as folder, spent(pace.whole):
         own = apart(config, Path(folder))
-        async with open_services(own, parser, partial(Memo, pages=known)) as services:
+        async with open_services(own, parser, lambda model: Memo(Patient(model), known)) as services:
             evaluation = Evaluation(services.retrieval, shelf(services, source, own.scratch), benchmark)
             before = known.written
             with shown(f"{benchmark.name}: texts", len(benchmark.texts)) as progress, spent(pace.texts):
@@ -215,9 +224,19 @@ async def evaluated(
     return evaluation.found, await asyncio.to_thread(ways, benchmark, evaluation.found)
 
 
+def sweep() -> None:
+    """Remove the stores of runs that were killed: nobody holds their lock. One that is just being made has
+    none yet."""
+    for folder in Path(gettempdir()).glob(f"{OURS}*"):
+        with suppress(OSError, StartError):
+            made = folder.stat()
+            if made.st_uid == os.getuid() and time.time() - made.st_mtime > NEW and not read_lock(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 def apart(config: Settings, folder: Path) -> Settings:
     """The same configuration on stores of its own, without a cache, and with time to answer."""
-    rag = config.rag.model_copy(update={"cache_ttl_seconds": 0, "timeout_seconds": PATIENCE_SECONDS})
+    rag = config.rag.model_copy(update={"cache_ttl_seconds": 0, "timeout_seconds": UNHURRIED})
     own = {"postgres": Postgres(), "chroma": Chroma(), "qdrant": Qdrant(), "cache": Cache()}
     ibid = config.ibid.model_copy(update={"data_dir": folder, "workers": max(1, config.ibid.workers)})
     return config.model_copy(update={**own, "ibid": ibid, "rag": rag})

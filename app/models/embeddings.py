@@ -1,8 +1,9 @@
 """Embeddings behind the OpenAI protocol. Keeps `ports.Embedder`.
 
 Vectors come back as float or base64 and leave as little-endian float32 of unit length. Raises
-`RetrievalError`: timeout, unavailable (nobody there, or 5xx), or embedding for any other fault, a wrong count
-or a wrong dimension among them. A server that is down is not asked for every query: see `domain/breaker.py`.
+`RetrievalError`: timeout, unavailable (nobody there, or 5xx), overloaded (429), or embedding for any other
+fault, a wrong count or a wrong dimension among them. A server that is down is not asked for every query: see
+`domain/breaker.py`.
 """
 
 import asyncio
@@ -99,7 +100,7 @@ class OpenAIEmbedder:
                 return await self.post(inputs, retries)
             status = getattr(error, "status_code", None)
             log.warning("embedding failed", fault=type(error).__name__, status=status, code=error_code(error))
-            raise RetrievalError("embedding" if status and status < 500 else "unavailable") from error
+            raise RetrievalError(reason(status)) from error
         return answer.content
 
     def options(self) -> dict[str, object]:
@@ -108,6 +109,13 @@ class OpenAIEmbedder:
         if self.model.rpartition("/")[2].startswith("text-embedding-3") and self.dim:
             options["dimensions"] = self.dim
         return {name: value for name, value in options.items() if name not in self.peer.unknown}
+
+
+def reason(status: int | None) -> str:
+    """What a fault with this status is; None: there was no answer."""
+    if status == 429:
+        return "overloaded"
+    return "embedding" if status and status < 500 else "unavailable"
 
 
 def down(error: Exception) -> bool:

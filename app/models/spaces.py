@@ -118,8 +118,7 @@ async def first_used(embedder: Embedder, choice: Choice) -> Space:
     if choice.at is None:
         return Space(space_name(MODEL, DIM), MODEL, DIM, bundled.FLOOR)
     try:
-        async with asyncio.timeout(MEASURE_SECONDS):
-            floor, dim = await measure(embedder)
+        floor, dim = await measure(embedder)
     except (RetrievalError, TimeoutError) as error:
         raise StartError(
             f"the embedding model {choice.model} does not answer as it should "
@@ -140,8 +139,10 @@ async def measure(embedder: Embedder) -> tuple[float, int]:
     """(floor, dimensions)."""
     asked: list[Embedding] = []
     for start in range(0, len(QUESTIONS), AT_ONCE):
-        asked += await asyncio.gather(*map(embedder.query, QUESTIONS[start : start + AT_ONCE]))
-    questions, texts = matrix(asked), matrix(await embedder.passages(TEXTS))
+        async with asyncio.timeout(MEASURE_SECONDS):  # a slow server may take its time for all of them
+            asked += await asyncio.gather(*map(embedder.query, QUESTIONS[start : start + AT_ONCE]))
+    async with asyncio.timeout(MEASURE_SECONDS):
+        questions, texts = matrix(asked), matrix(await embedder.passages(TEXTS))
     return float(np.median(questions @ texts.T)), texts.shape[1]
 
 

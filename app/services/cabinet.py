@@ -12,6 +12,7 @@ from app.domain.code import CodeRow
 from app.domain.conversation import Draft, Written
 from app.domain.passage import Passage, Scope
 from app.domain.project import CONVERSATIONS
+from app.services.memories import UNHURRIED
 from app.services.shelf import ALL
 
 
@@ -42,7 +43,9 @@ class Named:
 class Filing(Protocol):
     """The write side of code (`services/code.py`)."""
 
-    async def put(self, scope: Scope, project: str, rows: Sequence[CodeRow]) -> Sequence[tuple[str, bool]]:
+    async def put(
+        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float
+    ) -> Sequence[tuple[str, bool]]:
         """Searchable when it returns."""
 
 
@@ -57,7 +60,9 @@ class CodeShelf(Named):
 
     async def put(self, name: str | None, texts: Sequence[Text]) -> int:
         """Under the path and the name that their facts give; a title stands for a path."""
-        written = await self._code.put(Scope(), name or ALL, [chunk(text) for text in texts])
+        written = await self._code.put(
+            Scope(), name or ALL, [chunk(text) for text in texts], seconds=UNHURRIED
+        )
         return self.note(texts, [row for row, _ in written])
 
 
@@ -71,7 +76,9 @@ def chunk(text: Text) -> CodeRow:
 class Talking(Protocol):
     """The write side of conversations (`services/conversations.py`)."""
 
-    async def keep(self, scope: Scope, kind: str, drafts: Sequence[Draft]) -> Sequence[Written]:
+    async def keep(
+        self, scope: Scope, kind: str, drafts: Sequence[Draft], *, seconds: float
+    ) -> Sequence[Written]:
         """Searchable when it returns. `scope` names the project."""
 
 
@@ -90,5 +97,5 @@ class ConversationShelf(Named):
             Draft(text.id, text.title or None, summary_detailed=text.text, indexed_at=text.said_at)
             for text in texts
         ]
-        written = await self._conversations.keep(self.scope(name), CONVERSATIONS, drafts)
+        written = await self._conversations.keep(self.scope(name), CONVERSATIONS, drafts, seconds=UNHURRIED)
         return self.note(texts, [row.id for row, _ in written])

@@ -35,6 +35,8 @@ from app.domain.revision import settled
 BATCH = 64
 """Texts embedded at once (as in `services/ingest.py`)."""
 SECONDS = 60.0
+UNHURRIED = 86_400.0
+"""For batch work, which waits for a busy embedder: what limits it is the embedder's own patience."""
 """For one write: five hundred long texts with the bundled model take about that."""
 MOMENT = 4_000
 """Characters that are compared or counted on the loop (a millisecond or two); more, in a thread."""

@@ -18,14 +18,13 @@ from app.domain.document import Document, Upload
 from app.domain.memory import Draft, Outcome, Written
 from app.domain.passage import Passage, Scope
 from app.domain.ranking import content
+from app.services.memories import UNHURRIED
 
 COLLECTION = "texts"
 ALL = "everyone"
 """The scope of texts that name none, where the source needs one."""
 UPLOADS = 4
 """Documents on their way at once."""
-WAIT = 300.0
-"""Seconds for one document."""
 
 Item = TypeVar("Item")
 
@@ -71,7 +70,7 @@ class Worded:
 class Remembering(Protocol):
     """The write side of memories (`services/memories.py`)."""
 
-    async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> Sequence[Written]:
+    async def remember(self, scope: Scope, drafts: Sequence[Draft], *, seconds: float) -> Sequence[Written]:
         """Searchable when it returns."""
 
 
@@ -93,7 +92,7 @@ class MemoryShelf(Worded):
         """In the order they were said."""
         self.note(name, texts)
         drafts = [Draft(item.whole, thread_id=item.thread, created_at=item.said_at) for item in texts]
-        written = await self._memories.remember(self.scope(name), drafts)
+        written = await self._memories.remember(self.scope(name), drafts, seconds=UNHURRIED)
         return sum(one.outcome is Outcome.CREATED for one in written)
 
 
@@ -101,7 +100,7 @@ class Keeping(Protocol):
     """The write side of the corpus (`services/corpus.py`)."""
 
     async def keep(
-        self, scope: Scope, collection: str, texts: Sequence[Given]
+        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float
     ) -> Sequence[tuple[object, bool]]:
         """Searchable when it returns."""
 
@@ -124,7 +123,7 @@ class CorpusShelf(Worded):
         """Under their own ids and titles."""
         self.note(name, texts)
         given = [Given(item.text, item.id, item.title) for item in texts]
-        return len(await self._corpus.keep(self.scope(name), COLLECTION, given))
+        return len(await self._corpus.keep(self.scope(name), COLLECTION, given, seconds=UNHURRIED))
 
 
 class Uploading(Protocol):
@@ -167,7 +166,7 @@ class DocumentShelf:
         path = self._folder / f"{named(text.id)}.pdf"
         await asyncio.to_thread(path.write_bytes, data)
         given = Upload(path, path.name, len(data), hashlib.sha256(data).hexdigest(), session)
-        document, _ = await self._documents.upload(Scope(), given, wait=WAIT)
+        document, _ = await self._documents.upload(Scope(), given, wait=UNHURRIED)
         made = [] if document.id in self._known else [document.id]
         self._known[document.id].append(text.id)
         await asyncio.to_thread(path.unlink)

@@ -1,6 +1,7 @@
 """`ibid eval`: folders measured on stores of their own, through the real write side and sources."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from app.cli.eval import Source, apart, chosen, interruptible, tell_all
 from app.cli.figures import result
 from app.cli.pace import Pace
 from app.cli.pace import told as timed
+from app.clients.folder import take
 from app.config import Ibid as IbidKnobs
 from app.config import OpenAI, Postgres, Qdrant, Settings
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
@@ -125,6 +127,26 @@ def test_sigterm_leaves_nothing_behind(ibid: Ibid) -> None:
     assert "nothing in before.jsonl to compare mine with" in said
     assert not list(scratch.glob("ibid-eval-*"))
     assert not list((ibid.place / "out").iterdir())
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(ibid: Ibid) -> None:
+    """Stores with somebody's texts; those of a run that lives stay."""
+    mine, scratch = written(ibid.place / "mine", "ada"), ibid.place / "scratch"
+    dead, living = scratch / "ibid-eval-dead", scratch / "ibid-eval-living"
+    for folder in (dead, living):
+        folder.mkdir(parents=True)
+        (folder / "texts").write_text("kept")
+    descriptor = take(living)
+    (dead / "ibid.lock").write_text('{"pid": 1, "url": "", "token": ""}')
+    for folder in (dead, living):
+        os.utime(folder, (0, 0))
+    try:
+        done = ibid.process("eval", str(mine), TMPDIR=str(scratch))
+    finally:
+        os.close(descriptor)
+
+    assert done.code == 0
+    assert [folder.name for folder in scratch.glob("ibid-*")] == ["ibid-eval-living"]
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["heard", "ignored"])

@@ -17,7 +17,9 @@ class Filing:
 
     kept: list[tuple[str, CodeRow]] = field(default_factory=list)
 
-    async def put(self, scope: Scope, project: str, rows: Sequence[CodeRow]) -> list[tuple[str, bool]]:
+    async def put(
+        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float
+    ) -> list[tuple[str, bool]]:
         """A row's id is its text."""
         self.kept += [(project, row) for row in rows]
         return [(row.chunk_text, True) for row in rows]
@@ -29,7 +31,9 @@ class Talking:
 
     kept: list[tuple[str | None, str, Draft]] = field(default_factory=list)
 
-    async def keep(self, scope: Scope, kind: str, drafts: Sequence[Draft]) -> list[Written]:
+    async def keep(
+        self, scope: Scope, kind: str, drafts: Sequence[Draft], *, seconds: float
+    ) -> list[Written]:
         """Under an id of its own."""
         self.kept += [(scope.project, kind, draft) for draft in drafts]
         return [

@@ -25,7 +25,7 @@ class Writing:
     kept: list[tuple[Scope, Draft]] = field(default_factory=list)
     error: Exception | None = None
 
-    async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> list[Written]:
+    async def remember(self, scope: Scope, drafts: Sequence[Draft], *, seconds: float) -> list[Written]:
         """Same words: repeated."""
         if self.error:
             raise self.error
@@ -97,13 +97,15 @@ async def test_where_order_does_not_matter_batches_go_side_by_side(monkeypatch: 
         under_way, seen = 0, list[int]()
 
         class Counting(Writing):
-            async def remember(self, scope: Scope, drafts: Sequence[Draft]) -> list[Written]:
+            async def remember(
+                self, scope: Scope, drafts: Sequence[Draft], *, seconds: float
+            ) -> list[Written]:
                 nonlocal under_way
                 under_way += 1
                 seen.append(under_way)  # noqa: B023 - used up within the turn
                 await asyncio.sleep(0)
                 under_way -= 1
-                return await super().remember(scope, drafts)
+                return await super().remember(scope, drafts, seconds=seconds)
 
         texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
         shelf = kind(Counting())

@@ -27,7 +27,9 @@ class Writing:
     collected: list[tuple[Scope, str, Sequence[Given]]] = field(default_factory=list)
     uploads: list[tuple[Upload, bytes]] = field(default_factory=list)
 
-    async def keep(self, scope: Scope, collection: str, texts: Sequence[Given]) -> list[tuple[object, bool]]:
+    async def keep(
+        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float
+    ) -> list[tuple[object, bool]]:
         """All of them."""
         self.collected.append((scope, collection, texts))
         return [(text, True) for text in texts]
