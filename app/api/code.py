@@ -72,7 +72,10 @@ async def keep(
     operation_id="putCodeFiles",
     summary="Keep whole files",
     response_class=Json,
-    responses={200: shown(CodeFilesReply, "Searchable", coded.FILED), **responses(*WRITING)},
+    responses={
+        200: shown(CodeFilesReply, "Searchable", coded.FILED),
+        **responses(*WRITING, errors.Overloaded),
+    },
 )
 async def put(
     who: Asker,
@@ -81,8 +84,8 @@ async def put(
     body: Annotated[CodeFilesBody, Sent(openapi_examples=dict(coded.PUT))],
 ) -> Response:
     """Cut into functions, classes and sections. Each file's chunks take the place of those it had, all at
-    once; one whose text is kept already costs nothing, one that says nothing is not kept. All files, or
-    none."""
+    once; one whose text is kept already costs nothing, one that says nothing is not kept; one whose syntax
+    takes too much time or memory to read is cut by lines, and has a `note`. All files, or none."""
     done = await opened.code.sync(scope_of(who), project, body.given())
     return Json({"items": [coded.filed(each) for each in done]})
 

@@ -178,6 +178,9 @@ class CodeFiledReply(BaseModel):
     outcome: Literal["added", "changed", "unchanged"]
     chunks: int
     embedded: int = Field(description="Chunks that needed a new vector.")
+    note: str | None = Field(
+        None, description="What you should know of how it was cut; only where there is something."
+    )
 
 
 class CodeFilesReply(BaseModel):
@@ -235,6 +238,5 @@ def listed(file: CodeListed) -> dict[str, Any]:
 
 def filed(done: CodeFiled) -> dict[str, Any]:
     """A file's end as JSON."""
-    return {name: getattr(done, name) for name in CodeFiledReply.model_fields} | {
-        "outcome": str(done.outcome)
-    }
+    told = {name: getattr(done, name) for name in CodeFiledReply.model_fields if name != "note" or done.note}
+    return told | {"outcome": str(done.outcome)}

@@ -97,6 +97,8 @@ class Report:
             if item["outcome"] != "unchanged":
                 self.chunks += item["chunks"]
                 self.embedded += item["embedded"]
+            if item.get("note"):
+                self.tell(item["path"], item["note"])
 
 
 @dataclass(frozen=True, slots=True)

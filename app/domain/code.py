@@ -44,14 +44,6 @@ class Cut:
         return {name: getattr(self, name) for name in names}
 
 
-class Cutter(Protocol):
-    """Source text to chunks (`intake/code.py`)."""
-
-    async def cut(self, path: str, text: str, language: str | None = None) -> tuple[str, Sequence[Cut]]:
-        """(language, chunks in order), off the loop. The path says the language where nobody else does.
-        Every character that is no white space is in exactly one chunk. Raises nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class CodeRow:
     """A chunk to be written, fields named as the columns."""
@@ -103,6 +95,25 @@ class CodeListed:
     indexed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class CutFile:
+    """A file without its secrets, in chunks."""
+
+    language: str
+    cuts: Sequence[Cut]
+    note: str = ""
+    """What the owner of the file should know of how it was cut."""
+
+
+class Cutter(Protocol):
+    """Source text to chunks (`intake/code.py`)."""
+
+    async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
+        """Each file's chunks, off the loop. The path says the language where nobody else does. Every
+        character that is no white space and no secret is in exactly one chunk. Raises `InvalidField` for a
+        file that cannot be cut within the limits of time and memory, `Overloaded`."""
+
+
 class CodeOutcome(StrEnum):
     """What became of a file."""
 
@@ -120,6 +131,8 @@ class CodeFiled:
     chunks: int
     embedded: int = 0
     """Chunks that needed a new vector."""
+    note: str = ""
+    """What the owner should know of how it was cut."""
 
 
 @dataclass(frozen=True, slots=True)

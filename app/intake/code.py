@@ -8,15 +8,24 @@ pieces of the bundled embedder (1.2 an o200k token). Raises nothing. Figures: do
 """
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.code import Cut
+import structlog
+
+from app.domain.code import CodeFile, Cut, CutFile
+from app.domain.errors import InvalidField, Overloaded
+from app.domain.secret import keepable
 from app.index.pieces import pieces
-from app.intake.language import TEXT, language_of
+from app.intake import sandbox
+from app.intake.language import GRAMMARS, TEXT, language_of
 from app.intake.lines import Lines
 from app.intake.section import sections
 from app.intake.syntax import Unit, units
+from app.intake.wire import CodeRequest, ask, heard_files
+
+log = structlog.get_logger(__name__)
 
 LIMIT = 440
 """Pieces of the largest chunk. The bundled embedder reads 510; the path above the text has the rest."""
@@ -28,6 +37,19 @@ ENOUGH = 120
 """The same for a section of a text."""
 GROUP = 3
 """Times as much as either is what small definitions may come to together."""
+AT_ONCE = 2
+"""Workers: they compute all the time."""
+TURN_SECONDS = 60.0
+"""For which a request waits for its turn."""
+RUN_SECONDS = 120.0
+"""Of a worker. A request of 2 MiB takes four on an idle machine."""
+MEMORY_MB = 768
+"""MiB of address space of a worker. A megabyte of code takes half of it."""
+DEATHS = 3
+"""Workers lost to one request; then all that is left is cut by lines."""
+AGAIN = 5
+PLAIN = "cut by lines: its syntax takes too much time or memory to read"
+REFUSED = "takes too much time or memory to cut"
 NAMES = 200
 """Most characters of the names of definitions that share a chunk."""
 
@@ -52,23 +74,78 @@ class Span:
 
 
 class CodeCutter:
-    """Keeps `domain/code.Cutter`."""
+    """Keeps `domain/code.Cutter`: one worker process a call (`sandbox.py`), two at once.
 
-    async def cut(self, path: str, text: str, language: str | None = None) -> tuple[str, Sequence[Cut]]:
-        """In a thread: a file of half a megabyte takes a second."""
-        language = language or language_of(path) or TEXT
-        return language, await asyncio.to_thread(cut, text, language)
+    A file at which a worker dies (too much time or memory, a crash of the parser) is cut by lines in the next
+    one; the others are cut as ever.
+    """
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
+        """See the protocol."""
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Overloaded("other files are being cut", retry_after=AGAIN) from None
+        try:
+            return await self._cut(files)
+        finally:
+            self._turns.release()
+
+    async def _cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
+        """As many workers as it takes."""
+        found: list[CutFile] = []
+        plain = deaths = 0
+        while len(found) < len(files):
+            made = await attempt(files[len(found) :], plain)
+            found += made
+            if len(found) < len(files):
+                if plain and not made:
+                    raise InvalidField(f"{files[len(found)].path} {REFUSED}", field="body.files")
+                deaths += 1
+                plain = 1 if deaths < DEATHS else len(files)
+        return found
+
+
+async def attempt(files: Sequence[CodeFile], plain: int) -> Sequence[CutFile]:
+    """The files, the first `plain` of them by lines; only so many as a worker had cut when it died."""
+    request = CodeRequest(os.getpid(), files, plain, MEMORY_MB, RUN_SECONDS)
+    ended = await sandbox.run(await asyncio.to_thread(ask, request), RUN_SECONDS)
+    if ended.code != 0:
+        log.warning("code_worker_failed", code=ended.code, stderr=ended.errors)
+    made = await asyncio.to_thread(heard_files, ended.output)
+    if made is None:
+        raise Overloaded("the worker that cuts code did not start", retry_after=AGAIN)
+    return [replace(file, note=PLAIN) if n < plain else file for n, file in enumerate(made[: len(files)])]
+
+
+def cut_file(file: CodeFile, seconds: float) -> CutFile:
+    """A file without its secrets, in chunks: by its syntax if it can be read in so much processor time."""
+    language = file.language or language_of(file.path) or TEXT
+    lines = Lines(keepable(file.path, file.text).removeprefix("\ufeff"), pieces)
+    found = units(language, lines.code, lines.of_byte, seconds)
+    late = found is None and language in GRAMMARS
+    return CutFile(language, tuple(chunks(lines, language, found)), PLAIN if late else "")
 
 
 def cut(text: str, language: str) -> list[Cut]:
-    """The chunks of a file."""
+    """The chunks of a text."""
     lines = Lines(text.removeprefix("\ufeff"), pieces)
-    found = units(language, lines.code, lines.of_byte)
+    return list(chunks(lines, language, units(language, lines.code, lines.of_byte)))
+
+
+def chunks(lines: Lines, language: str, found: Sequence[Unit] | None) -> Iterator[Cut]:
+    """The chunks of lines in which these definitions were found; None: their syntax is not known."""
     if found is None:
         spans = joined(titled(lines, language), ENOUGH)
     else:
         spans = joined(arranged(lines, found, Span(0, len(lines) - 1, 0, between=True)), TINY)
-    return [made for span in spans for part in divided(lines, span) for made in emitted(lines, part)]
+    for span in spans:
+        for part in divided(lines, span):
+            yield from emitted(lines, part)
 
 
 def titled(lines: Lines, language: str) -> list[Span]:

@@ -2,8 +2,8 @@
 
 One table for all grammars, since they name their nodes alike. What a node is wrapped in (an export, a
 template, decorators) and the comments right above it belong to it; nested functions stay inside. Parsing ends
-after SECONDS of its thread's processor time: then, and for a language without a grammar, None. Lines count
-from 0.
+after so many seconds of its thread's processor time: then, and for a language without a grammar, None. The
+parser holds Python's lock all the while, so the service parses in a worker process. Lines count from 0.
 """
 
 import re
@@ -17,7 +17,8 @@ from app.intake.language import grammar
 from app.intake.nodes import AROUND, CLASSES, COMMENTS, FUNCTIONS, INSIDE, LAMBDAS, SPACES
 
 SECONDS = 3.0
-"""Half a megabyte of code takes half of one. By the processor's clock: a busy machine cuts as an idle one."""
+"""For a file; half a megabyte of code takes half of one. By the processor's clock: a busy machine cuts as an
+idle one."""
 DEEPEST = 24
 """Namespaces and conditions that are looked into."""
 NAME, SIGNATURE = 200, 300
@@ -63,16 +64,18 @@ class Source:
         return self.line(max(node.start_byte, node.end_byte - 1))
 
 
-def units(language: str, data: bytes, line: Callable[[int], int]) -> list[Unit] | None:
+def units(
+    language: str, data: bytes, line: Callable[[int], int], seconds: float = SECONDS
+) -> list[Unit] | None:
     """The definitions of a file, in order; None: it has no syntax that could be read. `line`: of a byte."""
-    known = grammar(language)
-    tree = parsed(known, data) if known else None
+    known = grammar(language) if seconds > 0 else None
+    tree = parsed(known, data, seconds) if known else None
     return None if tree is None else list(scan(tree, Source(data, line), 0))
 
 
-def parsed(language: Language, data: bytes) -> Node | None:
-    """The root. With callbacks, because without them the parser keeps all other threads waiting."""
-    until = time.thread_time() + SECONDS
+def parsed(language: Language, data: bytes, seconds: float) -> Node | None:
+    """The root; None: it was not there in time."""
+    until = time.thread_time() + seconds
 
     def read(offset: int, _: Point) -> bytes:
         return data[offset : offset + SLICE]

@@ -1,13 +1,16 @@
-"""What a worker says to the service: JSON lines, first what was found, then a line a chunk, then an end.
+"""What a worker says to the service: JSON lines. Of a PDF first what was found, then a line a chunk, then an
+end; of source files first that it begins, then a line a file.
 
 The service trusts nothing of it: a stream without its end counts for nothing, and what is not of this
 form is damage. Raises the problem that the worker names.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
+from app.domain.code import CodeFile, Cut, CutFile
 from app.domain.document import Chunk, Parsed
 from app.domain.errors import (
     BadInput,
@@ -31,7 +34,7 @@ FAULTS: dict[str, type[BadInput]] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a worker is told, as one line of JSON."""
+    """What a worker is told of a PDF, as one line of JSON."""
 
     parent: int
     """Process id of the service; without it the worker ends."""
@@ -44,12 +47,28 @@ class Request:
     seconds: float
 
 
-def asked(line: bytes) -> Request:
+@dataclass(frozen=True, slots=True)
+class CodeRequest:
+    """What a worker is told of source files, as one line of JSON."""
+
+    parent: int
+    files: Sequence[CodeFile]
+    plain: int
+    """So many of the first are cut by lines, without looking at their syntax."""
+    memory_mb: int
+    seconds: float
+    """For all of them."""
+
+
+def asked(line: bytes) -> Request | CodeRequest:
     """The request of a line."""
-    return Request(**json.loads(line))
+    values = json.loads(line)
+    if "files" in values:
+        return CodeRequest(**values | {"files": [CodeFile(**file) for file in values["files"]]})
+    return Request(**values)
 
 
-def ask(request: Request) -> bytes:
+def ask(request: Request | CodeRequest) -> bytes:
     """The line of a request."""
     return json.dumps(asdict(request)).encode() + b"\n"
 
@@ -110,3 +129,42 @@ def is_sound(chunk: Chunk, pages: int) -> bool:
 def is_number(value: object, least: int, most: int) -> bool:
     """Whether it is a whole number within these; `true` is none."""
     return type(value) is int and least <= value <= most
+
+
+def begun(request: CodeRequest) -> bytes:
+    """The line before the files: what goes wrong from here on is a file's fault."""
+    return row({"begin": len(request.files)})
+
+
+def told_file(file: CutFile) -> bytes:
+    """The line of a file that was cut."""
+    return row(asdict(file))
+
+
+def heard_files(output: bytes) -> list[CutFile] | None:
+    """The files that a worker has cut before it ended, or said what cannot be understood; None: it never
+    began."""
+    head, *lines = output.split(b"\n")
+    if not head.startswith(b'{"begin"'):
+        return None
+    found: list[CutFile] = []
+    for line in lines[:-1]:
+        try:
+            found.append(cut_file(json.loads(line)))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            break
+    return found
+
+
+def cut_file(value: dict[str, Any]) -> CutFile:
+    """A file, if its values are of the kind and range they say. `ValueError`, `TypeError`, `KeyError`."""
+    cuts = tuple(Cut(**cut) for cut in value["cuts"])
+    fits = isinstance(value["language"], str) and isinstance(value["note"], str)
+    for cut in cuts:
+        texts = (cut.function_name, cut.class_name, cut.signature, cut.heading)
+        fits = fits and isinstance(cut.text, str) and all(isinstance(text, str | None) for text in texts)
+        fits = fits and is_number(cut.start_line, 1, INTEGER_MAX)
+        fits = fits and is_number(cut.end_line, cut.start_line, INTEGER_MAX)
+    if not fits:
+        raise ValueError
+    return CutFile(value["language"], cuts, value["note"])

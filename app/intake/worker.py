@@ -1,6 +1,7 @@
-"""The worker process: `python -m app.intake.worker` reads one PDF, says what it found, and ends.
+"""The worker process: `python -m app.intake.worker` reads one PDF or cuts source files, says what it found,
+and ends.
 
-The request comes as a line on stdin, the result goes to stdout (`wire.py`). Before it opens the file it
+The request comes as a line on stdin, the result goes to stdout (`wire.py`). Before it looks at a file it
 gives up what it does not need: memory, processor time, files, being root, and its life after the
 service's. It reads no environment and writes no text of the document to stderr.
 """
@@ -11,6 +12,8 @@ import os
 import resource
 import signal
 import sys
+import time
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
@@ -18,14 +21,18 @@ from typing import BinaryIO
 
 from app.domain.document import Parsed
 from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
+from app.index.pieces import pieces
 from app.index.vocabulary import count
 from app.intake import reader
 from app.intake.block import blocks
+from app.intake.code import cut_file
 from app.intake.emphasis import gathered
+from app.intake.language import TEXT, grammar, language_of
 from app.intake.pages import clean
 from app.intake.split import split
+from app.intake.syntax import SECONDS
 from app.intake.title import title_of
-from app.intake.wire import Request, asked, fault, told
+from app.intake.wire import CodeRequest, Request, asked, begun, fault, told, told_file
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
@@ -33,15 +40,19 @@ READER = 65_533
 """User and group of root's worker. Not `nobody`, who is the embedded PostgreSQL; no account is needed."""
 GRACE = 5.0
 """Seconds after the service's deadline at which the worker ends itself, should nobody have ended it."""
+HARD_SECONDS = 8.0
+"""Of processor time for a source file: parsing ends by itself after `syntax.SECONDS`, cutting takes one."""
+PARSING_SECONDS = 20.0
+"""Of processor time for the files of a request; those that come later are cut by lines."""
 
 
 def main() -> None:
     """Read one request, answer it."""
     sys.excepthook = discreet
     request = asked(sys.stdin.buffer.readline())
-    for line in answer(request):
+    for line in cut_files(request) if isinstance(request, CodeRequest) else answer(request):
         sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
+        sys.stdout.buffer.flush()
 
 
 def answer(request: Request) -> list[bytes]:
@@ -67,7 +78,24 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
     return Parsed(pages, title_of(given, lines, filename), tuple(chunks))
 
 
-def confine(request: Request) -> None:
+def cut_files(request: CodeRequest) -> Iterator[bytes]:
+    """A line a file, as soon as it is cut. A file that takes more than HARD_SECONDS of processor time ends
+    the process, since nothing else interrupts native code; so does one that takes too much memory."""
+    for file in request.files:
+        grammar(file.language or language_of(file.path) or TEXT)
+    pieces("")
+    confine(request)
+    yield begun(request)
+    left = PARSING_SECONDS
+    for n, file in enumerate(request.files):
+        signal.setitimer(signal.ITIMER_PROF, HARD_SECONDS)
+        began = time.thread_time()
+        cut = cut_file(file, 0.0 if n < request.plain else min(left, SECONDS))
+        left -= time.thread_time() - began
+        yield told_file(cut)
+
+
+def confine(request: Request | CodeRequest) -> None:
     """Limits on this process, for good."""
     if sys.platform == "linux":
         with suppress(OSError):
@@ -87,6 +115,8 @@ def confine(request: Request) -> None:
     signal.setitimer(signal.ITIMER_REAL, request.seconds + GRACE)
     os.nice(10)
     if sys.platform == "linux" and os.geteuid() == 0:
+        if isinstance(request, Request):
+            count("")
         leave_root()
         # A change of user clears the wish to die with the parent (prctl(2)).
         end_with_parent(request.parent)
@@ -94,7 +124,6 @@ def confine(request: Request) -> None:
 
 def leave_root() -> None:
     """Become a user that owns nothing. All that reading needs is loaded first: our folders may be closed."""
-    count("")
     "".encode("utf-16-le")
     # A root that may not change its user is none outside its container: it goes on as it is.
     with suppress(OSError):

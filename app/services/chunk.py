@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from app.domain.code import CodeEntry, CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeVector, Cut, chunk_ids
+from app.domain.code import (
+    CodeEntry,
+    CodeFile,
+    CodeFiled,
+    CodeOutcome,
+    CodeRow,
+    CodeVector,
+    CutFile,
+    chunk_ids,
+)
 from app.domain.passage import Embedding, Scope
 from app.domain.secret import keepable
 
@@ -48,23 +57,29 @@ def remembered(kept: Iterable[CodeVector], paths: Mapping[str, str]) -> dict[Key
 def entered(
     scope: Scope,
     file: CodeFile,
-    language: str,
-    cuts: Sequence[Cut],
+    cut_file: CutFile,
     vectors: Mapping[Key, Embedding],
 ) -> list[CodeEntry]:
     """A file's chunks as rows."""
-    ids = chunk_ids(scope, file.path, cuts)
+    ids = chunk_ids(scope, file.path, cut_file.cuts)
     return [
-        CodeEntry(name, CodeRow(file.path, language, cut.text, cut.metadata()), vectors[file.path, cut.text])
-        for name, cut in zip(ids, cuts, strict=True)
+        CodeEntry(
+            name,
+            CodeRow(file.path, cut_file.language, cut.text, cut.metadata()),
+            vectors[file.path, cut.text],
+        )
+        for name, cut in zip(ids, cut_file.cuts, strict=True)
     ]
 
 
 def filed(
-    files: Sequence[Filed], outcomes: Sequence[CodeOutcome], made: Mapping[str, int]
+    files: Sequence[Filed],
+    outcomes: Sequence[CodeOutcome],
+    made: Mapping[str, int],
+    cuts: Mapping[str, CutFile],
 ) -> dict[str, CodeFiled]:
     """What became of files that were written, by path; `made`: vectors that were new."""
     return {
-        file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0))
+        file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0), cuts[file.path].note)
         for (file, chunks), outcome in zip(files, outcomes, strict=True)
     }

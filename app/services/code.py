@@ -5,7 +5,7 @@ that say something new are embedded: those of the same path with the same words 
 of a file with the same text under another path (it was renamed) bring theirs along. Rows are written as
 (tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own. What looks
 like a secret (`domain/secret.py`) is written over before anything is kept.
-Raises `Missing`, `RemovedMeanwhile`, `Unavailable`, `NoRoom`, `Rejected`.
+Raises `Missing`, `InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from app.domain.code import (
     CodeRecord,
     CodeRow,
     CodeVector,
-    Cut,
+    CutFile,
     Cutter,
     row_id,
 )
@@ -33,7 +33,6 @@ from app.domain.embedded import code_text
 from app.domain.errors import Missing
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder
-from app.domain.secret import keepable
 from app.services.barred import asked
 from app.services.chunk import Key, covered, entered, filed, remembered
 from app.services.memories import embedded
@@ -81,31 +80,29 @@ class CodeService:
         last = {file.path: file for file in files}
         known = await self._record.hashes(scope, list(last), space)
         new = [file for file in last.values() if known.get(file.path, ("", 0))[0] != file.sha256]
-        cuts = {file.path: await self._cut(file) for file in new}
+        cut = await self._cutter.cut(new) if new else []
+        cuts = {file.path: each for file, each in zip(new, cut, strict=True)}
         vectors, made = await self._embed(scope, new, cuts, until)
-        entries = [(file, entered(scope, file, *cuts[file.path], vectors)) for file in new]
+        entries = await asyncio.to_thread(
+            lambda: [(file, entered(scope, file, cuts[file.path], vectors)) for file in new]
+        )
         outcomes = await self._record.replace(scope, entries, space, since) if new else []
-        done = filed(entries, outcomes, made)
+        done = filed(entries, outcomes, made, cuts)
         same = CodeOutcome.UNCHANGED
         return [done.get(path) or CodeFiled(path, same, known[path][1]) for path in last]
-
-    async def _cut(self, file: CodeFile) -> tuple[str, Sequence[Cut]]:
-        """A file's language and chunks, without its secrets; its hash stays that of what was given."""
-        told = await asyncio.to_thread(keepable, file.path, file.text)
-        return await self._cutter.cut(file.path, told, file.language)
 
     async def _embed(
         self,
         scope: Scope,
         files: Sequence[CodeFile],
-        cuts: Mapping[str, tuple[str, Sequence[Cut]]],
+        cuts: Mapping[str, CutFile],
         until: float,
     ) -> tuple[dict[Key, Embedding], dict[str, int]]:
         """(vectors by path and text, how many were made anew by path)."""
         paths, hashes = list(cuts), {file.sha256: file.path for file in files}
         kept = await self._record.vectors(scope, paths, list(hashes), self._embedder.space) if files else []
         known = remembered(kept, hashes)
-        wanted = [(path, cut.text) for path in paths for cut in cuts[path][1]]
+        wanted = [(path, cut.text) for path in paths for cut in cuts[path].cuts]
         lacking = [key for key in dict.fromkeys(wanted) if key not in known]
         texts = [code_text(file_path=path, chunk_text=text) for path, text in lacking]
         until = max(until, asyncio.get_running_loop().time() + len(texts) / SLOWEST)

@@ -53,6 +53,8 @@ GET = f"""
     FROM {TABLE} WHERE {REACHED} AND project = $3 AND id::text = $4
 """  # noqa: S608 - constants of ours
 THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3 AND id::text = $4)"  # noqa: S608
+AT_ONCE = 500
+"""Rows of a statement: its values are written down on the event loop."""
 
 
 class CodeStore:
@@ -177,8 +179,9 @@ async def put(
     _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
     ids = iter(await free(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
     for file, pairs in files:
-        rows = {next(ids): pair for pair in pairs}
-        await write(connection, columns, scope, rows, space, sha256=file.sha256)
+        for start in range(0, len(pairs), AT_ONCE):
+            rows = {next(ids): pair for pair in pairs[start : start + AT_ONCE]}
+            await write(connection, columns, scope, rows, space, sha256=file.sha256)
     return known
 
 

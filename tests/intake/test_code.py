@@ -1,13 +1,19 @@
 """Source text into chunks: whole, in order, no larger than what is read of them."""
 
+import asyncio
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.code import Cut
+from app.domain.code import CodeFile, Cut, CutFile
+from app.domain.errors import InvalidField, Overloaded
 from app.index.pieces import READ, pieces
+from app.intake import sandbox
 from app.intake.code import LIMIT, CodeCutter, cut
 from app.intake.language import GRAMMARS
+from tests.fakes.processes import children, wait_for
 
 FUNCTION = "def {0}(a):\n    '''What {0} does.'''\n" + "    total = a + compute({0}, again={1})\n" * 4
 METHOD = "    def {0}(self):\n" + "        self.total = self.value + other.value * {1}\n" * 8
@@ -153,10 +159,81 @@ def test_every_line_is_in_exactly_one_chunk(lines: list[str], language: str) -> 
     assert {at for at, line in enumerate(lines, 1) if line.strip()} <= set(covered)
 
 
+async def cut_files(**texts: str) -> dict[str, CutFile]:
+    """Files by their language, cut in a worker process."""
+    files = [CodeFile(f"{language}.code", text, language) for language, text in texts.items()]
+    return dict(zip(texts, await CodeCutter().cut(files), strict=True))
+
+
 async def test_the_path_says_the_language_unless_somebody_does() -> None:
     """What nobody knows is text."""
-    cutter = CodeCutter()
+    files = [CodeFile("a.py", "pass"), CodeFile("a.py", "pass", "ruby"), CodeFile("a.strange", "words")]
 
-    assert (await cutter.cut("a.py", "pass"))[0] == "python"
-    assert (await cutter.cut("a.py", "pass", "ruby"))[0] == "ruby"
-    assert (await cutter.cut("a.strange", "words"))[0] == "text"
+    assert [each.language for each in await CodeCutter().cut(files)] == ["python", "ruby", "text"]
+
+
+async def test_a_worker_makes_the_same_as_this_process_would() -> None:
+    """Nothing is lost on the way between them, whatever the text."""
+    texts = {
+        "python": f"{FUNCTION.format('é', 1)}\x1f\u2028\n{BIG}",
+        "markdown": "# A 😀\r\n\r\nwords\x00",
+        "c": "",
+    }
+
+    done = await cut_files(**texts)
+
+    assert {language: list(each.cuts) for language, each in done.items()} == {
+        language: cut(text, language) for language, text in texts.items()
+    }
+    assert not any(each.note for each in done.values())
+
+
+BREAKING = {
+    "typescript": "a<" * 120_000,
+    "bash": "((a)" * 60_000,
+    "rust": 'r#"' * 80_000,
+}
+"""Time or memory without end for a parser."""
+
+
+@pytest.mark.timeout(120)
+async def test_what_a_parser_cannot_read_is_cut_by_lines_and_nothing_else_is() -> None:
+    """Each of the files is there, whole, those that break their parser with a note."""
+    texts = BREAKING | {"python": f"{FUNCTION.format('one', 1)}\n\n{FUNCTION.format('two', 2)}"}
+
+    done = await cut_files(**texts)
+
+    assert {language: bare("".join(each.text for each in file.cuts)) for language, file in done.items()} == {
+        language: bare(text) for language, text in texts.items()
+    }
+    assert "by lines" in done["bash"].note
+    assert (done["python"].note, named(list(done["python"].cuts))) == ("", [(None, "one"), (None, "two")])
+
+
+async def test_a_file_that_cannot_even_be_cut_by_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name; nothing of the request is kept."""
+    monkeypatch.setattr(
+        sandbox,
+        "COMMAND",
+        (sys.executable, "-c", "import os; print('{\"begin\": 1}', flush=True); os.abort()"),
+    )
+    with pytest.raises(InvalidField, match=r"python\.code takes too much time or memory"):
+        await cut_files(python="pass")
+
+
+async def test_a_worker_that_does_not_start_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client may ask again."""
+    monkeypatch.setattr(sandbox, "COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
+    with pytest.raises(Overloaded):
+        await cut_files(python="pass")
+
+
+async def test_a_cancelled_request_leaves_no_worker() -> None:
+    """Cancellation kills it before it goes on."""
+    others = children()
+    task = asyncio.create_task(cut_files(**BREAKING))
+    await asyncio.to_thread(wait_for, lambda: children() - others)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert children() <= others

@@ -22,7 +22,7 @@ from app.domain.errors import (
     PdfTextless,
     PdfTooComplex,
 )
-from app.intake import pdf
+from app.intake import sandbox
 from app.intake.pdf import PdfParser, crash
 from app.intake.worker import parse
 from tests.fakes.pdfs import (
@@ -159,7 +159,7 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Another worker: this Python code."""
-    monkeypatch.setattr(pdf, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(sandbox, "COMMAND", (sys.executable, "-c", code))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_a_worker_that_says_too_much_is_not_listened_to(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it says is bounded here as well as there."""
-    monkeypatch.setattr(pdf, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(sandbox, "MAX_OUTPUT", 1 << 20)
     stand_in(monkeypatch, "import sys; sys.stdout.write('x' * (4 << 20))")
     with pytest.raises(PdfDamaged):
         await parsed(path, text_pdf("x"))
@@ -201,7 +201,7 @@ async def test_a_worker_knows_nothing_of_the_services_settings(
     with capture_logs() as logs, pytest.raises(PdfDamaged):
         await parsed(path, text_pdf("x"))
     assert logs[0]["stderr"].split() == sorted(
-        [*pdf.ENVIRONMENT, *({"LC_CTYPE"} & {*logs[0]["stderr"].split()})]
+        [*sandbox.ENVIRONMENT, *({"LC_CTYPE"} & {*logs[0]["stderr"].split()})]
     )
 
 

@@ -13,7 +13,8 @@ import pytest
 from app.config import DocumentLimits
 from app.domain.errors import PdfTextless
 from app.index.vocabulary import count
-from app.intake.pdf import COMMAND, ENVIRONMENT, PdfParser
+from app.intake.pdf import PdfParser
+from app.intake.sandbox import COMMAND, ENVIRONMENT
 from app.intake.wire import Request, ask
 from app.intake.worker import READER, discreet, parse
 from tests.fakes.pdfs import bomb_pdf, image_pdf, script_pdf, table_pdf, text_pdf

@@ -1,6 +1,6 @@
 """Chunks of code on their way into the record."""
 
-from app.domain.code import CodeFile, CodeOutcome, CodeRow, CodeVector
+from app.domain.code import CodeFile, CodeOutcome, CodeRow, CodeVector, CutFile
 from app.services.chunk import covered, filed, remembered
 
 KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
@@ -30,7 +30,7 @@ def test_what_was_not_embedded_counts_nothing() -> None:
     """A file whose vectors were all there is told with none made."""
     file = CodeFile("a.py", "x = 1")
 
-    done = filed([(file, [])], [CodeOutcome.CHANGED], {})
+    done = filed([(file, [])], [CodeOutcome.CHANGED], {}, {"a.py": CutFile("python", ())})
 
     assert done["a.py"].outcome is CodeOutcome.CHANGED
     assert done["a.py"].embedded == 0
