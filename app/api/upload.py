@@ -24,6 +24,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
+from app import disk
 from app.api.limits import MIB
 from app.config import OURS, Settings
 from app.domain.errors import BadInput, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
@@ -109,6 +110,7 @@ class Sink:
 
     def write(self, block: bytearray) -> None:
         """Append a block."""
+        disk.check(self.path.parent, disk.RESERVE, len(block))
         with room():
             self.file.write(block)
         self.hash.update(block)

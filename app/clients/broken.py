@@ -18,14 +18,17 @@ REFUSALS = (
 """How its words begin when the request is at fault, and not the files."""
 SCARCE = ("os error 12)", "os error 23)", "os error 24)", "os error 28)", "os error 122)")
 """Memory, handles, room on the disk: the files are not to blame."""
+FULL = SCARCE[-2:]
+"""Those of the disk."""
 
 
 class Broken(Exception):
-    """The engine failed. `files`: its files may be what is wrong."""
+    """The engine failed. `files`: its files may be what is wrong; `full`: the disk has no room."""
 
     def __init__(self, said: str) -> None:
         super().__init__(said)
         self.files = not any(code in said for code in SCARCE)
+        self.full = any(code in said for code in FULL)
 
 
 class EngineFaults:

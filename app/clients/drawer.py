@@ -89,6 +89,11 @@ def files(place: Path, shape: Shape) -> Path:
     return place / str(shape.turn)
 
 
+def size(folder: Path) -> int:
+    """Bytes that a folder's files take on the disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+
+
 def shapes(root: Path) -> Iterator[tuple[Path, Shape]]:
     """Every collection's folder and page."""
     for place in sorted(root.iterdir() if root.is_dir() else ()):

@@ -4,14 +4,16 @@ Keeps `points.Points`. Its calls block and let go of Python's lock, so they run 
 turn: a hung one keeps its thread, a full pool is `RetrievalError("overloaded")`, closing waits some seconds
 at most. A search is exact. A collection whose files cannot be read is put aside and told by `renewed`; it is
 then missing, and whoever keeps the record writes it anew. A collection that is not there is
-`RetrievalError("unavailable", rejected=True)`: nothing is down, and to remove from it is no error.
+`RetrievalError("unavailable", rejected=True)`: nothing is down, and to remove from it is no error. A
+write that the disk might not hold is `NoRoom` (`app/disk.py`): nothing of it was written, searches go on.
 """
 
 import asyncio
+import errno
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +27,7 @@ from app.clients.phrase import MEANING, WORDS
 from app.clients.points import Ask, Collection, Point, Where
 from app.clients.shard import Shard
 from app.clients.threads import CLOSE_SECONDS, Threads
-from app.domain.errors import Overloaded, RetrievalError
+from app.domain.errors import NoRoom, Overloaded, RetrievalError
 
 READS = 8
 """In the pool at once, as many as it has threads; those whose askers gave up while they hung beside."""
@@ -53,7 +55,8 @@ class Edge:
 
     async def collections(self) -> list[Collection]:
         """All, by name."""
-        return await self._run(self._collections)
+        with reading():
+            return await self._run(self._collections)
 
     async def create(
         self,
@@ -109,7 +112,8 @@ class Edge:
     async def _read(self, name: str, work: Callable[[Shard], Result]) -> Result:
         """As `_use`, in turn: many at once wait, each as long as its asker does."""
         async with self._reading:
-            return await self._use(name, work)
+            with reading():
+                return await self._use(name, work)
 
     async def _use(self, name: str, work: Callable[[Shard], Result]) -> Result:
         """Something with a collection, in a thread."""
@@ -123,6 +127,8 @@ class Edge:
             raise RetrievalError("overloaded") from error
         except (Broken, OSError) as error:
             log.warning("qdrant's engine failed", fault=type(error).__name__)
+            if full(error):
+                raise NoRoom("The disk of the memories' index is full") from error
             raise RetrievalError("unavailable") from error
         finally:
             while self.renewed and self._lost:
@@ -233,6 +239,21 @@ class Edge:
             self._closed = True
             for shard in list(self._shards.values()):
                 self._let_go(shard)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A collection that could not be opened on a full disk is one that does not answer."""
+    try:
+        yield
+    except NoRoom as error:
+        log.warning("no room to open a collection of qdrant", detail=error.detail)
+        raise RetrievalError("unavailable") from error
+
+
+def full(error: Broken | OSError) -> bool:
+    """Whether there was no room."""
+    return error.full if isinstance(error, Broken) else error.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
 @asynccontextmanager

@@ -18,8 +18,9 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from app import disk
 from app.config import OURS, SCRATCH
-from app.domain.errors import StartError
+from app.domain.errors import NoRoom, StartError
 
 NAME = "ibid.lock"
 PATIENCE_SECONDS = 1.0
@@ -133,6 +134,10 @@ async def hold(data_dir: Path) -> AsyncIterator[Held]:
         except OSError as error:
             raise StartError(f"the data folder {data_dir} cannot be used: {error}") from error
     try:
+        try:
+            disk.check(data_dir, disk.LEAST)
+        except NoRoom as error:
+            raise StartError(f"{error.detail}: make room, or set IBID_DATA_DIR to another disk") from None
         await asyncio.to_thread(sweep, data_dir / SCRATCH)
         held = Held(descriptor)
         held.publish("")

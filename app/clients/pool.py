@@ -6,10 +6,12 @@ Opening connects to nothing; a first statement does. Raises what asyncpg raises;
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import asyncpg
 from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 
+from app import disk
 from app.clients.vector import register
 
 MAX_CONNECTIONS = 16
@@ -39,6 +41,14 @@ class Pool(asyncpg.Pool):
 
     superuser: str | None = None
     """DSN of the embedded server's own superuser; None: the server is another's."""
+    home: Path | None = None
+    """Folder of the embedded server; None: likewise."""
+
+    def check_room(self, size: int = 0) -> None:
+        """Raise `NoRoom` before a write that could leave the embedded server without room for its log: it
+        would stop, and reads with it. `size`: bytes of new content, where there are many."""
+        if self.home:
+            disk.check(self.home, disk.RESERVE if size else disk.LEAST, size)
 
     def acquire(self, *, timeout: float | None = None) -> "PoolAcquireContext[asyncpg.Record]":
         """A connection within `timeout` seconds; `TimeoutError` after that."""

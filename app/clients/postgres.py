@@ -44,6 +44,7 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
         async with open_pool(dsn) as pool:
             if settings.postgres.dsn is None:
                 pool.superuser = superuser(dsn)
+                pool.home = settings.ibid.data_dir / "postgres"
             yield pool
 
 

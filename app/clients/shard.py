@@ -1,8 +1,8 @@
 """One collection of the embedded engine, open: a shard of it, and what Ibid adds. Everything here blocks.
 
 A write is on disk when it returns; writers that come together share one flush. Its reads are `reader.py`'s.
-Raises `RetrievalError(rejected=True)` for what the engine refuses and `Broken` for all else (`broken.py`).
-Safe in threads.
+Raises `RetrievalError(rejected=True)` for what the engine refuses, `NoRoom` before a write that the disk
+might not hold (`app/disk.py`), and `Broken` for all else (`broken.py`). Safe in threads.
 """
 
 import threading
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import qdrant_edge as engine
 
+from app import disk
 from app.clients import drawer, phrase
 from app.clients.broken import engine_faults
 from app.clients.drawer import Shape
@@ -49,15 +50,18 @@ class Shard(Reader):
     @classmethod
     def load(cls, place: Path, shape: Shape, hand: Hand | None = None) -> "Shard":
         """The one that is there."""
+        files = drawer.files(place, shape)
+        disk.check(files, 0, disk.mapped(files))
         with engine_faults:
-            vendor = engine.EdgeShard.load(str(drawer.files(place, shape)), config(shape))
+            vendor = engine.EdgeShard.load(str(files), config(shape))
         return cls(place, shape, vendor, hand)
 
     def index(self, shape: Shape) -> None:
         """Index what `shape` wants beside what is indexed already."""
         with self._writing, engine_faults:
             for operation in indexes(shape, self.shape):
-                self._vendor.update(operation)
+                with disk.room(self.place):
+                    self._vendor.update(operation)
             drawer.write(self.place, shape)
             self.shape = shape
 
@@ -73,12 +77,20 @@ class Shard(Reader):
     def remove(self, where: Where) -> None:
         """Delete them."""
         named = None if where.ids is None else phrase.identities(where.ids)
-        self._write(engine.UpdateOperation.delete_points_by_filter(phrase.condition(where)), named)
+        gone = engine.UpdateOperation.delete_points_by_filter(phrase.condition(where))
+        self._write(gone, named, least=disk.LEAST)
         self.flush()
 
-    def _write(self, operation: engine.UpdateOperation, ids: Collection[Identity] | None) -> None:
-        """One update, told to the shard that is being built too; `ids`: what it changes, if that is known."""
-        with self._writing, engine_faults:
+    def _write(
+        self,
+        operation: engine.UpdateOperation,
+        ids: Collection[Identity] | None,
+        *,
+        least: int = disk.RESERVE,
+    ) -> None:
+        """One update, told to the shard that is being built too; `ids`: what it changes, if that is known.
+        `least`: what must be free on the disk."""
+        with self._writing, disk.room(self.place, least), engine_faults:
             with self._changing(ids):
                 self._vendor.update(operation)
             if self._meanwhile is not None:
@@ -99,12 +111,14 @@ class Shard(Reader):
             after = replace(self.shape, turn=self.shape.turn + 1)
             beside = drawer.files(self.place, after)
             drawer.tidy(self.place, self.shape)
+            disk.check(self.place, disk.RESERVE, drawer.size(drawer.files(self.place, self.shape)))
             with self._writing:
                 self._meanwhile = []
             try:
                 self._take_over(self._copied(beside, after), after)
             finally:
                 self._meanwhile = None
+                drawer.tidy(self.place, self.shape)  # half a copy would keep room that is wanted
             drawer.forget_aside(self.place)
 
     def _copied(self, beside: Path, shape: Shape) -> engine.EdgeShard:
@@ -112,7 +126,8 @@ class Shard(Reader):
         made = build(beside, shape)
         with engine_faults:
             for page in self._pages():
-                made.update(engine.UpdateOperation.upsert_points(page))
+                with disk.room(beside):
+                    made.update(engine.UpdateOperation.upsert_points(page))
             made.flush()
         return made
 
@@ -130,7 +145,8 @@ class Shard(Reader):
         """What was written meanwhile goes in too; from then on the new one counts."""
         with self._writing, self._flushing, self._changing(), engine_faults:
             for operation in self._meanwhile or ():
-                made.update(operation)
+                with disk.room(self.place):
+                    made.update(operation)
             made.flush()
             drawer.write(self.place, shape)
             # Searches under way keep the old one until they end; its files go now.
@@ -146,8 +162,8 @@ class Shard(Reader):
 
 def build(files: Path, shape: Shape) -> engine.EdgeShard:
     """A new shard with its vectors and indexes."""
-    files.mkdir(parents=True)
-    with engine_faults:
+    with disk.room(files), engine_faults:
+        files.mkdir(parents=True)
         made = engine.EdgeShard.create(str(files), config(shape))
         for operation in indexes(shape):
             made.update(operation)

@@ -118,7 +118,8 @@ POSTGRES = (
     Case(
         Dependency.POSTGRES,
         Failing.FULL,
-        "its disk has no room",
+        "its disk has no room: of the embedded one less than 24 MiB (its log takes 16 at a time), for"
+        " documents 64 MiB",
         chat="200, documents and history as ever",
         rag="200, memories and corpus as ever; the words of `remember` are not kept: remembered failed",
         memories="507 no-room; nothing is kept",
@@ -220,10 +221,19 @@ DISK = (
     Case(
         Dependency.DISK,
         Failing.FULL,
-        "no room for the file that is being received",
-        writes="507 no-room; nothing is kept",
+        "less than 64 MiB are free: a reserve that new content may not use, since the embedded Qdrant would"
+        " end the process where one of its files has no room. With less than 24 MiB a service does not start,"
+        " and says so",
+        rag="200, memories and corpus as ever; the words of `remember` are not kept: remembered failed",
+        memories="writing: 507 no-room; nothing is kept. Removing: as ever down to 24 MiB, then 507 no-room",
+        writes="507 no-room; nothing is kept. Removing: as ever down to 24 MiB, then 507 no-room",
+        kept="as ever down to 24 MiB, then answers and turns wait until there is room. Files that an erasure"
+        " is to rewrite wait for room for the copy",
         tests=(
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
+            "tests/integration/test_disk.py::test_a_write_to_memory_on_a_nearly_full_disk_is_refused_and_ends_nothing",
+            "tests/integration/test_disk.py::test_on_a_nearly_full_disk_something_may_still_be_deleted",
+            "tests/integration/test_disk.py::test_a_start_on_a_full_disk_says_so",
             "tests/api/test_upload.py::test_a_full_disk_is_not_the_clients_fault",
         ),
     ),

@@ -14,7 +14,7 @@ import structlog
 
 from app.domain.corpus import Corpus, CorpusIndex, Given, Reference, Shelf
 from app.domain.document import embedded_text
-from app.domain.errors import Forbidden, Missing, RemovedMeanwhile, Unavailable
+from app.domain.errors import Forbidden, Missing, NoRoom, RemovedMeanwhile, Unavailable
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder, Tokens
 from app.domain.revision import settled
@@ -100,6 +100,8 @@ class CorpusService:
             references = [text for text, _ in texts]
             back = await self._record.withdraw(scope, collection, references, new=new)
             await self._clear(scope, collection, back)
+            if isinstance(error, NoRoom):
+                raise
             raise Unavailable("the index of the corpus does not answer", retry_after=AGAIN) from error
         if gone:
             await self._clear(scope, collection, gone)

@@ -16,7 +16,7 @@ from typing import ParamSpec, Protocol, TypeVar
 import structlog
 
 from app.domain.echo import Echoes
-from app.domain.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
+from app.domain.errors import Missing, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
 from app.domain.memory import (
     CARDS,
     DAEMONS,
@@ -142,6 +142,8 @@ class MemoryService:
                 gone = await settled(pending, put, mark)
         except (Unavailable, TimeoutError) as error:
             await self._clear(scope, await self._record.withdraw(scope, made))
+            if isinstance(error, NoRoom):
+                raise
             raise Unavailable("the index of memories does not answer", retry_after=AGAIN) from error
         if gone:
             await self._clear(scope, gone)

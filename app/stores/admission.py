@@ -84,6 +84,7 @@ class Admission:
         """(document, created); see `ports.Documents.admit`."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
+        self._pool.check_room(2 * upload.size)  # in the table and in the log
         async with self._turn():
             for _ in range(ROUNDS):
                 if known := await self._known(part, filename, upload, user):

@@ -105,6 +105,7 @@ class AnswerStore:
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
         """Write one answer with its trace and its turns, and mark the user's activity; again replaces.
         Nothing is written if its session was removed since; of one that was only inspected no turns."""
+        self._pool.check_room()
         body = written(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
         said = (

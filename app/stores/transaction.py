@@ -23,6 +23,7 @@ else:
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     """A connection in a transaction: committed at the end, rolled back on any error or cancellation."""
+    pool.check_room()
     with postgres_faults():
         async with pool.acquire() as connection, connection.transaction():
             yield connection

@@ -1,0 +1,66 @@
+"""Room on a disk, checked before a write that must not meet a full one. Sizes are bytes.
+
+The embedded Qdrant writes to files that are mapped into memory: where the disk has no room for a page, the
+kernel ends the whole process (SIGBUS). PostgreSQL stops when it cannot make the next segment of its log. So
+both leave a reserve free, and what would eat into it is refused (`NoRoom`) before anything is written.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.domain.errors import NoRoom
+
+RESERVE = 64 << 20
+"""Stays free of new content, so that deletes, the log of answers and a restart still have room. A new
+collection of the engine takes 14 MiB on some file systems, a batch of its largest points some more."""
+LEAST = 24 << 20
+"""Below it nothing is written, and no service starts: a segment of PostgreSQL's log has 16 MiB."""
+
+
+def free(place: Path) -> int:
+    """What may still be written to the disk of `place`, which need not exist yet."""
+    there = next(path for path in (place, *place.absolute().parents) if path.exists())
+    found = os.statvfs(there)
+    return found.f_bavail * found.f_frsize
+
+
+def check(place: Path, least: int, size: int = 0) -> None:
+    """Raise `NoRoom` unless `least` bytes stay free once `size` are written."""
+    left = free(place)
+    if left - size < least:
+        raise NoRoom(f"The disk of {place} has {left >> 20} MiB free, and {least >> 20} are to stay free")
+
+
+def mapped(folder: Path) -> int:
+    """What it takes to map a folder's files. On tmpfs alone a page that was never written takes room when it
+    is read through a mapping."""
+    if not folder.is_dir() or not in_memory(folder):
+        return 0
+    found = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    return sum(max(0, each.st_size - each.st_blocks * 512) for each in found)
+
+
+def in_memory(folder: Path) -> bool:
+    """Whether it is on a tmpfs (proc_pid_mountinfo(5): the device, then after a dash the type)."""
+    device = folder.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:  # no Linux
+        return False
+    return any(line.split()[2] == number and " - tmpfs " in line for line in lines)
+
+
+@contextmanager
+def room(place: Path, least: int = RESERVE) -> Iterator[None]:
+    """Around one write of an engine that maps its files. One at a time: what was free when it began is its
+    own, as far as this process goes."""
+    with _WRITING:
+        check(place, least)
+        yield
+
+
+_WRITING = threading.Lock()
