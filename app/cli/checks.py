@@ -7,16 +7,21 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 
 import asyncpg
 import orjson
 from packaging.requirements import Requirement
 
-from app.cli.store import open_store
+from app.cli.store import held_dsn, open_store
+from app.clients import damage
 from app.clients.faults import postgres_faults
-from app.clients.folder import read_lock
+from app.clients.folder import hold, read_lock
 from app.clients.memory import open_outside
+from app.clients.postgres import open_server, superuser
 from app.clients.redis import open_cache
 from app.clients.revision import Behind
 from app.config import Settings
@@ -35,6 +40,7 @@ DISK = 1 << 30
 """Free bytes below which an ingest of some filings may fill the disk."""
 PATIENCE = 10
 """What an outside server has to answer."""
+DAMAGES_SHOWN = 10
 SENTENCE, TOKENS = "Where does a statement come from?", 7
 """o200k tokens of a sentence: a wrong vocabulary would count others."""
 
@@ -103,6 +109,45 @@ async def postgres(settings: Settings) -> str:
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Ailment(str(error), "see the server's log") from error
     return f"{server}, pgvector {vector} ({where})"
+
+
+@asynccontextmanager
+async def embedded(settings: Settings) -> AsyncIterator[str]:
+    """The superuser's DSN of the embedded PostgreSQL: the running service's, or started here."""
+    folder = settings.ibid.data_dir
+    if lock := read_lock(folder):
+        yield superuser(held_dsn(folder / "postgres", lock.url))
+        return
+    async with hold(folder), open_server(settings) as dsn:
+        yield superuser(dsn)
+
+
+async def files(settings: Settings) -> str:
+    """Every table and index of the embedded PostgreSQL, read once."""
+    if settings.postgres.dsn:
+        return "those of POSTGRES_DSN are left to whoever runs it (pg_amcheck)"
+    if not (settings.ibid.data_dir / "postgres" / "data").exists():
+        return "none yet"
+    with postgres_faults():
+        async with embedded(settings) as dsn:
+            found = await damage.look(dsn)
+    if found.damages:
+        listed = "; ".join(map(str, found.damages[:DAMAGES_SHOWN]))
+        more = f" and {len(found.damages) - DAMAGES_SHOWN} more" if len(found.damages) > DAMAGES_SHOWN else ""
+        raise Ailment(f"damaged: {listed}{more}", mending(found.damages, settings.ibid.data_dir))
+    rest = "" if found.read == found.there else f" of {found.there:,} in {damage.SECONDS:.0f} seconds"
+    return f"{found.read:,} tables and indexes read{rest}"
+
+
+def mending(damages: Sequence[damage.Damage], folder: Path) -> str:
+    """What to do about them: an index can be made anew, what is lost of a table cannot."""
+    if all(each.is_index for each in damages):
+        return "ibid doctor --rebuild-indexes makes them anew from their tables; nothing is lost"
+    return (
+        f"stop the service and restore {folder.absolute()} from a backup. Without one: copy it, then ibid"
+        " doctor --give-up-pages --rebuild-indexes goes on without the rows of the damaged pages (of a table"
+        " without its file, without all)"
+    )
 
 
 async def embedder(settings: Settings) -> str:

@@ -1,19 +1,24 @@
 """`ibid doctor`: every part looked at, each with what was found and, where it is not well, what to do.
 
 Exit 0 when all is well, 1 when one part is not. Nothing is changed but that a missing data folder is made:
-nothing is migrated, moved or tidied, which is for a start to do.
+nothing is migrated, moved or tidied, which is for a start to do. Two options mend what is damaged of
+Postgres.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from app.cli import checks, elders, indexes
 from app.cli.checks import Ailment
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
+from app.clients import damage
+from app.clients.damage import Damage
+from app.clients.faults import postgres_faults
 from app.config import Settings
 from app.domain.errors import IbidError, StartError
 
@@ -27,6 +32,7 @@ PARTS: Mapping[str, Check] = {
     "packages": checks.packages,
     "data folder": checks.folder,
     "postgres": checks.postgres,
+    "postgres files": checks.files,
     "chroma": indexes.chroma,
     "embeddings": checks.embedder,
     "tokens": checks.tokenizer,
@@ -58,8 +64,21 @@ class Finding:
         return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
 
 
-def doctor(json: Json = False, data_dir: DataDir = None) -> None:
+def doctor(
+    json: Json = False,
+    data_dir: DataDir = None,
+    rebuild_indexes: Annotated[
+        bool, typer.Option("--rebuild-indexes", help="First make damaged indexes of Postgres anew.")
+    ] = False,
+    give_up_pages: Annotated[
+        bool, typer.Option("--give-up-pages", help="First drop the rows of damaged pages of Postgres.")
+    ] = False,
+) -> None:
     """Look at every part, and say what to do where one is not well."""
+    if give_up_pages:
+        run(mended(data_dir, damage.give_up))
+    if rebuild_indexes:
+        run(mended(data_dir, damage.rebuild))
     findings = run(examined(data_dir))
     for finding in findings:
         if json:
@@ -68,6 +87,16 @@ def doctor(json: Json = False, data_dir: DataDir = None) -> None:
             tell(finding.line())
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+async def mended(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], Awaitable[None]]) -> None:
+    """Do something about what is damaged. `StartError` for a Postgres that is not ours."""
+    config, _ = settings(data_dir)
+    if config.postgres.dsn:
+        raise StartError("only the embedded Postgres is mended: ask whoever runs that of POSTGRES_DSN")
+    with postgres_faults():
+        async with checks.embedded(config) as dsn:
+            await mend(dsn, (await damage.look(dsn)).damages)
 
 
 async def examined(data_dir: Path | None) -> list[Finding]:

@@ -20,6 +20,7 @@ from pathlib import Path
 import asyncpg
 import structlog
 
+from app.clients.faults import DAMAGE
 from app.clients.launcher import FAILED
 from app.clients.quarters import Quarters, prepare
 from app.domain.errors import StartError
@@ -157,6 +158,10 @@ class Cluster:
         """Whether it takes connections."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=2)
+        except DAMAGE as error:  # a catalog's: no connection will ever be made
+            raise StartError(
+                f"Postgres is damaged: {error}. Restore {self.quarters.home} from a backup"
+            ) from error
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             return False
         await connection.close(timeout=2)

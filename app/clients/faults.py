@@ -2,8 +2,9 @@
 
 A statement's own fault (a unique violation, wrong SQL, a missing right) says something about the caller, not
 about the server: it passes `postgres_faults` as it is, costs an answer no more than what it could do without
-(`retrieval_faults`), and is told apart for the answer log (`record_faults`). Raises `Unavailable`, `NoRoom`,
-`Rejected`, `RetrievalError`.
+(`retrieval_faults`), and is told apart for the answer log (`record_faults`). A damaged file is neither: it is
+logged with the file or index that Postgres names. Raises `Unavailable`, `NoRoom`, `Damaged`, `Rejected`,
+`RetrievalError`.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 import asyncpg
 import structlog
 
-from app.domain.errors import NoRoom, Rejected, RetrievalError, Unavailable
+from app.domain.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 
 RETRY_SECONDS = 2
 """What Retry-After says: an embedded server that died is back within about a second."""
@@ -30,6 +31,13 @@ DOWN: tuple[type[Exception], ...] = (
     OSError,  # no socket, refused, reset; TimeoutError is one too
 )
 """The server's faults."""
+DAMAGE: tuple[type[asyncpg.PostgresError], ...] = (
+    asyncpg.DataCorruptedError,  # a page whose checksum is wrong, a file that is too short
+    asyncpg.IndexCorruptedError,
+    asyncpg.UndefinedFileError,  # a table's or an index's file is gone
+    asyncpg.PostgresIOError,  # the disk does not read it
+)
+"""What its files are to blame for. Their texts name files and indexes, never what is in them."""
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +48,8 @@ def postgres_faults() -> Iterator[None]:
     `NoRoom` (it still reads)."""
     try:
         yield
+    except DAMAGE as error:
+        raise damaged(error) from error
     except asyncpg.DiskFullError as error:
         raise NoRoom("Postgres has no room left on its disk") from error
     except DOWN as error:
@@ -52,7 +62,7 @@ def record_faults() -> Iterator[None]:
     with postgres_faults():
         try:
             yield
-        except DOWN:
+        except (*DOWN, *DAMAGE):
             raise
         except asyncpg.PostgresError as error:
             told(error)
@@ -67,6 +77,9 @@ def retrieval_faults() -> Iterator[None]:
         yield
     except TimeoutError as error:
         raise RetrievalError("timeout") from error
+    except DAMAGE as error:
+        damaged(error)
+        raise RetrievalError("unavailable", rejected=True) from error
     except asyncpg.DiskFullError as error:  # no room to sort in
         raise RetrievalError("unavailable", rejected=True) from error
     except DOWN as error:
@@ -74,6 +87,14 @@ def retrieval_faults() -> Iterator[None]:
     except asyncpg.PostgresError as error:
         told(error)
         raise RetrievalError("unavailable", rejected=True) from error
+
+
+def damaged(error: asyncpg.PostgresError) -> Damaged:
+    """The problem of a damaged file, logged as an error."""
+    log.error("Postgres is damaged", sqlstate=error.sqlstate, detail=str(error))
+    return Damaged(
+        f"Postgres is damaged: {error}. `ibid doctor` names the table or index and says what to do"
+    )
 
 
 def told(error: asyncpg.PostgresError) -> None:

@@ -2,7 +2,8 @@
 processor, and at nearly every start there is nothing to migrate.
 
 The newest revision is read from the scripts' own lines; a test holds that against alembic. Raises
-`StartError` where the scripts are missing, else what asyncpg raises for a server that is not there.
+`StartError` where the scripts are missing, `Damaged`, else what asyncpg raises for a server that is not
+there.
 """
 
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import asyncpg
 
+from app.clients.faults import DAMAGE, damaged
 from app.domain.errors import StartError
 
 CONNECT_SECONDS = 10.0
@@ -52,6 +54,8 @@ async def recorded(dsn: str) -> list[str] | None:
     connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=CONNECT_SECONDS)
     try:
         found: list[str] | None = await connection.fetchval(RECORDED)
+    except DAMAGE as error:
+        raise damaged(error) from error
     except asyncpg.PostgresError:  # no such table or schema, or not for us: alembic will tell
         return None
     else:

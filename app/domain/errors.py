@@ -7,7 +7,8 @@
     ├── Missing          404      not there, or not the asker's
     ├── Conflict         409      the name is another's; RemovedMeanwhile: it is gone; KeptElsewhere
     ├── TooMany          409      as many as a tenant may have
-    ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full
+    ├── Unavailable      503      a store that this request cannot do without is down; NoRoom 507: full;
+    │                             Damaged 500: it cannot read its own files
     ├── Rejected         500      a store answered, and would not take this statement
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
@@ -188,6 +189,13 @@ class NoRoom(Unavailable):
     """A disk that should keep what was sent is full. Nothing of it was kept."""
 
     slug, title, status = "no-room", "There is no room left on the disk", 507
+
+
+class Damaged(Unavailable):
+    """A store cannot read what it has on its disk: a page, an index or a file is damaged. Asking again does
+    not help."""
+
+    slug, title, status = "damaged", "A store is damaged", 500
 
 
 class Rejected(IbidError):

@@ -20,7 +20,9 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
         *(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES, Failing.BUSY, Failing.BREAKS_OFF),
     ),
     Dependency.EMBEDDING: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS),
-    Dependency.POSTGRES: (*(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS, Failing.FULL),),
+    Dependency.POSTGRES: (
+        *(Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.RESTARTS, Failing.FULL, Failing.DAMAGED),
+    ),
     Dependency.CHROMA: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.QDRANT: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),

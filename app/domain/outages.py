@@ -7,7 +7,9 @@ from app.domain.outcome import AS_EVER, Case, Dependency, Failing
 
 OUTAGES = "tests/integration/test_outages.py::"
 SERVERS = "tests/integration/test_servers.py::"
+DAMAGE = "tests/integration/test_damage.py::"
 GONE = "503 unavailable with Retry-After"
+BROKEN = "500 damaged where that part is needed"
 READY = "503, and which store is away"
 SHOWN = "200; its line says it is away"
 
@@ -74,8 +76,7 @@ POSTGRES = (
     Case(
         Dependency.POSTGRES,
         Failing.WRONG,
-        "it answers, and refuses a statement: a missing right, another tool's column that must not be"
-        " null, a damaged table",
+        "it answers, and refuses a statement: a missing right, another tool's column that must not be null",
         chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
         " the breaker stays closed",
         rag="200: what cannot be read is lacking, and named in degraded; the breaker stays closed",
@@ -131,6 +132,32 @@ POSTGRES = (
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
             "tests/integration/test_refused.py::test_an_answer_log_without_room_takes_nothing_away",
             "tests/services/test_guarded.py::test_what_does_not_mean_down",
+        ),
+    ),
+    Case(
+        Dependency.POSTGRES,
+        Failing.DAMAGED,
+        "a page with a wrong checksum, a broken index, a missing file of the embedded one. A start that reads"
+        " it ends with one line; `ibid doctor` names the table or index and says what to do",
+        chat="200: what cannot be read is lacking, degraded documents/unavailable or postgres/unavailable;"
+        " the breaker stays closed",
+        rag="200: what cannot be read is lacking, and named in degraded; the breaker stays closed",
+        contexts="as down",
+        memories=f"{BROKEN}; nothing is kept",
+        cards=f"{BROKEN}; nothing is kept",
+        writes=f"{BROKEN}; nothing is kept",
+        reads=BROKEN,
+        sessions=BROKEN,
+        answers=f"{BROKEN}; those that wait to be written are shown",
+        kept="an answer that cannot be written is tried three times, then dropped and counted; those behind"
+        " it are written. The log names the file or index; repairs and the queue look again after minutes",
+        tests=(
+            f"{DAMAGE}test_a_start_that_reads_what_is_damaged_says_so",
+            f"{DAMAGE}test_a_catalog_that_is_damaged_is_told_at_once",
+            f"{DAMAGE}test_a_damaged_index_costs_what_needs_it_and_is_made_anew",
+            f"{DAMAGE}test_an_answer_log_that_is_damaged_costs_no_answer",
+            f"{DAMAGE}test_pages_are_given_up_where_there_is_no_backup",
+            "tests/clients/test_faults.py::test_a_damaged_file_is_told_apart_and_logged",
         ),
     ),
 )

@@ -50,6 +50,7 @@ class Failing(StrEnum):
     BREAKS_OFF = "breaks off"
     RESTARTS = "dies and is back"
     FULL = "full"
+    DAMAGED = "is damaged"
     LEAVES = "leaves"
     KILLED = "killed"
 

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from app.domain.answer import Answer
 from app.domain.breaker import Breaker
-from app.domain.errors import ModelError, ModelTimeout, NoRoom, RetrievalError, Unavailable
+from app.domain.errors import Damaged, ModelError, ModelTimeout, NoRoom, RetrievalError, Unavailable
 from app.domain.found import Reach
 from app.domain.memory import Ballots, Cards, Memory, Moment, Tallies, Temporal, Told
 from app.domain.passage import Scope
@@ -36,11 +36,11 @@ def patience(seconds: float) -> float:
 
 def lost(error: Exception) -> bool | None:
     """Whether a store's error means that it is down. A full pool of ours says nothing of it; on a full disk
-    it still reads, and what it refuses it has answered."""
+    and beside a damaged file it still reads, and what it refuses it has answered."""
     if isinstance(error, RetrievalError):
         missed = error.reason in {"timeout", "unavailable"} and not error.rejected
         return None if error.reason == "overloaded" else missed
-    return isinstance(error, Unavailable) and not isinstance(error, NoRoom)
+    return isinstance(error, Unavailable) and not isinstance(error, (NoRoom, Damaged))
 
 
 def failed(error: Exception) -> bool:

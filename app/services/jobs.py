@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 
-from app.domain.errors import RetrievalError, Unavailable
+from app.domain.errors import Damaged, RetrievalError, Unavailable
 from app.domain.job import Job, Jobs
 
 LEASE_SECONDS = 30.0
@@ -71,8 +71,9 @@ class Worker:
         while True:
             try:
                 job = await self._jobs.claim(lease_seconds=self._lease)
-            except Unavailable:
-                await asyncio.sleep(AWAY_SECONDS)
+            except Unavailable as error:
+                # A damaged queue is not mended by asking every second.
+                await asyncio.sleep(self._pause if isinstance(error, Damaged) else AWAY_SECONDS)
                 continue
             if job is None:
                 await self._jobs.wait(seconds=IDLE_SECONDS)

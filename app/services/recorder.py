@@ -16,7 +16,7 @@ from datetime import datetime
 import structlog
 
 from app.domain.answer import Answer, Finish, Usage, new_id
-from app.domain.errors import IbidError, Rejected
+from app.domain.errors import Damaged, IbidError, Rejected
 from app.domain.passage import Scope
 from app.domain.ports import Answers
 from app.domain.prompt import Role, Turn
@@ -137,7 +137,7 @@ class Recorder:
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._write(kept)
-            except Rejected:
+            except (Rejected, Damaged):
                 if not self._hopeless(kept):
                     return False
                 self._drop(kept, "rejected")

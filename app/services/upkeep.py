@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from app.domain.corpus import Corpus, CorpusIndex
-from app.domain.errors import RetrievalError, Unavailable
+from app.domain.errors import Damaged, RetrievalError, Unavailable
 from app.domain.memory import RAW, Memories, MemoryIndex
 from app.domain.revision import settled
 from app.domain.stray import StrayMemory, Strays, StrayText
@@ -62,6 +62,8 @@ class Upkeep:
             pause = PAUSE
             try:
                 await self.mend()
+            except Damaged:
+                pass  # it is logged, and not mended in a moment
             except Unavailable:
                 pause = AGAIN
             with suppress(TimeoutError):

@@ -9,7 +9,7 @@ import pytest
 
 from app.clients.faults import postgres_faults, record_faults, retrieval_faults
 from app.clients.pool import Pool
-from app.domain.errors import NoRoom, Rejected, RetrievalError, Unavailable
+from app.domain.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 from tests.fakes.logged import captured
 
 SERVER = [
@@ -67,6 +67,29 @@ def test_a_full_disk_is_no_outage(guard: Callable[[], AbstractContextManager[Non
     with pytest.raises(RetrievalError) as lost, retrieval_faults():
         raise asyncpg.DiskFullError
     assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+
+
+DAMAGED = [
+    asyncpg.DataCorruptedError('invalid page in block 5 of relation "base/5/16635"'),
+    asyncpg.IndexCorruptedError('index "memory_pkey" is corrupt'),
+    asyncpg.UndefinedFileError('could not open file "base/5/16635": No such file or directory'),
+    asyncpg.PostgresIOError("could not read blocks"),
+]
+
+
+@pytest.mark.parametrize("error", DAMAGED, ids=named)
+def test_a_damaged_file_is_told_apart_and_logged(error: asyncpg.PostgresError) -> None:
+    """No outage that passes and no fault of the caller's: its file is named, an answer goes on without."""
+    for guard in (postgres_faults, record_faults):
+        with captured() as lines, pytest.raises(Damaged) as caught, guard():
+            raise error
+        assert (caught.value.status, caught.value.retry_after) == (500, None)
+        (line,) = lines.of("Postgres is damaged")
+        assert (line["level"], line["detail"]) == ("error", str(error))
+    with captured() as lines, pytest.raises(RetrievalError) as lost, retrieval_faults():
+        raise error
+    assert (lost.value.reason, lost.value.rejected) == ("unavailable", True)
+    assert lines.of("Postgres is damaged")
 
 
 @pytest.mark.parametrize("error", CALLER, ids=named)

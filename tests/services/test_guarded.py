@@ -11,6 +11,7 @@ import pytest
 from app.domain.answer import Answer, Finish, Usage
 from app.domain.breaker import Breaker
 from app.domain.errors import (
+    Damaged,
     IbidError,
     ModelBusy,
     ModelError,
@@ -235,9 +236,10 @@ async def test_postgres_is_one_dependency(hands: Hands) -> None:
         RetrievalError("embedding"),
         RetrievalError("unavailable", rejected=True),
         NoRoom("full"),
+        Damaged("a page"),
         Rejected("a missing right"),
     ],
-    ids=["our own pool", "not the store's", "a refused read", "a full disk", "a refused write"],
+    ids=["our own pool", "not the store's", "a refused read", "a full disk", "a page", "a refused write"],
 )
 async def test_what_does_not_mean_down(hands: Hands, error: IbidError) -> None:
     """Too much of our own at once, or a disk that still reads: the store is asked again every time."""

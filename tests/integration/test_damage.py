@@ -1,0 +1,178 @@
+"""A damaged PostgreSQL: a page, an index, a file. It is told which it is and what to do."""
+
+import asyncio
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.cli.store import held_dsn
+from tests.fakes.checks import told
+from tests.fakes.ledger import pdf, word
+from tests.fakes.process import PROGRAM, Service, environment, service
+
+PAGE = 8192
+RELATIONS = ("ibid.memory", "ibid.memory_newest", "ibid.answer", "ibid.memory_pkey", "ibid.alembic_version")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Path]]:
+    """A stopped service's folder, and where in it some tables and indexes are."""
+    folder = tmp_path_factory.mktemp("whole") / "data"
+    with service(folder) as running:
+        assert running.upload("ferry.pdf", pdf(word(1))).status_code == 201
+        texts = [{"user_id": "u", "text": f"Ferry number {n} carries apples."} for n in range(200)]
+        assert running.client.post("/memories", json=texts).status_code == 201
+        assert running.chat("What does the ferry carry?")["rag"]["used"]
+        found = asyncio.run(places(held_dsn(folder / "postgres")))
+    return folder, {name: Path("postgres", "data", path) for name, path in zip(RELATIONS, found, strict=True)}
+
+
+async def places(dsn: str) -> Sequence[str]:
+    """Where the files of RELATIONS are."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return [await connection.fetchval("SELECT pg_relation_filepath($1)", name) for name in RELATIONS]
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def folder(whole: tuple[Path, dict[str, Path]], tmp_path: Path) -> Path:
+    """A copy of it, to damage."""
+    subprocess.run(["/bin/cp", "-a", whole[0], tmp_path / "data"], check=True)  # with their owners
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def files(whole: tuple[Path, dict[str, Path]], folder: Path) -> dict[str, Path]:
+    """The copy's tables and indexes."""
+    return {name: folder / path for name, path in whole[1].items()}
+
+
+def flip(file: Path, page: int) -> None:
+    """Some bytes of a page, so that its checksum is wrong."""
+    with file.open("r+b") as opened:
+        opened.seek(page * PAGE + PAGE // 2)
+        found = opened.read(64)
+        opened.seek(page * PAGE + PAGE // 2)
+        opened.write(bytes(each ^ 0xFF for each in found))
+
+
+def ibid(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command on the folder."""
+    command = [PROGRAM, *arguments, f"--data-dir={folder}"]
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+
+
+def remembered(running: Service) -> int:
+    """How many memories the record has."""
+    found, cursor = 0, None
+    while True:
+        page = running.client.get(
+            "/memories", params={"user_id": "u"} | ({"cursor": cursor} if cursor else {})
+        )
+        found, cursor = found + len(page.json()["items"]), page.json()["next"]
+        if cursor is None:
+            return found
+
+
+@pytest.mark.parametrize(
+    ("name", "gone"),
+    [
+        pytest.param("ibid.memory", False, id="a flipped page"),
+        pytest.param("ibid.alembic_version", True, id="a missing file"),
+    ],
+)
+def test_a_start_that_reads_what_is_damaged_says_so(
+    folder: Path, files: dict[str, Path], name: str, *, gone: bool
+) -> None:
+    """In one line, which doctor says more of: the table's name and what to do."""
+    if gone:
+        files[name].unlink()
+    else:
+        flip(files[name], 0)
+
+    started = ibid(folder, "serve", "--port=0")
+    assert started.returncode == 1
+    assert "Traceback" not in started.stderr
+    assert started.stderr.splitlines()[-1].startswith("ibid: Postgres is damaged: ")
+    looked = ibid(folder, "doctor")
+    assert looked.returncode == 1
+    assert "Traceback" not in looked.stderr
+    assert f"FAILED  postgres files   damaged: table {name} (" in looked.stdout
+    assert f"restore {folder} from a backup" in looked.stdout
+
+
+def test_a_catalog_that_is_damaged_is_told_at_once(folder: Path, files: dict[str, Path]) -> None:
+    """No connection can be made; nobody waits until one can."""
+    flip(files["ibid.memory"].with_name("1259"), 0)  # pg_class, of which the first pages are always read
+
+    for command in (["serve", "--port=0"], ["doctor"]):
+        done = ibid(folder, *command)
+        assert done.returncode == 1
+        assert "Postgres is damaged: " in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_index_costs_what_needs_it_and_is_made_anew(folder: Path, files: dict[str, Path]) -> None:
+    """Answers go on, the store's problem is told and logged, the breaker stays closed. Nothing is lost."""
+    flip(files["ibid.memory_newest"], 1)
+
+    with service(folder) as running:
+        told(running.client.get("/memories", params={"user_id": "u"}), 500, "damaged")
+        said = running.client.post("/rag/query", json={"user_id": "u", "message": "What do ferries carry?"})
+        assert said.json()["memory_used"]
+        assert running.chat("What does the ferry carry?")["rag"]["used"]
+        assert running.client.get("/readyz").status_code == 200
+        looked = ibid(folder, "doctor")
+    assert "damaged: index ibid.memory_newest of ibid.memory (" in looked.stdout
+    assert '"event": "Postgres is damaged"' in (folder.parent / "data.log").read_text()
+
+    mended = ibid(folder, "doctor", "--rebuild-indexes")
+    assert mended.returncode == 0, mended.stdout
+    with service(folder) as running:
+        assert remembered(running) == 200
+
+
+def test_an_answer_log_that_is_damaged_costs_no_answer(folder: Path, files: dict[str, Path]) -> None:
+    """What cannot be written is dropped after some tries, and counted."""
+    files["ibid.answer"].unlink()
+
+    with service(folder) as running:
+        for _ in range(2):
+            assert running.chat("What does the ferry carry?")["rag"]["used"]
+        assert running.upload("other.pdf", pdf(word(2))).status_code == 201
+
+
+def test_pages_are_given_up_where_there_is_no_backup(folder: Path, files: dict[str, Path]) -> None:
+    """The rows of other pages are there."""
+    flip(files["ibid.memory"], 2)
+
+    mended = ibid(folder, "doctor", "--give-up-pages", "--rebuild-indexes")
+    assert mended.returncode == 0, mended.stdout
+    with service(folder) as running:
+        assert 150 < remembered(running) <= 200
+        assert running.client.post("/memories", json={"user_id": "u", "text": "New."}).status_code == 201
+
+
+def test_a_folder_that_is_whole_is_found_so_while_it_is_written(folder: Path) -> None:
+    """What a running service writes meanwhile is no damage."""
+    with service(folder) as running:
+        looking = subprocess.Popen(
+            [PROGRAM, "doctor", f"--data-dir={folder}"],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        turn = 0
+        while looking.poll() is None:
+            turn += 1
+            body = [{"user_id": "u", "text": f"Written meanwhile: {turn} and {n}."} for n in range(20)]
+            assert running.client.post("/memories", json=body).status_code == 201
+            assert running.upload(f"{turn}.pdf", pdf(word(turn))).is_success
+            assert running.chat("What does the ferry carry?")["answer_id"]
+        found, _ = looking.communicate()
+    assert looking.returncode == 0, found
