@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check fmt bench eval lock clean
+.PHONY: help install run test check fmt bench eval golden lock clean
 
 help: ## Print this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -56,6 +56,9 @@ eval: install ## Measure retrieval quality; DATA="folders of questions and texts
 	done; \
 	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl --picture bench/out/eval.svg \
 	    --times bench/out/eval-times.jsonl $(ARGS)
+
+golden: install ## Compare the service with the golden record; RECORD=1 records it anew, DIFF=1 lists what changed
+	@$(BIN)/python -m tests.golden $(if $(RECORD),record,$(if $(DIFF),differences,compare)) $(ARGS)
 
 lock: install ## Resolve the dependencies anew and pin them with hashes
 	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal --extra dev pyproject.toml -o requirements.lock

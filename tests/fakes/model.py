@@ -15,6 +15,7 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tests.fakes.wire import Json, Request, read_request, write_chunk, write_event, write_head, write_json
 
@@ -71,6 +72,8 @@ class ModelServer:
     dim: int = 64
     models: tuple[str, ...] = ("fake-model",)
     fault: Fault = field(default_factory=Fault)
+    piece: str = r"\s*\S+\s*"
+    """The pattern of a delta."""
     requests: list[Request] = field(default_factory=list)
     port: int = 0
     connections: int = 0
@@ -161,9 +164,9 @@ class ModelServer:
         return {"id": "c1", "object": "chat.completion", "model": body["model"], "choices": [choice], **told}
 
     async def stream(self, body: Json, fault: Fault, writer: asyncio.StreamWriter) -> bool:
-        """A chat completion in pieces of a word each; False: cut by a fault."""
+        """A chat completion in pieces, each a word; False: cut by a fault."""
         write_head(writer, 200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
-        for n, piece in enumerate([*re.findall(r"\s*\S+\s*", self.text(body)), ""]):
+        for n, piece in enumerate([*re.findall(self.piece, self.text(body)), ""]):
             await writer.drain()
             if n == fault.close_after:
                 return False
@@ -193,6 +196,9 @@ class ModelServer:
         values = packed if body.get("encoding_format") == "base64" else vectors
         data = [{"object": "embedding", "index": n, "embedding": value} for n, value in enumerate(values)]
         return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1}}
+
+
+Served = TypeVar("Served", bound=ModelServer)
 
 
 def bag(text: str, dim: int) -> list[float]:
@@ -226,8 +232,14 @@ def chunk(body: Json, delta: Json, finish: str | None = None) -> Json:
 async def model_server(
     reply: str | Callable[[Json], str] = "A reply.", *, dim: int = 64, fault: Fault | None = None
 ) -> AsyncIterator[ModelServer]:
+    """A model server of its own; see `serving`."""
+    async with serving(ModelServer(reply, dim, fault=fault or Fault())) as model:
+        yield model
+
+
+@asynccontextmanager
+async def serving(model: Served) -> AsyncIterator[Served]:
     """Serve on a free loopback port until left; connections still open are cut."""
-    model = ModelServer(reply, dim, fault=fault or Fault())
     served: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
