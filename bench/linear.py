@@ -15,7 +15,8 @@ from app.domain.echo import Echoes
 from app.domain.followup import refers, resolve
 from app.domain.greeting import is_pure_reentry_greeting
 from app.domain.probe import is_test
-from app.domain.prompt import Role, Turn, line, quote
+from app.domain.prompt import Role, Turn
+from app.domain.sanitise import one_line, quote, sanitise_name
 from app.domain.secret import is_secret, masked
 from app.domain.sentiment import marked_sentiment
 from app.domain.tags import extract_tag_from_message, infer_query_tags
@@ -86,7 +87,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentiment": marked_sentiment,
     "echo": lambda text: Echoes([text[:1_000]] * 5).own(text),
     "quote": quote,
-    "line": line,
+    "one line": one_line,
+    "name": sanitise_name,
     "secrets masked": masked,
     "secret file": is_secret,
     "terms": terms,

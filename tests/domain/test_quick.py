@@ -27,10 +27,10 @@ def test_it_is_equal_to_the_constructors(
     key: str, score: float, coverage: float, rare: bool, lent: float
 ) -> None:
     """In kind, fields, hash and words; a field that is not compared counts for neither."""
-    made, plain = quick(Hit)(key, score, coverage, rare, lent), Hit(key, score, coverage, rare, lent)
+    made, plain = (make(key, score, coverage, rare, lent, 0.0) for make in (quick(Hit), Hit))
     assert (type(made), repr(made), hash(made)) == (Hit, repr(plain), hash(plain))
     assert [made.key, made.score, made.rare] == [key, score, rare]
-    assert quick(Hit)(key, score, 0.5, rare, 1.0) == Hit(key, score, 0.5, rare, 2.0)
+    assert quick(Hit)(key, score, 0.5, rare, 1.0, 0.0) == Hit(key, score, 0.5, rare, 2.0)
 
 
 def test_it_is_as_frozen() -> None:
