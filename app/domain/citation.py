@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from app.domain.label import LABEL_MAX
-from app.domain.markdown import RUN_MAX, Code, Mode
+from app.domain.markdown import LINK_MAX, RUN_MAX, Code, Mode, links
 from app.domain.marker import Marker, catalogue, read
 from app.domain.passage import Passage
 from app.domain.tail import Tail
@@ -18,7 +18,6 @@ OPEN, CLOSE, TICKS, GROWING = "[【［", "]】］", "`~", "`~\r"
 TOKEN = re.compile(rf"[\[【［\]】］]|\r?\n|\r|`{{1,{RUN_MAX}}}|~{{1,{RUN_MAX}}}")
 SPECIAL = re.compile(r"[\[【［\]】］\n\r`~]|[ \t\u00a0\u202f\\]\Z")
 """What plain text lacks; a blank or backslash at its end may belong to a marker to come."""
-LINKS = ("(http://", "(https://")
 PAIR = re.compile(r"\[([^\[\]]{1,160})\]")
 COMPLETE = re.compile(r"(.*)[,;、]\s*", re.DOTALL)
 
@@ -155,12 +154,13 @@ class CitationFilter:
         """A bracket that closes the innermost open one: is that a marker? False: wait for what follows."""
         content = self._tail.held[self._tail.opens[-1] + 1 :]
         marker = read(content, self._known)
-        if marker and not marker.sure:
-            # A link's text may look like a label; one that can be nothing else goes all the same.
-            ahead = self._rest[self._at + 1 :][: len(LINKS[1])]
-            if not self._final and begins_link(ahead):
+        if marker and marker.text != f"[{content}]":
+            linked = self._linked(content, marker)
+            if linked is None:
                 return False
-            marker = None if ahead.startswith(LINKS) else marker
+            if linked:  # a link stays as it is, also one that is called like a label
+                self._count(marker.cited, ())
+                marker = None
         marker = marker or self._emptied(content)
         self._at += 1
         if marker:
@@ -170,6 +170,17 @@ class CitationFilter:
             self._tail.opens.clear()
             self._tail.put(token)
         return True
+
+    def _linked(self, content: str, marker: Marker) -> bool | None:
+        """Whether the innermost brackets are a link's text; None: wait for what follows."""
+        place = self._tail.opens[-1]
+        before = self._tail.held[:place]
+        escaped = (len(before) - len(before.rstrip("\\"))) % 2 or content.endswith("\\")
+        if escaped or self._tail.held[place] != "[" or self._rest[self._at] != "]":
+            return False
+        # A label that can be nothing else is no link by reference: those may never be told an address.
+        ahead = self._rest[self._at + 1 :][:LINK_MAX]
+        return links(ahead, referred=not marker.sure, final=self._final)
 
     def _emptied(self, content: str) -> Marker | None:
         """The brackets around a marker taken out, if nothing else is left between them: they go too."""
@@ -212,11 +223,6 @@ class CitationFilter:
         mark, self._tail.mark = self._tail.mark, None
         if mark is not None:
             self._rest, self._at = self._tail.retract(mark) + self._rest[self._at :], 0
-
-
-def begins_link(ahead: str) -> bool:
-    """Whether what stands behind a bracket may become a link's mark, and is none yet."""
-    return any(ahead != link and link.startswith(ahead) for link in LINKS)
 
 
 def appended(passages: Sequence[Passage]) -> tuple[str, list[str]]:

@@ -15,17 +15,26 @@ from app.domain.passage import Passage
 
 PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "app/main.py#L10-42", "Smith, Jones.pdf#3")
 INNER = r"\[\]【】［］#＃\ufffc"
-FORM = re.compile(
-    rf"\[[^\S\n]*([^{INNER}\n]*[^{INNER}\s]#\w[^\s{INNER},;†(){{}}<>|\"=/`]*)[^\S\n]*\](?!\(https?://)"
+LINK = (
+    r"\(https?://|\([ \t]*(?:[^\s()]|\([^\s()]*\))*[ \t]*\)|\[(?!\^)[^\[\]\n#]*\]|:[ \t]+(?:https?:|[/#.<])"
 )
-"""A label in brackets, but for a link's text; the object character stands where `shown` saw code."""
+FORM = re.compile(
+    rf"\[[^\S\n]*([^{INNER}\n]*[^{INNER}\s]#\w[^\s{INNER},;†(){{}}<>|\"=/`]*)[^\S\n]*\](?!{LINK})"
+)
+"""A label in brackets, but for a link's text, by reference too; the object character stands where `shown` saw
+code."""
 PIECES = st.sampled_from(
     ["[", "]", "[a.pdf#1]", "[bad.pdf#9]", "a.pdf#1", ".pdf#3", "#", "x", "9", " ", "  ", ", ", "; ", "\\",
-     "[issue #12]", "【", "】", "［", "＃", "\u200b", "(http://x)", "(", "é", "\x00", "\ud83d", "y" * 150,
+     "[issue #12]", "(/a)", ")",
+     "[r]", ": ", "【", "】", "［", "＃", "\u200b", "(http://x)", "(", "é", "\x00", "\ud83d", "y" * 150,
      "1†s"]
 )  # fmt: skip
-CODE = st.sampled_from(["`", "``", "```", "````", "~~~", "~~~~", "\n", "\n", "\n\n", "\n```\n", "    ", "\\"])
-PROSE = st.lists(PIECES, max_size=24).map("".join)
+CODE = st.sampled_from(
+    ["`", "``", "```", "````", "~~~", "~~~~", "\n", "\n", "\n\n", "\n```\n", "    ", "\\", "\t", "\n\n    ",
+     "\n- ", "\n1. ", "> ", "\n# ", "*"]
+)  # fmt: skip
+PROSE = st.lists(PIECES, max_size=24).map(lambda parts: "x" + "".join(parts))
+"""A line that begins with a word: it is no code."""
 MARKUP = st.lists(PIECES | CODE, max_size=30).map("".join)
 
 
@@ -95,11 +104,18 @@ def shown(tokens: Sequence[Token]) -> str:
         pytest.param("[Source: a.pdf#1]", "[a.pdf#1]", ["a.pdf#1"], [], id="a lead-in"),
         pytest.param("[[a.pdf#1]] [[bad.pdf#9]]", "[[a.pdf#1]]", ["a.pdf#1"], ["bad.pdf#9"], id="doubled"),
         pytest.param("[x[bad.pdf#9].pdf#3]", "", [], ["bad.pdf#9", "x.pdf#3"], id="made by taking one out"),
-        pytest.param("y [bad.pdf#9](http://x)", "y(http://x)", [], ["bad.pdf#9"], id="a citation as a link"),
+        pytest.param("y [bad.pdf#9](see page 3)", "y(see page 3)", [], ["bad.pdf#9"], id="a remark, no link"),
+        pytest.param("y [bad.pdf#9](never " + "x" * 200, "y(never " + "x" * 200, [], ["bad.pdf#9"],
+                     id="no link ends"),
+        pytest.param("y [bad.pdf#9](" + "x" * 200 + ")", "y(" + "x" * 200 + ")", [], ["bad.pdf#9"],
+                     id="an address too long to wait for"),
+        pytest.param("y [bad.pdf#9] (http://x)", "y (http://x)", [], ["bad.pdf#9"], id="a blank between"),
+        pytest.param("[bad.pdf#9][1] [bad.pdf#8][a.pdf#1]", "[1][a.pdf#1]", ["a.pdf#1"],
+                     ["bad.pdf#9", "bad.pdf#8"], id="marks in a row"),
         pytest.param("[a.pdf#1](http://x)", "[a.pdf#1](http://x)", ["a.pdf#1"], [], id="a packed link"),
+        pytest.param("[A.pdf#1](/a)", "[A.pdf#1](/a)", ["a.pdf#1"], [], id="a packed link stays as it is"),
         pytest.param("x [PR#12].", "x.", [], ["PR#12"], id="a label's form"),
         pytest.param("[bad.pdf#9]: http://x", ": http://x", [], ["bad.pdf#9"], id="a reference"),
-        pytest.param("![bad.pdf#9](http://x)", "!(http://x)", [], ["bad.pdf#9"], id="an image"),
         pytest.param("[a.pdf#1] [a.pdf#2] [a.pdf#1]", "[a.pdf#1] [a.pdf#2] [a.pdf#1]",
                      ["a.pdf#1", "a.pdf#2"], [], id="cited once, in order"),
     ],
@@ -116,7 +132,21 @@ def test_a_marker_leaves_only_if_packed(text: str, left: str, cited: list[str], 
         pytest.param("[issue #12] and [#12] and [C#] and [C#.NET]", id="not a label's form"),
         pytest.param("a[0]#1 = b[i][j] # 3", id="indexing"),
         pytest.param("[text #3](http://x/y#3) [PR#12](https://x)", id="links"),
-        pytest.param("![alt #1](http://x/a#1)", id="image"),
+        pytest.param("![alt #1](http://x/a#1) ![bad.pdf#9](http://x)", id="image"),
+        pytest.param(
+            "[bad.pdf#9](http://x) [x#1](https://e.com/a_(b)?c=1#d)", id="a link called like a label"
+        ),
+        pytest.param(
+            "[x#1](/docs/a.html) [y.py#2](#top) [z#3](../a) [C#guide]()", id="addresses of all kinds"
+        ),
+        pytest.param('[x#1](<a b>) [y#2](mailto:a@b.c) [z#3](/a "A title") [w#4]( /b )', id="their forms"),
+        pytest.param(
+            "[PR#12][pr] and [C#guide][] and\n\n[PR#12]: http://x\n[C#guide]: /docs", id="by reference"
+        ),
+        pytest.param("Run:\n\n    x = [bad.pdf#9]\n\n    y `[a.pdf#1, a.pdf#2]\n\nDone.", id="indented code"),
+        pytest.param("\tx [bad.pdf#9]\n  \t[bad.pdf#8]\n", id="indented by tabulators"),
+        pytest.param("- a\n- b\n\nSo:\n\n    ```\n    [bad.pdf#9]", id="indented code behind a list"),
+        pytest.param("**Run:**\n\n    [bad.pdf#9]\n", id="indented code behind a bold line"),
         pytest.param("[String#length()] [see] [^1] [x] []", id="other brackets"),
         pytest.param("[1]: http://x/#a\n[^1]: a note", id="references and footnotes"),
         pytest.param("```\n[bad.pdf#9]\n```\n", id="fence"),
@@ -163,6 +193,11 @@ def test_a_packed_label_in_inline_code_counts_as_cited() -> None:
         ),
         pytest.param(" - x\n   ```\n[bad.pdf#9]", " - x\n   ```\n", id="a line too far left"),
         pytest.param("    ```\n[bad.pdf#9]", "    ```\n", id="too far right for a fence"),
+        pytest.param("So\n    [bad.pdf#9] it is", "So\n    it is", id="a paragraph goes on"),
+        pytest.param("- a\n\n    [bad.pdf#9] b", "- a\n\n    b", id="a list's item goes on"),
+        pytest.param("1. a\n\n    [bad.pdf#9] b", "1. a\n\n    b", id="a numbered item goes on"),
+        pytest.param("[^1]: a\n\n    [bad.pdf#9] b", "[^1]: a\n\n    b", id="a footnote goes on"),
+        pytest.param("   [bad.pdf#9] b", "   b", id="three blanks are no code"),
         pytest.param("`open\r\rx [bad.pdf#9]`", "`open\r\rx`", id="old line ends"),
         pytest.param("`" + "[" + "x" * 200 + " [bad.pdf#9]`", "`[" + "x" * 200 + "`", id="long inline code"),
         pytest.param(

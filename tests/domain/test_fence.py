@@ -20,6 +20,8 @@ from app.domain.fence import closing
         ("1. Run:\n   ```\n   a", "\n   ```\n"),
         ("- ```\n  a", "\n  ```\n"),
         ("> ```\n> a", "\n> ```\n"),
+        ("Run:\n\n    ls -l", "\n\n"),
+        ("Run:\n\n\tls -l\n", ""),
         ("```\na\n```\n```\nb", "\n```\n"),
     ],
 )
