@@ -115,7 +115,7 @@ class SplitReply(BaseModel):
     corpus: int
 
 
-Fate = Literal["packed", "below_threshold", "duplicate", "over_budget", "skipped"]
+Fate = Literal["packed", "below_threshold", "duplicate", "over_limit", "over_budget", "skipped"]
 
 
 class WasReply(BaseModel):

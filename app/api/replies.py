@@ -169,8 +169,11 @@ class CandidateReply(BaseModel):
         description="Before boosts: times all of them it is the score. Null where nothing boosts."
     )
     boosts: dict[str, float]
-    verdict: Literal["packed", "below_threshold", "duplicate", "over_budget", "skipped"] = Field(
-        description="`packed`: the model saw it; else why not."
+    verdict: Literal["packed", "below_threshold", "duplicate", "over_limit", "over_budget", "skipped"] = (
+        Field(
+            description="`packed`: the model saw it; else why not. `over_limit`: beyond top_k, or the three"
+            " memories. `over_budget`: no tokens were left for it."
+        )
     )
     sha256: str = Field(description="Of its text then.")
     created_at: datetime | None = Field(description="Of the passage.")

@@ -78,7 +78,7 @@ def unified_retrieve(
     matches = draw(others, threshold, len(others))
     least = matches.chosen[top_k - 1].passage.score if 0 < top_k <= len(matches.chosen) else 0.0
     near = [item for item in matches.chosen if item.passage.score * (1 + BOUND) >= least]
-    far = tuple((item, Verdict.OVER_BUDGET) for item in matches.chosen[len(near) :])
+    far = tuple((item, Verdict.OVER_LIMIT) for item in matches.chosen[len(near) :])
     same = tuple((item, Verdict.DUPLICATE) for item in copies)
     return rerank(Drawn(tuple(near), (*far, *matches.left, *same)), boost, keep=top_k)
 
@@ -106,7 +106,7 @@ def draw(
         if not is_match(item, threshold):
             left.append((item, Verdict.BELOW_THRESHOLD))
         elif len(chosen) >= most:
-            left.append((item, Verdict.OVER_BUDGET))
+            left.append((item, Verdict.OVER_LIMIT))
         elif not fits(item):
             left.append((item, Verdict.SKIPPED))
         else:
@@ -118,7 +118,7 @@ def rerank(drawn: Drawn, boost: Callable[[Passage], Boosted], *, keep: int) -> D
     """The chosen by their boosted scores, at most `keep`; equal ones in the order of their relevance."""
     boosts = {key(item.passage): boost(item.passage) for item in drawn.chosen}
     ranked = sorted(drawn.chosen, key=lambda item: -boosts[key(item.passage)].score)
-    over = tuple((item, Verdict.OVER_BUDGET) for item in ranked[keep:])
+    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
     return Drawn(tuple(ranked[:keep]), (*over, *drawn.left), boosts)
 
 

@@ -44,6 +44,9 @@ def select(
     verdicts |= dict.fromkeys(map(id, duplicates), Verdict.DUPLICATE)
     verdicts |= dict.fromkeys(map(id, matches), Verdict.SKIPPED if short else Verdict.OVER_BUDGET)
     verdicts |= dict.fromkeys(map(id, packed), Verdict.PACKED)
+    if packed and len(packed) == budget.passages:  # whatever follows the last of them was not even measured
+        last = next(at for at in range(len(matches) - 1, -1, -1) if matches[at] is packed[-1])
+        verdicts |= dict.fromkeys(map(id, matches[last + 1 :]), Verdict.OVER_LIMIT)
     entries = tuple(noted(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
     return Selection(tuple(item.passage for item in packed), entries, short)
 

@@ -14,7 +14,10 @@ class Verdict(StrEnum):
     PACKED = "packed"
     BELOW_THRESHOLD = "below_threshold"
     DUPLICATE = "duplicate"
+    OVER_LIMIT = "over_limit"
+    """Beyond the number of passages that are told: top_k, the three memories."""
     OVER_BUDGET = "over_budget"
+    """There were no tokens left for it."""
     SKIPPED = "skipped"
 
 

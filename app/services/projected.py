@@ -38,9 +38,10 @@ def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: M
     short = curt(ask.message, gathered.parts, threshold)
     offered, verdicts = offers(gathered.parts, short=short)
     packed, over = fitting(offered, budget, ask.top_k, meter)
+    cut = Verdict.OVER_LIMIT if len(packed) == ask.top_k else Verdict.OVER_BUDGET
     ledger = [
         *((item, Verdict.PACKED) for item in packed),
-        *((item, Verdict.OVER_BUDGET) for item in over),
+        *((item, cut) for item in over),
         *verdicts,
         *((scored(left, part.section), verdict) for part in gathered.parts for left, verdict in part.left),
     ]

@@ -109,7 +109,7 @@ def rerank(drawn: Drawn, by: Weighing, *, keep: int) -> Drawn:
         before = scores.get(name, Boosted(item.passage.score, {}))
         scores[name] = boosted(item.passage.score, {**before.boosts, RECENCY: fresh[name]})
     ranked = sorted(drawn.chosen, key=lambda item: -scores[key(item.passage)].score)
-    over = tuple((item, Verdict.OVER_BUDGET) for item in ranked[keep:])
+    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
     return replace(drawn, chosen=tuple(ranked[:keep]), left=(*over, *drawn.left), boosts=scores)
 
 

@@ -69,7 +69,7 @@ class _Ledger:
         """The best of them are packed."""
         ranked = sorted(entries, key=lambda entry: -self.score(entry))
         self.judge(ranked[:keep], Verdict.PACKED)
-        self.judge(ranked[keep:], Verdict.OVER_BUDGET)
+        self.judge(ranked[keep:], Verdict.OVER_LIMIT)
         self.packed += ranked[:keep]
 
     def crowd(self, entries: Sequence[Entry]) -> None:
@@ -117,7 +117,7 @@ def memories(ledger: _Ledger) -> None:
     ledger.judge([entry for entry in found if entry.verdict is Verdict.SKIPPED], Verdict.SKIPPED)
     fit = [entry for entry in found if entry.verdict is not Verdict.SKIPPED]
     most = min(CONSIDERED, ledger.by.split.personal)
-    ledger.judge(fit[most:], Verdict.OVER_BUDGET)
+    ledger.judge(fit[most:], Verdict.OVER_LIMIT)
     ledger.tell(fit[:most], min(TOLD, ledger.by.split.personal))
 
 

@@ -46,7 +46,7 @@ async def test_candidates_come_back_under_the_mix(client: httpx.AsyncClient) -> 
     assert told_of == [
         ("m2", 1, 2, True, "packed"),
         ("m1", 2, 1, True, "packed"),
-        ("c1", None, 3, True, "over_budget"),
+        ("c1", None, 3, True, "over_limit"),
         ("c2", None, None, False, "below_threshold"),
     ]
     first = found.candidates[0]

@@ -133,7 +133,7 @@ def test_reference_texts_have_one_global_top_k() -> None:
     ]
     drawn = unified_retrieve(texts, (), top_k=3, threshold=0.3)
     assert ids(drawn) == ["c0", "c1", "c2"]
-    assert [verdict for _, verdict in drawn.left] == [Verdict.OVER_BUDGET] * 2
+    assert [verdict for _, verdict in drawn.left] == [Verdict.OVER_LIMIT] * 2
 
 
 def test_a_tag_of_the_question_lifts_a_reference_text() -> None:

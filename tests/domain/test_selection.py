@@ -52,6 +52,18 @@ def test_every_candidate_gets_a_verdict() -> None:
     }
 
 
+def test_what_cut_a_passage_is_told() -> None:
+    """The tokens, while there was room for another passage; then their number."""
+    found = [candidate("big", 0.9, length=99), *(candidate(key, 0.8) for key in "abc")]
+    selection = chosen("a long question", *found, tokens=80, passages=2)
+    assert verdicts(selection) == {
+        "big": Verdict.OVER_BUDGET,
+        "a": Verdict.PACKED,
+        "b": Verdict.PACKED,
+        "c": Verdict.OVER_LIMIT,
+    }
+
+
 def test_the_threshold_is_strict() -> None:
     """A passage exactly at the threshold is not above it."""
     assert verdicts(chosen("a long question", candidate("a", 0.2)))["a"] is Verdict.BELOW_THRESHOLD

@@ -306,7 +306,7 @@ async def test_this_repository_shows_code_and_talk(house: House) -> None:
     assert [item.passage.id for item in code.items] == [f"k{n}" for n in range(8)]
     assert len(conversations.items) == 5
     assert [len(part.items) for part in fewer.parts] == [2, 2]
-    assert {verdict for _, verdict in fewer.parts[0].left} == {Verdict.OVER_BUDGET}
+    assert {verdict for _, verdict in fewer.parts[0].left} == {Verdict.OVER_LIMIT}
 
 
 async def test_a_lost_source_of_a_search_is_told(house: House) -> None:

@@ -188,7 +188,7 @@ async def test_votes_reorder_what_is_close() -> None:
     assert said["memory_used"][0]["id"] == "m4"
     assert said["meta_explanation"]["feedback"] == {"positive": 9, "negative": 0, "net": 9}
     assert house.votes.asked == [tuple(f"m{n}" for n in range(8))]
-    assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["m9"] == "over_budget"
+    assert {item["id"]: item["verdict"] for item in said["debug"]["chunks"]}["m9"] == "over_limit"
 
 
 async def test_scores_can_be_computed_again_from_the_ledger() -> None:

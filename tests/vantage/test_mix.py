@@ -163,14 +163,14 @@ def test_equal_texts_keep_their_order() -> None:
     assert rerank(before, by(1), keep=9).chosen == before.chosen
 
 
-def test_what_is_cut_had_no_room() -> None:
+def test_what_is_cut_was_over_the_limit() -> None:
     """Said so, before what was left earlier."""
     first = passage(9, 0.9, None)
     before = Drawn((passage(0, 0.5, None), passage(1, 0.49, NOW)), ((first, Verdict.BELOW_THRESHOLD),), {})
     after = rerank(before, by(1), keep=1)
     assert [item.passage.id for item in after.chosen] == ["memories-1"]
     assert [(item.passage.id, verdict) for item, verdict in after.left] == [
-        ("memories-0", Verdict.OVER_BUDGET),
+        ("memories-0", Verdict.OVER_LIMIT),
         ("memories-9", Verdict.BELOW_THRESHOLD),
     ]
 

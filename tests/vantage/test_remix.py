@@ -190,7 +190,7 @@ def test_a_copy_is_told_where_the_memory_is_not() -> None:
     assert without == {
         "c": "packed",
         "t": "packed",
-        "m": "over_budget",
+        "m": "over_limit",
         "d": "duplicate",
         "e": "duplicate",
     }
