@@ -1,7 +1,7 @@
 """An export as it is sent: one JSON object, written while it is read, a piece of some rows at a time.
 
-`{"user_id", "exported_at", "holdings": {name: [row, …], …}, "complete": true}`. `complete` comes last; a
-store that fails in the middle cuts the connection, so that half of it never looks whole.
+`{"user_id", "exported_at", "notes", "holdings": {name: [row, …], …}, "complete": true}`. `complete`
+comes last; a store that fails in the middle cuts the connection, so that half of it never looks whole.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -51,6 +51,7 @@ Tenant = Annotated[
 EXPORT: Mapping[str, Any] = {
     "user_id": "ada",
     "exported_at": "2026-11-21T09:30:40.5Z",
+    "notes": [],
     "holdings": {
         "memories": [{"id": "0c4f6d0e-2a51-5f0e-9e6e-3c1f0a7be1d2", "text": "Prefers tea.", "kind": "note"}],
         "chat_log": [],
@@ -73,6 +74,7 @@ RECEIPT: Mapping[str, Any] = {
     },
     "files": {"compacted": False, "at": None, "by": "2026-11-21T09:40:40.5Z", "pending": [], "external": []},
     "cached_until": None,
+    "notes": [],
 }
 
 
@@ -81,6 +83,7 @@ class ExportReply(BaseModel):
 
     user_id: str
     exported_at: datetime
+    notes: list[str] = Field(description="What others keep of the user, and is not in here.")
     holdings: dict[str, list[dict[str, Any]]] = Field(
         description="Rows by what keeps them, as they are kept. Documents: with the address of their file."
     )
@@ -114,6 +117,10 @@ class ReceiptReply(BaseModel):
     cached_until: datetime | None = Field(
         description="Until then the cache that replicas share may hold results that nobody is given any more."
     )
+    notes: list[str] = Field(
+        description="What is not erased, because others keep it: the outside memory service's votes and"
+        " activity (MEMORY_SERVICE_URL)."
+    )
 
 
 @router.get(
@@ -129,7 +136,8 @@ class ReceiptReply(BaseModel):
 async def export(who: Asker, opened: Opened, user_id: User) -> Response:
     """Memories, cards, votes, turns, answers with their traces, documents of the user's own sessions."""
     scope = scope_of(who, user_id=user_id)
-    head = {"user_id": user_id, "exported_at": moment(datetime.now(UTC))}
+    notes = list(opened.users.notes(scope))
+    head = {"user_id": user_id, "exported_at": moment(datetime.now(UTC)), "notes": notes}
     return await ExportStream.begun(head, opened.users.holdings, opened.users.export(scope))
 
 
@@ -166,4 +174,5 @@ def shape(receipt: Receipt) -> dict[str, Any]:
             "external": receipt.external,
         },
         "cached_until": receipt.cached_until and moment(receipt.cached_until),
+        "notes": list(receipt.notes),
     }

@@ -84,4 +84,4 @@ def remarks(receipt: Mapping[str, Any]) -> list[str]:
         told.append(f"Files of {', '.join(files['external'])} are those servers' own to rewrite.")
     if receipt["cached_until"]:
         told.append(f"The shared cache holds results until {receipt['cached_until']}.")
-    return told
+    return [*told, *receipt["notes"]]

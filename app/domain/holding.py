@@ -84,6 +84,8 @@ class Receipt:
     """Servers whose files are not ours: when they give room back is their own affair."""
     cached_until: datetime | None
     """Until then a shared cache may hold results that no request is given any more; None: there is none."""
+    notes: tuple[str, ...] = ()
+    """What others keep of the user, which an erasure here does not reach."""
 
 
 class Erasures(Protocol):

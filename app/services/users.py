@@ -16,7 +16,7 @@ import structlog
 
 from app.domain.errors import IbidError, Unavailable
 from app.domain.holding import Due, Erasures, Files, Holding, Mark, Receipt
-from app.domain.passage import Scope
+from app.domain.passage import DEFAULT_TENANT, Scope
 from app.services.cache import Cache
 from app.services.recorder import Recorder
 
@@ -44,6 +44,12 @@ class Caching:
     """Of this process."""
     shared_seconds: float = 0
     """How long others may still hold a result; 0: there are no others."""
+
+
+OUTSIDE = (
+    "The outside memory service (MEMORY_SERVICE_URL) keeps votes and activity of its own, which Ibid neither"
+    " exports nor erases: ask it."
+)
 
 
 class Turns:
@@ -77,12 +83,16 @@ class UserService:
         erasures: Erasures,
         recorder: Recorder,
         caching: Caching,
+        *,
+        outside: bool = False,
     ) -> None:
+        """`outside`: there is an outside memory service."""
         self._holdings = holdings
         self._files = files
         self._erasures = erasures
         self._recorder = recorder
         self._caching = caching
+        self._outside = outside
         self._more = asyncio.Event()
         self._eager = 0
         self._turns = Turns()
@@ -91,6 +101,10 @@ class UserService:
     def holdings(self) -> tuple[str, ...]:
         """Their names, in the order of an export."""
         return tuple(holding.name for holding in self._holdings)
+
+    def notes(self, scope: Scope) -> tuple[str, ...]:
+        """What others keep of the scope's user. The outside memory service knows the default tenant alone."""
+        return (OUTSIDE,) if self._outside and scope.tenant == DEFAULT_TENANT else ()
 
     async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         """Everything of the scope's user, holding by holding, each with its name."""
@@ -142,6 +156,7 @@ class UserService:
             pending=pending,
             external=tuple(files.name for files in self._files if files.external),
             cached_until=mark.erased_at + shared if shared else None,
+            notes=self.notes(scope),
         )
 
     async def run(self) -> None:

@@ -58,6 +58,7 @@ async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, 
             "external": ["postgres"],
         },
         "cached_until": None,
+        "notes": [],
     }
     assert fakes.users.scopes == [Scope(user_id="ada")]
 

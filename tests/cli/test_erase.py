@@ -18,6 +18,7 @@ RECEIPT: dict[str, Any] = {
     "counts": {"memories": 1_200, "votes": 0},
     "files": {"compacted": True, "at": "2026-11-21T09:31:00Z", "by": None, "pending": [], "external": []},
     "cached_until": None,
+    "notes": [],
 }
 
 
@@ -78,6 +79,7 @@ def test_what_is_not_done_or_not_ours_is_told() -> None:
     told = " / ".join(remarks({**RECEIPT, "files": files, "cached_until": "09:35"}))
 
     assert remarks(RECEIPT) == []
+    assert remarks({**RECEIPT, "notes": ["Another keeps votes."]}) == ["Another keeps votes."]
     assert "10:00" in told
     assert "chroma (numbers" in told
     assert "postgres are" in told

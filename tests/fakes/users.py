@@ -23,6 +23,10 @@ class FakeUsers:
     scopes: list[Scope] = field(default_factory=list)
     closed: int = 0
 
+    def notes(self, scope: Scope) -> tuple[str, ...]:
+        """None."""
+        return ()
+
     async def export(self, scope: Scope) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         """The rows."""
         self.scopes.append(scope)

@@ -212,6 +212,10 @@ def test_after_a_restart_with_an_outside_service(world: World) -> None:
     heard = ask(world.one)
     assert heard["meta_explanation"]["temporal"]["bucket"] == world.outside.moment["bucket"]
     assert heard["meta_explanation"]["feedback"] == {"positive": 2, "negative": 0, "net": 2}
+    for told_of in (world.one.client.get("/users/dora/export"), world.one.client.delete("/users/dora")):
+        [note] = told_of.json()["notes"]
+        assert "outside memory service" in note
+    assert world.other.client.delete("/users/dora").json()["notes"] == []
 
 
 def test_a_model_decides_where_no_marker_does(world: World) -> None:
