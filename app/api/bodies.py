@@ -41,7 +41,7 @@ class ChatBody(Body):
         description="The question; not white space alone.", examples=["What was revenue in 2023?"]
     )
     session_id: SessionId = Field(
-        description="Whose documents are searched, beside the global ones.", examples=["thesis"]
+        "default", description="Whose documents are searched, beside the global ones.", examples=["thesis"]
     )
     user_id: Name | None = Field(None, description="Who asks. A user key: that user, or left out.")
     thread_id: Name | None = Field(None, description="Which conversation this is. Default: the session.")

@@ -138,12 +138,9 @@ async def test_a_field_that_does_not_fit_is_named(
     assert fakes.chat.asks == []
 
 
-@pytest.mark.parametrize("field", ["message", "session_id"])
-async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient, field: str) -> None:
-    """Two fields, no more."""
-    body = {name: value for name, value in ASK.items() if name != field}
-
-    told(await client.post("/api/chat", json=body), 422, "validation")
+async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient) -> None:
+    """One field, no more."""
+    told(await client.post("/api/chat", json={"session_id": "thesis"}), 422, "validation")
 
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -378,3 +375,10 @@ async def test_faults_without_number_are_counted_and_not_listed(client: httpx.As
     problem = told(await client.post("/api/chat", json=body), 422, "validation")
 
     assert problem["errors"] == [{"field": "body", "message": "There are 5,000 faults in the body."}]
+
+
+async def test_a_session_need_not_be_named(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """There is one for those who need no other."""
+    await client.post("/api/chat", json={"message": "What was revenue in 2023?", "stream": False})
+
+    assert fakes.chat.asks[0].scope.session_id == "default"
