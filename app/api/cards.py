@@ -60,7 +60,9 @@ class CardBody(Body):
 
     vantage_id: Name = Field(description="The namespace whose answers it joins.", examples=["clinic"])
     user_id: Name | None = Field(
-        None, description="Whose. Left out: every user's of the namespace, which needs a tenant key."
+        None,
+        description="Whose. A user key implies it; a tenant key that leaves it out: every user's of the"
+        " namespace.",
     )
     text: Words = Field(examples=["Closed on Wednesdays."])
     key: Key | None = Field(
@@ -125,7 +127,8 @@ def keeps(shape: Shape) -> None:
     ) -> Response:
         """In the prompt of the very next answer from its namespace."""
         scope = scope_of(who, user_id=body.user_id)
-        kept, fresh = await opened.cards.put(scope, body.draft(shape))
+        draft = replace(body.draft(shape), user_id=scope.user_id)
+        kept, fresh = await opened.cards.put(scope, draft)
         return Json(told(kept), 201 if fresh else 200)
 
 

@@ -130,13 +130,13 @@ async def test_a_list_s_bounds_are_told(client: httpx.AsyncClient, query: str) -
     [
         pytest.param({"user_id": "ada"}, True, id="her own"),
         pytest.param({"user_id": "bob"}, False, id="another's"),
-        pytest.param({}, False, id="everybody's"),
+        pytest.param({}, True, id="hers by the key"),
     ],
 )
 async def test_a_user_key_writes_for_its_user_alone(
     client: httpx.AsyncClient, keyed: Fakes, *, body: dict[str, str], allowed: bool
 ) -> None:
-    """What all users are told is the tenant's to say, and is not taken for her own in silence."""
+    """The key says whose it is; what all users are told is the tenant's to say."""
     response = await client.post(PATHS[0], json=GIVEN | body, headers=BY_ADA)
     if allowed:
         assert response.status_code == 201

@@ -283,3 +283,17 @@ async def test_a_user_key_implies_its_user_and_a_tenant_key_must_name_one(
     assert (implied.is_success, forbidden.status_code, named.is_success) == (True, 403, True)
     problem = told(missing, 422, "validation")
     assert [fault["field"] for fault in problem["errors"]] == [f"{place}.user_id"]
+
+
+@pytest.mark.parametrize(("key", "user"), [("user-key", "ada"), ("tenant-key", None)])
+@pytest.mark.parametrize("shape", ["cards", "facts"])
+async def test_what_a_user_key_tells_a_namespace_is_its_users(
+    fakes: Fakes, settings: Settings, key: str, user: str | None, shape: str
+) -> None:
+    """A tenant key that names nobody tells all of its users."""
+    enabled = settings.model_copy(update={"enable": Enable(vantage_endpoints=True)})
+    async with browsing(served(enabled, fakes.services())) as client:
+        body = {"vantage_id": "clinic", "text": "Closed on Wednesdays."}
+        response = await client.post(f"/vantage/{shape}", json=body, headers=bearing(key))
+
+    assert response.json()["user_id"] == user
