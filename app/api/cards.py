@@ -19,9 +19,10 @@ from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.sessions import Cursor, Limit
-from app.api.wire import Json, JsonRoute, moment
+from app.api.wire import Json, JsonRoute
 from app.domain import errors
 from app.domain.card import Card, CardDraft, Shape
+from app.domain.timestamp import moment
 from app.problems import responses
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)

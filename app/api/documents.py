@@ -26,12 +26,16 @@ from app.domain import errors
 from app.domain.document import Document, Upload
 from app.domain.label import label
 from app.domain.passage import Scope
+from app.domain.timestamp import moment
 from app.logs import request_id
 from app.problems import of_fault, responses
 from app.services.documents import Outcome
 
 STATUS = {Outcome.CREATED: 201, Outcome.ACCEPTED: 202, Outcome.EXISTING: 200}
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+FromSession = Annotated[
+    SessionId | None, Query(alias="session_id", description="Taken as beside it; the file is the same.")
+]
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 
 
@@ -63,7 +67,7 @@ def shape(document: Document, asker: Scope, instance: str) -> dict[str, Any]:
         "chunks": document.chunks,
         "tokens": document.tokens,
         "sha256": document.sha256,
-        "created_at": document.created_at.isoformat().replace("+00:00", "Z"),
+        "created_at": moment(document.created_at),
     }
     return told | ({"problem": of_fault(document.fault, instance)} if document.fault else {})
 
@@ -216,7 +220,9 @@ async def chunk(
         **responses(*ASKING, errors.Missing, errors.InvalidField),
     },
 )
-async def file(who: Asker, opened: Opened, document_id: DocumentId) -> Response:
+async def file(
+    who: Asker, opened: Opened, document_id: DocumentId, _session_id: FromSession = None
+) -> Response:
     """The bytes, streamed."""
     found, pieces = await opened.documents.content(scope_of(who), document_id)
     return await FileStream.begun(pieces, disposition(found.filename), size=None)

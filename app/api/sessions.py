@@ -15,8 +15,9 @@ from app.api.bodies import Name, SessionId
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING
 from app.api.replies import SessionList, TurnList, shown
-from app.api.wire import Json, moment
+from app.api.wire import Json
 from app.domain import errors
+from app.domain.timestamp import moment
 from app.problems import responses
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])

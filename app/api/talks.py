@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, WrapValid
 
 from app.api.bodies import NO_NUL, Body, Name, Said
 from app.api.drafts import Moment, TextId, read
-from app.api.wire import moment
 from app.domain import conversation
 from app.domain.conversation import Conversation, Draft, Written
 from app.domain.passage import Scope
+from app.domain.timestamp import moment
 
 MOST, WORDS = 1_000, 100
 """Rows of one request, in a body of 2 MiB; tags, or entities, of one row."""

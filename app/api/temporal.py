@@ -12,8 +12,9 @@ from app.api.bodies import Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING
 from app.api.replies import shown
-from app.api.wire import Json, moment
+from app.api.wire import Json
 from app.domain import errors
+from app.domain.timestamp import moment
 from app.problems import responses
 
 router = APIRouter(prefix="/temporal", tags=["memories"])

@@ -19,10 +19,11 @@ from app.api.export import ExportStream
 from app.api.profiles import of_tenant
 from app.api.refusals import ASKING, KEEPING
 from app.api.replies import shown
-from app.api.wire import Json, moment
+from app.api.wire import Json
 from app.domain import errors
 from app.domain.holding import Receipt
 from app.domain.ports import Caller
+from app.domain.timestamp import moment
 from app.problems import responses
 
 

@@ -9,7 +9,6 @@ FastAPI lets through, HTTPException 400.
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
-from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
@@ -51,11 +50,6 @@ def encoded(data: object) -> bytes:
 def hidden(body: bytes) -> bool:
     """Whether a null stands in it that may have been no number."""
     return body.startswith(b"null") or any(null in body for null in NULLS)
-
-
-def moment(at: datetime) -> str:
-    """A time as RFC 3339, UTC."""
-    return at.isoformat().replace("+00:00", "Z")
 
 
 class Json(JSONResponse):

@@ -16,6 +16,7 @@ from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, r
 from app.config import Settings
 from app.domain.errors import Missing
 from app.domain.key import ApiKey
+from app.domain.timestamp import moment
 from app.stores.keys import KeyStore
 
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
@@ -110,6 +111,6 @@ def row(key: ApiKey) -> dict[str, Any]:
         "user": key.user,
         "name": key.name,
         "prefix": key.prefix,
-        "created_at": key.created_at.isoformat(),
-        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
+        "created_at": moment(key.created_at),
+        "revoked_at": moment(key.revoked_at) if key.revoked_at else None,
     }

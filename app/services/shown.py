@@ -11,6 +11,7 @@ from app.domain.answer import Citation, Usage
 from app.domain.explanation import Explanation
 from app.domain.passage import Passage
 from app.domain.recall import CORPUS
+from app.domain.timestamp import moment
 from app.domain.trace import Degraded, Entry, Trace
 
 NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Citation, Degraded, Usage)}
@@ -84,22 +85,22 @@ def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
 
 def explained(explanation: Explanation) -> dict[str, object]:
     """`meta_explanation`."""
-    votes, pull, moment = explanation.feedback, explanation.gravity, explanation.temporal
+    votes, pull, last = explanation.feedback, explanation.gravity, explanation.temporal
     return {
         "query_tags": list(explanation.query_tags),
         "feedback": {"positive": votes.positive, "negative": votes.negative, "net": votes.net},
         "format_consistency": explanation.format_consistency,
         "gravity": {"misalignment": pull.misalignment, "label": pull.label},
         "temporal": {
-            "bucket": moment.bucket,
-            "last_message_at": told(moment.last_message_at),
-            "seconds_since": moment.seconds_since,
+            "bucket": last.bucket,
+            "last_message_at": told(last.last_message_at),
+            "seconds_since": last.seconds_since,
         }
-        if moment
+        if last
         else None,
     }
 
 
 def told(at: datetime | None) -> str | None:
-    """A time as RFC 3339, UTC."""
-    return at.isoformat().replace("+00:00", "Z") if at else None
+    """A time, or that there is none."""
+    return moment(at) if at else None

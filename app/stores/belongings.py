@@ -6,6 +6,7 @@ such a column is named here (a test walks the schema). Raises `Unavailable`.
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import orjson
 
@@ -14,6 +15,7 @@ from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
+from app.domain.timestamp import moment
 from app.index.table import WHOSE
 from app.stores.events import OWN, unfolded
 from app.stores.part import cleared, hold
@@ -131,6 +133,17 @@ NAMES_ONLY = {
 """Tables that name a person and are kept, with the reason."""
 
 
+def in_utc(name: str, value: object) -> object:
+    """A column's value; a time in UTC: Postgres writes it in its session's zone. Columns of older tools may
+    be named like times and hold something else."""
+    if not (name.endswith("_at") and isinstance(value, str)):
+        return value
+    try:
+        return moment(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        return value
+
+
 class Rows:
     """One table. Keeps `domain/holding.Holding`."""
 
@@ -147,7 +160,7 @@ class Rows:
             with postgres_faults():
                 rows = await self._pool.fetch(read, scope.tenant, scope.user_id, after, PAGE)
             for row in rows:
-                yield orjson.loads(row["told"])
+                yield {name: in_utc(name, value) for name, value in orjson.loads(row["told"]).items()}
             if len(rows) < PAGE:
                 return
             after = rows[-1]["key"]

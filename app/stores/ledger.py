@@ -19,6 +19,7 @@ import orjson
 from app.domain.answer import Answer, Citation, Finish, Usage
 from app.domain.passage import Scope
 from app.domain.recipe import CHAT_LOG, Block, Kind, Recipe, Ref
+from app.domain.timestamp import moment
 from app.domain.trace import Degraded, Entry, Pending, Reason, Trace, Verdict
 from app.stores.text import storable
 
@@ -96,7 +97,7 @@ def plain(value: object) -> object:
 def simple(value: object) -> object:
     """A number, a time, or nothing. JSON has no NaN."""
     if isinstance(value, datetime):
-        return value.isoformat()
+        return moment(value)
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,7 +1,7 @@
 """JSON on the wire."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.api.wire import BLOCK, Json, JsonRequest, encoded, is_json, moment, values
+from app.api.wire import BLOCK, Json, JsonRequest, encoded, is_json, values
+from app.domain.timestamp import moment
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -89,9 +90,21 @@ def test_json_is_known_by_its_media_type(content_type: str, fits: bool) -> None:
     assert is_json(content_type) is fits
 
 
-def test_times_are_rfc_3339() -> None:
-    """UTC, to the microsecond, with a Z."""
-    assert moment(datetime(2026, 11, 21, 9, 30, 1, 250_000, UTC)) == "2026-11-21T09:30:01.250000Z"
+EAST = timezone(timedelta(hours=5, minutes=30))
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (datetime(2026, 11, 21, 9, 30, 1, 250_000, UTC), "2026-11-21T09:30:01.250000Z"),
+        (datetime(2026, 11, 21, 9, 30, tzinfo=EAST), "2026-11-21T04:00:00Z"),
+        (datetime(2026, 11, 21, 9, 30), "2026-11-21T09:30:00Z"),  # noqa: DTZ001 - a zone that was lost
+    ],
+    ids=["utc", "east", "none"],
+)
+def test_times_are_rfc_3339(at: datetime, told: str) -> None:
+    """UTC, to the microsecond, with a Z, whatever zone they were sent in."""
+    assert moment(at) == told
 
 
 @given(

@@ -133,6 +133,8 @@ async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.Mo
 
     assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
     assert all("tenant" not in row for row in rows)
+    assert all(str(row["created_at"]).startswith("2026-11-21T12:0") for row in rows)
+    assert all(str(row["created_at"]).endswith("Z") for row in rows)
 
 
 async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> None:
