@@ -114,7 +114,7 @@ class Reply:
             await self._settle(self._finish or Finish.STOP)
             self._remembered = await self.keep() if self.keep else None
             yield "done", self._done()
-        except Exception:
+        except ModelError:
             await self._settle(None)
             raise
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from app.domain.answer import Answer, Finish, Usage
-from app.domain.errors import IbidError, Rejected, Unavailable
+from app.domain.errors import IbidError, ModelError, Rejected, Unavailable
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.ports import Delta, ModelStream
 from app.domain.prompt import Prompt, Turn
@@ -106,7 +106,7 @@ class FakeStream:
 
     deltas: Sequence[str | Delta]
     model: str = "fake"
-    error: Exception | None = None
+    error: ModelError | None = None
     pause: float = 0
     ended: Delta | None = field(default_factory=lambda: Delta(finish=Finish.STOP, usage=Usage(7, 3)))
 
@@ -128,7 +128,7 @@ class FakeModel:
     stream: FakeStream = field(default_factory=lambda: FakeStream(["Hello", " there"]))
     name: str = "fake"
     head: float = 0
-    error: Exception | None = None
+    error: ModelError | None = None
     prompts: list[Prompt] = field(default_factory=list)
     closed: int = 0
 

@@ -138,15 +138,6 @@ async def test_a_late_fault_is_raised_and_what_was_said_kept() -> None:
     assert len(log.answers) == 1
 
 
-async def test_a_fault_of_ours_keeps_the_turn_too() -> None:
-    """Before it is told: whoever hears `error` finds the turn in the log."""
-    log = FakeLog()
-    told = reply(FakeModel(FakeStream(["half "], error=RuntimeError("a bug"))), log)
-    with pytest.raises(RuntimeError):
-        _ = [event async for event in told.events()]
-    assert [turn.content for _, turn in log.rows] == ["why?", "half"]
-
-
 async def test_a_store_that_hangs_holds_back_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer than the end of an answer: the turn waits."""
     monkeypatch.setattr(recorder, "PATIENCE", 0.05)
