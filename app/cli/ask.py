@@ -12,7 +12,7 @@ import typer
 
 from app.cli.events import events
 from app.cli.session import Answered, connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, session_id, tell
 from app.config import Settings
 from app.domain.errors import Unavailable
 
@@ -35,7 +35,8 @@ REASONS = {
 def ask(
     text: Annotated[str, typer.Argument(help="The question.")],
     session: Annotated[
-        str | None, typer.Option(help="Search this session's documents too, and go on from its turns.")
+        str | None,
+        typer.Option(callback=session_id, help="Search its documents too, and go on from its turns."),
     ] = None,
     json: Json = False,
     data_dir: DataDir = None,

@@ -26,7 +26,7 @@ LOOK_SECONDS = 0.5
 
 
 def erase(
-    user: Annotated[str, typer.Argument(help="The user_id, as requests name it.")],
+    user: Annotated[str, typer.Argument(callback=name, help="The user_id, as requests name it.")],
     tenant: Annotated[str, typer.Option(callback=name, help="Whose user.")] = DEFAULT_TENANT,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

@@ -14,7 +14,7 @@ import typer
 
 from app.cli.progress import shown
 from app.cli.session import connect
-from app.cli.terminal import DataDir, Json, configured, counted, remark, run, tell
+from app.cli.terminal import DataDir, Json, configured, counted, remark, run, session_id, tell
 from app.cli.upload import Form, Outcome, Status, upload_all
 from app.config import Settings
 
@@ -25,7 +25,9 @@ def ingest(
         typer.Argument(exists=True, help="PDFs, or folders searched for *.pdf; named files of any kind."),
     ],
     *,
-    session: Annotated[str | None, typer.Option(help="Keep them in this session.")] = None,
+    session: Annotated[
+        str | None, typer.Option(callback=session_id, help="Keep them in this session.")
+    ] = None,
     everyone: Annotated[
         bool, typer.Option("--global", help="Keep them for every session (this is the default).")
     ] = False,

@@ -1,7 +1,8 @@
 """The program: its commands, and the one place where failures end.
 
-Every expected failure is an `IbidError`: one sentence on stderr, exit code 1. A command's module is imported
-once it is asked for: all of them, with a whole service behind, are a second of a processor.
+Every expected failure is an `IbidError`: one sentence on stderr. The exit code is 2 if what the caller typed
+is wrong (a `BadInput`, or a 422 of the service), else 1. A command's module is imported once it is asked for:
+all of them, with a whole service behind, are a second of a processor.
 """
 
 import sys
@@ -14,9 +15,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from app.cli.late import resting
 from app.cli.terminal import remark, tell
-from app.domain.errors import IbidError
+from app.domain.errors import BadInput, IbidError
 
-FAILED = 1
+FAILED, USAGE = 1, 2
+REFUSED = 422
+"""The service's status for a value that is not allowed: on the command line somebody typed it."""
 
 COMMANDS = {
     "serve": "Start the service. Ctrl-C stops it.",
@@ -99,4 +102,5 @@ def main() -> None:
         app()
     except IbidError as error:
         remark(f"ibid: {error.detail}")
-        sys.exit(FAILED)
+        mistyped = isinstance(error, BadInput) or getattr(error, "code", None) == REFUSED
+        sys.exit(USAGE if mistyped else FAILED)

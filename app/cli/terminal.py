@@ -70,6 +70,13 @@ def name(value: str | None) -> str | None:
     return value
 
 
+def session_id(value: str | None) -> str | None:
+    """A session as the API takes it."""
+    if value is not None and not re.fullmatch(r"[A-Za-z0-9._:\-]{1,200}", value):
+        raise typer.BadParameter("1 to 200 of letters, digits, . _ : -")
+    return value
+
+
 def settings(
     data_dir: Path | None = None, *, log_level: str | None = "error", **ibid: object
 ) -> tuple[Settings, list[str]]:

@@ -52,10 +52,10 @@ def test_a_session_is_asked_only_by_its_name(held: Ibid, service: Running) -> No
 
 
 def test_a_problem_of_the_service_is_told_in_words(held: Ibid, service: Running) -> None:
-    """Exit code 1, one sentence, no traceback."""
-    refused = held("ask", "Why?", "--session", "two words")
+    """One sentence, no traceback; exit code 2, since it was typed."""
+    refused = held("ask", "   ")
 
-    assert refused.code == 1
+    assert refused.code == 2
     assert refused.err.startswith("ibid: A field is not as it should be")
     assert "Traceback" not in refused.err
 

@@ -2,12 +2,14 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from app.cli import program
 from app.cli.program import COMMANDS, main, own
-from app.domain.errors import StartError
+from app.cli.session import Answered
+from app.domain.errors import BadInput, IbidError, StartError
 from tests.cli.conftest import Ibid
 
 
@@ -41,21 +43,50 @@ def test_what_is_said_of_a_command_is_how_its_own_help_begins(name: str) -> None
     assert whole.startswith((said, f"{said[:-1]}:", f"{said[:-1]},", f"{said[:-1]};"))
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (StartError("the moon is full"), 1),
+        (Answered({"title": "the moon is full", "status": 503}), 1),
+        (Answered({"title": "the moon is full", "status": 422}), 2),
+        (BadInput("the moon is full"), 2),
+    ],
+)
 def test_an_expected_failure_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: IbidError, code: int
 ) -> None:
-    """Exit code 1, on stderr, no traceback."""
+    """On stderr, no traceback. What was typed wrong is wrong usage, wherever that is found out."""
 
     def fails() -> None:
-        raise StartError("the moon is full")
+        raise error
 
     monkeypatch.setattr(program, "app", fails)
 
     with pytest.raises(SystemExit) as ended:
         main()
 
-    assert ended.value.code == 1
+    assert ended.value.code == code
     assert capsys.readouterr() == ("", "ibid: the moon is full\n")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["ask", "Why?", "--session", "two words"],
+        ["ingest", str(Path(__file__)), "--session", ""],
+        ["erase", ""],
+        ["eval", str(Path(__file__).parent)],
+    ],
+    ids=lambda typed: typed[0],
+)
+def test_what_is_typed_wrong_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, typed: list[str]) -> None:
+    """Exit code 2, before anything is opened."""
+    monkeypatch.setattr(sys, "argv", ["ibid", *typed])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
 
 
 def test_a_command_that_is_none_is_wrong_usage(
