@@ -135,7 +135,7 @@ class ReceiptReply(BaseModel):
     },
 )
 async def export(who: Asker, opened: Opened, user_id: User) -> Response:
-    """Memories, cards, votes, turns, answers with their traces, documents of the user's own sessions."""
+    """Memories, cards, votes, turns, answers with their traces, documents that are the user's."""
     scope = scope_of(who, user_id=user_id)
     notes = list(opened.users.notes(scope))
     head = {"user_id": user_id, "exported_at": moment(datetime.now(UTC)), "notes": notes}

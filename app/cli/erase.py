@@ -33,7 +33,7 @@ def erase(
     json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Erase a user for good: memories, turns, answers, documents of their own sessions."""
+    """Erase a user for good: memories, turns, answers, documents that are theirs."""
     config = configured(data_dir)
     if not yes:
         typer.confirm(f"Erase everything of {user!r} in tenant {tenant!r} for good?", abort=True, err=True)

@@ -26,7 +26,7 @@ COMMANDS = {
     "ingest": "Put PDFs in, so that questions find them.",
     "ask": "Ask a question and read the answer with its sources.",
     "profiles": "Compute profile, style and persona cards from people's own messages.",
-    "erase": "Erase a user for good: memories, turns, answers, documents of their own sessions.",
+    "erase": "Erase a user for good: memories, turns, answers, documents that are theirs.",
     "doctor": "Look at every part, and say what to do where one is not well.",
     "migrate": "Bring the database up to date; the service also does this at its start.",
     "reembed": "Move what is stored to the configured embedding model.",
