@@ -32,7 +32,7 @@ from tests.integration.test_walls import created
 SLOW = {
     **dict.fromkeys(("chat", "keepMemories", "keepTexts", "projectContext", "ragQuery", "vantageQuery"), 10),
     **dict.fromkeys(("keepConversations", "keepDreams"), 6),
-    "uploadDocument": 4,
+    "uploadDocument": 10,
 }
 """Cases of what embeds, or reads a PDF; of all else FAST."""
 FAST = 15
