@@ -13,7 +13,7 @@ from app.clients.guarded import GuardedPoints, greet, open_points
 from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.config import Settings
-from app.domain.greeting import is_pure_reentry_greeting
+from app.domain.greeting import is_small_talk
 from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
@@ -98,5 +98,5 @@ def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
         memories=memories,
         corpus=CorpusService(texts, kept.corpus, embedder, O200k()),
         upkeep=upkeep,
-        keepsake=Keepsake(memories, is_pure_reentry_greeting),
+        keepsake=Keepsake(memories, is_small_talk),
     )

@@ -71,7 +71,9 @@ class RagReply(WholeReply):
 
     memory_used: list[UsedMemory] = Field(description="In the order in which the model saw them.")
     meta_explanation: MetaExplanation
-    bypass: Literal["greeting"] | None = Field(description="`greeting`: nothing was looked up.")
+    bypass: Literal["greeting", "small_talk"] | None = Field(
+        description="`greeting`, `small_talk`: nothing was looked up."
+    )
     rag: KeptRag
     system_prompt: str | None = Field(None, description="Only with RAG_DEBUG_MODE.")
 

@@ -29,6 +29,7 @@ class KeptRag(BaseModel):
 
     used: bool = Field(description="Whether the model saw passages.")
     reason: Literal[
+        "small_talk",
         "empty",
         "processing",
         "timeout",
@@ -57,7 +58,14 @@ class Rag(KeptRag):
     """How retrieval went."""
 
     reason: Literal[
-        "empty", "processing", "timeout", "unavailable", "skipped_short_query", "no_match", "ok"
+        "small_talk",
+        "empty",
+        "processing",
+        "timeout",
+        "unavailable",
+        "skipped_short_query",
+        "no_match",
+        "ok",
     ] = Field(description="`processing`: nothing matched, and a document in reach is still being read.")
 
 

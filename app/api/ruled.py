@@ -80,7 +80,7 @@ class VantageReply(WholeReply):
     params: ParamsReply
     class_check: CheckReply | None = Field(description="Null: `inspect_only`.")
     memory_used: list[UsedMemory] = Field(description="In the order in which the model saw them.")
-    bypass: str | None = Field(description="`greeting`: nothing was looked up.")
+    bypass: str | None = Field(description="`greeting`, `small_talk`: nothing was looked up.")
     meta: WhyReply
     rag: KeptRag
     system_prompt: str | None = Field(

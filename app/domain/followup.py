@@ -43,6 +43,8 @@ QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”|«[^«»]+»|„[^„“”]+[
 TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
 CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
 MARK = re.compile(r"[,;:.?!]")
+ASKED = ("?", "？", "؟")
+"""How a question ends."""
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
 NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
@@ -75,6 +77,21 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
     extra = _picked(message, said) or _named(asked[-1], said)
     parts = [_cut(part) for part in (*asked, extra) if part]
     return " ".join([*parts, message])
+
+
+def answers(message: str, turns: Sequence[Turn]) -> str:
+    """The search text of a yes or no: behind the question of the last answer; "" where it asked nothing."""
+    said = _said(turns[-TURNS:]).rstrip()
+    if not said.endswith(ASKED):
+        return ""
+    question = re.split(r"(?<=[.!?。！？])\s", said)[-1]
+    return f"{_cut(question)} {message}"
+
+
+def names_nothing(message: str) -> bool:
+    """Whether no word of a message could be searched for (`why?`, `And?`): it is nothing by itself."""
+    tokens = tokenised(message[: LONGEST + 1])
+    return 0 < len(tokens) <= TOKENS and not _words(tokens)[0].isdecimal() and _bare(tokens)
 
 
 def tokenised(message: str) -> list[str]:

@@ -47,8 +47,13 @@ class Found:
     cached: bool = False
     """It came from a finished retrieval; one that was searched for several at once is nobody's cache hit."""
 
+    unsought: bool = False
+    """Small talk: nothing was looked for."""
+
     def reason(self, asked: int, selection: Selection) -> Reason:
         """`rag.reason` for what was made of it; `asked` counts sources."""
+        if self.unsought:
+            return Reason.SMALL_TALK
         timed_out = any(item.reason == "timeout" for item in self.degraded if item.source not in STAGES)
         lost = any(item.source not in ASIDE and item.reason != "not_available" for item in self.degraded)
         # What has failed may hold something: that nothing is stored can only be told by all.

@@ -24,6 +24,8 @@ class Verdict(StrEnum):
 class Reason(StrEnum):
     """`rag.reason`, in order of precedence (CONTRACT §1)."""
 
+    SMALL_TALK = "small_talk"
+    """A greeting, thanks or a reaction that refers to nothing: it was not searched for."""
     EMPTY = "empty"
     PROCESSING = "processing"
     """Nothing matched, and a document in reach is still being read."""

@@ -22,10 +22,11 @@ from app.domain.instructions import (
     SYSTEM_SOURCES,
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
+    SYSTEM_TALK,
 )
 from app.domain.knowledge import QUARTER, first, knowledge_text, left_out, notes_text, parts_of
 from app.domain.overlay import own_words
-from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
+from app.domain.prompt import BREAK, DOCUMENTS, GREETING, Form, Prompt, Turn
 from app.domain.ranking import dedupe
 from app.domain.recipe import KNOWLEDGE, NOTES, Block, Kind, Recipe, Ref, block, recipe_of, sha256
 from app.domain.room import Limits, answered, share
@@ -76,13 +77,13 @@ def assemble(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Asse
     frame = framed(ask, material, limits, meter)
     selection, why = selected(ask, material.found, frame, limits, meter)
     prompt = Prompt(
-        told(selection, frame.texts),
+        SYSTEM_TALK if why is Reason.SMALL_TALK else told(selection, frame.texts),
         ask.message,
         selection.passages,
         frame.notes,
         frame.turns,
         (frame.opening,) if frame.opening else (),
-        form_of(ask),
+        GREETING if why is Reason.SMALL_TALK else form_of(ask),
         why,
     )
     found = material.found

@@ -16,8 +16,8 @@ from app.domain.card import CardsBlock
 from app.domain.desire import load_latest_vb_desire_profile, vb_desire_bias_map
 from app.domain.explanation import build_meta_explanation
 from app.domain.gravity import Gravity, gravity, gravity_weights, load_latest_gravity_profile
-from app.domain.greeting import reentry_line
-from app.domain.instructions import GIVEN, SYSTEM_GREETING, SYSTEM_MEMORY, SYSTEM_POLICY
+from app.domain.greeting import is_pure_reentry_greeting, reentry_line
+from app.domain.instructions import GIVEN, SYSTEM_GREETING, SYSTEM_MEMORY, SYSTEM_POLICY, SYSTEM_TALK
 from app.domain.memory import DESIRE, GRAVITY, Moment, Tallies
 from app.domain.prompt import BREAK, GREETING, MEMORIES, Form, Prompt, build_system_prompt
 from app.domain.recall import MEMORIES as PERSONAL
@@ -157,7 +157,9 @@ def unsought(
 ) -> Context:
     """With nothing looked for: a refusal, a mix of nothing, or a pure greeting's minimal prompt."""
     reentry, greets = given.reentry(moment), given.greets
-    system, form = (SYSTEM_GREETING, GREETING) if greets else (SYSTEM_POLICY, MEMORIES)
+    greeting = is_pure_reentry_greeting(given.message)
+    talk = SYSTEM_GREETING if greeting else SYSTEM_TALK
+    system, form = (talk, GREETING) if greets else (SYSTEM_POLICY, MEMORIES)
     prompt = given.prompt(system, reentry, form=form)
     share(
         limits,
@@ -167,10 +169,11 @@ def unsought(
         notes=(),
         turns=(),
     )
-    trace = Trace(Reason.GREETING if greets else Reason.UNASKED, degraded=(*given.lost, *lost))
+    why = (Reason.GREETING if greeting else Reason.SMALL_TALK) if greets else Reason.UNASKED
+    trace = Trace(why, degraded=(*given.lost, *lost))
     explanation = build_meta_explanation(infer_query_tags(given.message), (), {}, Gravity(), moment)
     recipe = recipe_of(prompt, ranking=VERSION, before=given.recipe(reentry))
-    bypass = "greeting" if greets else None
+    bypass = why if greets else None
     return Context(prompt, trace, meter.prompt(prompt), explanation, recipe, bypass=bypass)
 
 

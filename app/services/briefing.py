@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from app.domain.budget import Meter
 from app.domain.card import SHOWN, CardsBlock, VantageCards, cards_block
 from app.domain.card import TOKENS as CARDS_MOST
-from app.domain.greeting import is_pure_reentry_greeting
+from app.domain.greeting import is_small_talk
 from app.domain.passage import Scope
 from app.domain.prompt import Role
 from app.domain.thread import TOKENS as THREAD_MOST
@@ -49,7 +49,7 @@ class Briefing:
         mix.lens_name(ask.mix.lens_fm)  # raises, before anything is asked
         room, personal = self._house.room, self._house.personal
         by = mix.weighed(ask.mix, ask.top_k, threshold=room.threshold, at=at, personal=personal)
-        if is_pure_reentry_greeting(ask.message):
+        if is_small_talk(ask.message):
             alone = await weighed(ask, ThreadBlock())
             if alone.decision.response_class is ResponseClass.COMPLY:
                 return Given(ask.message, alone, by, overlay=ask.overlay, greets=True)

@@ -13,12 +13,13 @@ from app.domain.budget import Budget, Meter
 from app.domain.desire import load_latest_vb_desire_profile, vb_desire_bias_map
 from app.domain.explanation import Explanation, Used, build_meta_explanation
 from app.domain.gravity import Gravity, gravity, gravity_note, gravity_weights, load_latest_gravity_profile
-from app.domain.greeting import reentry_line
+from app.domain.greeting import is_pure_reentry_greeting, reentry_line
 from app.domain.instructions import (
     SYSTEM_GREETING,
     SYSTEM_MEMORY,
     SYSTEM_MEMORY_BARE,
     SYSTEM_MEMORY_CROWDED,
+    SYSTEM_TALK,
 )
 from app.domain.memory import CARDS, DESIRE, GRAVITY, Memory, Moment, Tallies, Tally
 from app.domain.passage import Passage
@@ -119,19 +120,24 @@ def greeted(
     *,
     lost: Sequence[Degraded] = (),
 ) -> Context:
-    """A pure greeting's: the minimal prompt, with how long its sender was away."""
+    """Small talk's: the minimal prompt, with how long its sender was away."""
+    greeting = is_pure_reentry_greeting(message)
     prompt = build_system_prompt(
-        SYSTEM_GREETING, message, reentry=reentry_line(moment), overlay_text=overlay, form=GREETING
+        SYSTEM_GREETING if greeting else SYSTEM_TALK,
+        message,
+        reentry=reentry_line(moment),
+        overlay_text=overlay,
+        form=GREETING,
     )
     share(limits, meter, system=prompt.messages()[0]["content"], message=message, notes=(), turns=())
     explanation = build_meta_explanation(infer_query_tags(message), (), {}, Gravity(), moment)
-    trace = Trace(Reason.GREETING, degraded=tuple(lost))
+    trace = Trace(Reason.GREETING if greeting else Reason.SMALL_TALK, degraded=tuple(lost))
     before = (
         block(Kind.REENTRY, reentry_line(moment), keep=True),
         block(Kind.OVERLAY, overlay, keep=True),
     )
     recipe = recipe_of(prompt, ranking=VERSION, before=before)
-    return Context(prompt, trace, meter.prompt(prompt), explanation, recipe, bypass="greeting")
+    return Context(prompt, trace, meter.prompt(prompt), explanation, recipe, bypass=trace.reason)
 
 
 def personal(cards: Sequence[Memory]) -> Block:

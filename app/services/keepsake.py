@@ -2,7 +2,7 @@
 
 Chat and rag hand `Reply` a `keep` (see `Keepsake.of`); the reply awaits it between `citations` and `done`,
 and tells what came of it as `remembered`. It never raises, never delays the first byte, and never sees the
-assistant's text. What is kept are the words as they were said, questions too; a pure greeting is not.
+assistant's text. What is kept are the words as they were said, questions too; small talk is not.
 Seconds. Source: CONTRACT §1 and §2 (`remember`), docs/decisions/0028-memories-written.md.
 """
 

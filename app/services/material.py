@@ -13,8 +13,9 @@ from typing import Protocol
 import structlog
 
 from app.domain.errors import RetrievalError, Unavailable
-from app.domain.followup import refers, resolve
+from app.domain.followup import answers, names_nothing, refers, resolve
 from app.domain.found import Found
+from app.domain.greeting import is_assent, is_small_talk
 from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.passage import Query, Scope
 from app.domain.ports import ChatLog
@@ -131,11 +132,17 @@ class Collector:
             return ()
 
     async def _collected(self, ask: Ask, until: float) -> Material:
-        """The history and what was found. Only a follow-up's search waits for the history."""
+        """The history and what was found. Only a follow-up's search waits for the history; small talk is not
+        searched for, unless it answers a question of the last answer."""
         seconds = self._retrieval.seconds
-        if refers(ask.message):
+        talk = is_small_talk(ask.message)
+        if talk or refers(ask.message):
             turns, lost = await self._history(ask, seconds * HISTORY_SHARE)
             text = resolve(ask.message, turns)
+            if talk:
+                text = answers(ask.message, turns) if is_assent(ask.message) else ""
+            if not text or (text == ask.message and names_nothing(text)):
+                return Material(ask.message, turns, Found(unsought=True), lost=lost)
             found = await self._search(ask, text, until, earlier(turns))
             return Material(text, turns, found, lost=lost)
         async with asyncio.TaskGroup() as group:

@@ -19,7 +19,7 @@ from app.vantage.mix import Split, Weighing, lens_name, weighed
 from app.vantage.remix import Standing, remix
 from app.vantage.terms import Mix
 
-UNSOUGHT = (Reason.GREETING, Reason.UNASKED)
+UNSOUGHT = (Reason.GREETING, Reason.SMALL_TALK, Reason.UNASKED)
 """Nothing was looked for: a greeting, a refusal."""
 RAG, RAG_TOP_K = "/rag/query", 8
 """Its answers have memories and reference texts too. How many were wanted is not kept: so many by default."""

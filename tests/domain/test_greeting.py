@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.greeting import AWAY, is_pure_reentry_greeting, reentry_line
+from app.domain.greeting import (
+    AWAY,
+    is_assent,
+    is_pure_reentry_greeting,
+    is_small_talk,
+    reentry_line,
+)
 from app.domain.memory import Moment
 from tests.fakes.hostile import HOSTILE
 
@@ -100,3 +106,113 @@ def test_what_is_not_known_is_not_told(moment: Moment | None) -> None:
 def test_hostile_texts_cost_nothing(text: str) -> None:
     """Whoever writes that much does not only greet."""
     assert not is_pure_reentry_greeting(text)
+
+
+SMALL_TALK = (
+    "hi",
+    "hey!",
+    "Hello there",
+    "thanks!",
+    "thank you so much",
+    "thx",
+    "ok cool",
+    "okay",
+    "great, thanks",
+    "lol",
+    "haha",
+    "😂",
+    "👍👍",
+    "nice one",
+    "wow!!",
+    "got it",
+    "perfect, thank you",
+    "bye",
+    "see you tomorrow",
+    "good night",
+    "danke schön",
+    "vielen dank",
+    "alles klar",
+    "super",
+    "tschüss",
+    "hallo zusammen",
+    "merci",
+    "merci beaucoup",
+    "d'accord",
+    "génial",
+    "au revoir",
+    "gracias",
+    "muchas gracias",
+    "vale",
+    "genial",
+    "hasta luego",
+    "grazie mille",
+    "va bene",
+    "ciao",
+    "obrigado",
+    "спасибо",
+    "спасибо большое",
+    "ок",
+    "понятно",
+    "пока",
+    "谢谢",
+    "好的",
+    "哈哈",
+    "再见",
+    "ありがとう",
+    "了解です",
+    "شكرا",
+    "धन्यवाद",
+    "ठीक है",
+)
+SOUGHT = (
+    "thanks, and what about the second one?",
+    "Pfizer",
+    "revenue?",
+    "dentist",
+    "ok so who is the CEO?",
+    "hello, how much debt is there?",
+    "cool revenue figures for 2021",
+    "thanks to whom did revenue grow?",
+    "danke, und wie hoch ist der Umsatz?",
+    "Umsatz",
+    "ingresos",
+    "2021",
+    "yes or no: did sales rise?",
+    "great wall",
+    "super bowl",
+    "nice to know: what is EBITDA?",
+    "hi-tech exports",
+    "ciao bella restaurant",
+    "bye-laws",
+    "谢谢，那收入呢？",
+    "收入",
+    "спасибо, а выручка?",
+    "выручка",
+    "merci pour le rapport, quel est le total?",
+    "COVID-19",
+    "good will impairment",
+    "night shifts",
+    "morning routine",
+    "Harbour",
+    "legal?",
+)
+
+
+@pytest.mark.parametrize("message", SMALL_TALK)
+def test_small_talk_asks_for_nothing(message: str) -> None:
+    """Greetings, thanks, reactions and leave, in several languages and without words."""
+    assert is_small_talk(message)
+
+
+@pytest.mark.parametrize("message", SOUGHT)
+def test_a_word_of_content_makes_it_a_question(message: str) -> None:
+    """However short, and whatever stands before it."""
+    assert not is_small_talk(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "so"), [("yes", True), ("ok, sure", True), ("thanks", False), ("no?", True)]
+)
+def test_an_assent_may_answer_something(message: str, so: bool) -> None:
+    """Yes, no, okay; thanks do not."""
+    assert is_assent(message) is so

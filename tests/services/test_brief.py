@@ -104,7 +104,7 @@ def test_only_who_only_asks_does_not_say_how_long_it_was(kind: ResponseClass) ->
 
 def test_a_greeting_has_its_own_words() -> None:
     """And says so."""
-    made = unsought(given(greets=True), BACK, ROOM, METER)
+    made = unsought(replace(given(greets=True), message="hey again!"), BACK, ROOM, METER)
     assert (made.bypass, made.trace.reason, made.prompt.system) == (
         "greeting",
         Reason.GREETING,

@@ -157,7 +157,8 @@ async def test_the_model_sees_context_and_the_reply_names_it() -> None:
         pytest.param(FakeSource([]), QUESTION, "empty", id="nothing stored"),
         pytest.param(FakeSource([passage("a")], delay=30), QUESTION, "timeout", id="slow"),
         pytest.param(FakeSource(error=RetrievalError("unavailable")), QUESTION, "unavailable", id="down"),
-        pytest.param(FakeSource([passage("a", similarity=0.1)]), "hi", "skipped_short_query", id="short"),
+        pytest.param(FakeSource([passage("a", similarity=0.1)]), "rhine", "skipped_short_query", id="short"),
+        pytest.param(FakeSource([passage("a")]), "thanks", "small_talk", id="small talk"),
         pytest.param(FakeSource([passage("a", similarity=0.1)]), QUESTION, "no_match", id="unrelated"),
     ],
 )

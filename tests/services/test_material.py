@@ -97,3 +97,24 @@ async def test_a_follow_up_brings_what_the_person_said_before() -> None:
     for message in ("and the bridge?", "why is the sky blue today"):
         await both.collect(Ask(HERE, message, history=history))
     assert [query.before for query in source.queries] == [("What does the ferry carry?",), ()]
+
+
+@pytest.mark.parametrize("scope", [HERE, THN], ids=["documents", "project"])
+@pytest.mark.parametrize("message", ["thanks!", "ok cool", "hi", "😂", "why?"])
+async def test_small_talk_is_searched_nowhere(message: str, scope: Scope) -> None:
+    """Nor embedded; so is a bare question word that has nothing to refer to."""
+    projects = FakeProjects(SHOWN)
+    material = await collector(None, projects).collect(Ask(scope, message))
+    assert isinstance(material.found, Found)
+    assert (material.found.unsought, material.texts, projects.asked) == (True, [], [])
+
+
+async def test_a_yes_that_answers_a_question_is_searched_by_it() -> None:
+    """Thanks are small talk there too."""
+    source = FakeSource([passage("a")])
+    retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=0.3)
+    asked = (Turn(Role.USER, "What is sold?"), Turn(Role.ASSISTANT, "Rye. Shall I list the prices as well?"))
+    both = Collector(retrieval, FakeLog(), FakeProjects(SHOWN), FakeKnowledge(Knowledge("O")), limits=LIMITS)
+    for message in ("yes please", "thanks!"):
+        await both.collect(Ask(HERE, message, history=asked))
+    assert [query.text for query in source.queries] == ["Shall I list the prices as well? yes please"]

@@ -130,6 +130,14 @@ async def test_no_thread_history_is_sent() -> None:
     assert [turn.content for _, turn in house.log.rows] == [SLEEP, said, SLEEP, said]
 
 
+async def test_small_talk_is_answered_without_looking_anything_up() -> None:
+    """The same bypass, under a name of its own."""
+    house = House()
+    said = await house.told("ok, thanks!")
+    assert (said["bypass"], said["memory_used"], said["rag"]["reason"]) == ("small_talk", [], "small_talk")
+    assert (house.memories.queries, house.corpus.queries, house.embedder.asked) == ([], [], [])
+
+
 async def test_a_greeting_is_answered_without_looking_anything_up() -> None:
     """The bypass: a minimal prompt with how long its sender was away, one model call, no retrieval."""
     house = House(cards=FakeCards([card("persona", "Ada is a nurse.")]))
