@@ -12,7 +12,7 @@ from app.domain.ports import Embedder
 from app.domain.project import ProjectSource
 from app.domain.space import Space
 from app.index.context import ContextSource
-from app.intake.code import CodeCutter
+from app.intake.cutter import CodeCutter
 from app.models.tokens import O200k
 from app.projects.profile import DREAMING
 from app.services.code import BarredCode, CodeService

@@ -106,7 +106,7 @@ class CutFile:
 
 
 class Cutter(Protocol):
-    """Source text to chunks (`intake/code.py`)."""
+    """Source text to chunks (`intake/cutter.py`)."""
 
     async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
         """Each file's chunks, off the loop. The path says the language where nobody else does. Every

@@ -21,16 +21,12 @@ from typing import BinaryIO
 
 from app.domain.document import Parsed
 from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
-from app.index.pieces import pieces
 from app.index.vocabulary import count
 from app.intake import reader
 from app.intake.block import blocks
-from app.intake.code import cut_file
 from app.intake.emphasis import gathered
-from app.intake.language import TEXT, grammar, language_of
 from app.intake.pages import clean
 from app.intake.split import split
-from app.intake.syntax import SECONDS
 from app.intake.title import title_of
 from app.intake.wire import CodeRequest, Request, asked, begun, fault, told, told_file
 
@@ -68,7 +64,7 @@ def answer(request: Request) -> list[bytes]:
 
 
 def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
-    """A PDF's chunks. Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`."""
+    """A PDF's chunks. Raises what `reader.py` does, and `PdfTextless`."""
     with reader.opened(source, max_pages) as pdf:
         pages, given, outline, lines = len(pdf), reader.title(pdf), reader.outline(pdf), reader.lines(pdf)
     lines = gathered(clean(lines))
@@ -81,6 +77,11 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
 def cut_files(request: CodeRequest) -> Iterator[bytes]:
     """A line a file, as soon as it is cut. A file that takes more than HARD_SECONDS of processor time ends
     the process, since nothing else interrupts native code; so does one that takes too much memory."""
+    from app.index.pieces import pieces  # noqa: PLC0415 - what a PDF's worker does not need
+    from app.intake.code import cut_file  # noqa: PLC0415
+    from app.intake.language import TEXT, grammar, language_of  # noqa: PLC0415
+    from app.intake.syntax import SECONDS  # noqa: PLC0415
+
     for file in request.files:
         grammar(file.language or language_of(file.path) or TEXT)
     pieces("")

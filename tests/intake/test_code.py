@@ -11,7 +11,8 @@ from app.domain.code import CodeFile, Cut, CutFile
 from app.domain.errors import InvalidField, Overloaded
 from app.index.pieces import READ, pieces
 from app.intake import sandbox
-from app.intake.code import LIMIT, CodeCutter, cut
+from app.intake.code import LIMIT, cut
+from app.intake.cutter import CodeCutter
 from app.intake.language import GRAMMARS
 from tests.fakes.processes import children, wait_for
 

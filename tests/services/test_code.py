@@ -11,7 +11,7 @@ from app.domain.breaker import Breaker
 from app.domain.code import CodeFile, CodeFiled, CodeOutcome, CodeRow
 from app.domain.errors import Missing, RetrievalError, Unavailable
 from app.domain.passage import Scope
-from app.intake.code import CodeCutter
+from app.intake.cutter import CodeCutter
 from app.services import code as module
 from app.services.code import BarredCode, CodeService
 from app.stores.code import CodeStore
