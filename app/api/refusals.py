@@ -18,6 +18,7 @@ READING = (
     errors.PdfEncrypted,
     errors.PdfDamaged,
     errors.PdfTextless,
+    errors.PdfUnreadable,
     errors.PdfTooComplex,
     errors.RemovedMeanwhile,
 )

@@ -125,6 +125,12 @@ class PdfTextless(BadInput):
     slug, title, status = "pdf-without-text", "The PDF has no text", 422
 
 
+class PdfUnreadable(BadInput):
+    """The PDF has text, but nobody can read it out: its fonts do not say which letters they show."""
+
+    slug, title, status = "pdf-unreadable", "The text of the PDF cannot be read", 422
+
+
 class PdfTooComplex(BadInput):
     """Reading the PDF took more time or memory than a worker is given (a page bomb)."""
 

@@ -152,7 +152,7 @@ class Parser(Protocol):
     """A PDF in, chunks out. In a worker process with limits on time and memory."""
 
     async def parse(self, path: Path, filename: str) -> Parsed:
-        """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`, `NotPdf`."""
+        """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
 class DocumentIndex(Protocol):

@@ -1,6 +1,7 @@
 """The service's side of reading PDFs: one worker process a document, under limits (`sandbox.py`).
 
-Raises `EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfTooComplex`.
+Raises `EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`,
+`PdfTooComplex`.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """A PDF's lines, outline and title, by PDFium. Runs in the worker process only: PDFium is native code
 and not thread-safe, and its files come from anyone.
 
-Raises `PdfEncrypted`, `PdfDamaged`, and `PdfTooComplex` for more pages or text than is taken.
+Raises `PdfEncrypted`, `PdfDamaged`, `PdfUnreadable`, and `PdfTooComplex` for more pages or text than are
+taken.
 """
 
 import ctypes
@@ -16,8 +17,10 @@ from typing import BinaryIO, TypeAlias
 import pypdfium2 as pdfium
 import pypdfium2.raw as native
 
-from app.domain.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex
+from app.domain.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
+from app.intake.forms import Form, form_of
 from app.intake.line import Bookmark, Line, Style
+from app.intake.noise import is_noise
 
 MAX_CHARS = 20_000_000
 """Characters of one document: some 6,000 full pages."""
@@ -44,6 +47,8 @@ def opened(source: Path | BinaryIO, max_pages: int) -> Iterator[pdfium.PdfDocume
     try:
         if len(pdf) > max_pages:
             raise PdfTooComplex(f"{len(pdf):,} pages; at most {max_pages:,} are taken")
+        if pdf.get_formtype() == native.FORMTYPE_XFA_FULL and len(pdf) == 1:
+            raise PdfUnreadable("It is a dynamic XFA form: its one page asks the reader to wait for another")
         yield pdf
     finally:
         pdf.close()
@@ -59,37 +64,61 @@ def refusal(code: int | None) -> IbidError:
 
 
 def lines(pdf: pdfium.PdfDocument) -> list[Line]:
-    """The lines of all pages. A page that cannot be read is passed over, unless that is so of all."""
+    """The lines of all pages. A page that cannot be read, or whose text is noise, is passed over; a document
+    of which nothing else is left is refused."""
     found: list[Line] = []
-    unread = chars = 0
-    for number in range(1, len(pdf) + 1):
-        try:
-            page = page_lines(pdf, number)
-        except pdfium.PdfiumError:
-            unread += 1
-            continue
-        found += page
-        chars += sum(len(line.text) for line in page)
-        if chars > MAX_CHARS:
-            raise PdfTooComplex(f"More than {MAX_CHARS:,} characters of text by page {number:,}")
+    unread = chars = noise = 0
+    with form_of(pdf) as form:
+        for number in range(1, len(pdf) + 1):
+            try:
+                page = page_lines(pdf, number, form)
+            except pdfium.PdfiumError:
+                unread += 1
+                continue
+            if page is None:
+                noise += 1
+                continue
+            found += page
+            chars += sum(len(line.text) for line in page)
+            if chars > MAX_CHARS:
+                raise PdfTooComplex(f"More than {MAX_CHARS:,} characters of text by page {number:,}")
     if unread == len(pdf):
         raise PdfDamaged(f"{unread:,} pages, none of which can be read")
+    if noise and not any(char.isalnum() for line in found for char in line.text):
+        said = "1 page" if noise == 1 else f"{noise:,} pages"
+        raise PdfUnreadable(
+            f"{said} with text, none of which can be read: the fonts do not say which letters they show"
+        )
     return found
 
 
-def page_lines(pdf: pdfium.PdfDocument, number: int) -> list[Line]:
-    """The lines of one page that are not blank."""
+def page_lines(pdf: pdfium.PdfDocument, number: int, form: Form) -> list[Line] | None:
+    """The lines of one page that are not blank, those of its fields among them; None: its text is noise."""
     page = pdf[number - 1]
     text_page = page.get_textpage()
+    whole = text_page.get_text_range()
+    noise = is_noise(whole, unmapped(text_page))
+    lines = form.filled(page, text_page, [] if noise else text_lines(text_page, whole, number), number)
+    text_page.close()
+    page.close()
+    return None if noise and not lines else lines
+
+
+def unmapped(text_page: pdfium.PdfTextPage) -> int:
+    """Characters of a page that its fonts map to none: PDFium says the numbers of their glyphs."""
+    chars = range(text_page.count_chars())
+    return sum(native.FPDFText_HasUnicodeMapError(text_page, n) == 1 for n in chars)
+
+
+def text_lines(text_page: pdfium.PdfTextPage, whole: str, number: int) -> list[Line]:
+    """The lines of a page's text."""
     found: list[Line] = []
     start = 0
-    for text in text_page.get_text_range().split("\r\n"):
+    for text in whole.split("\r\n"):
         words = [(word[0], start + units(text[: word.start()])) for word in WORD.finditer(text)]
         if words:
             found += seen(text_page, words, number)
         start += units(text) + 2
-    text_page.close()
-    page.close()
     return found
 
 

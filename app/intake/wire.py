@@ -20,6 +20,7 @@ from app.domain.errors import (
     PdfEncrypted,
     PdfTextless,
     PdfTooComplex,
+    PdfUnreadable,
 )
 
 DETAIL_CHARS = 1_000
@@ -28,7 +29,8 @@ INTEGER_MAX = 2**31 - 1
 """The record's columns hold no larger number."""
 
 FAULTS: dict[str, type[BadInput]] = {
-    fault.slug: fault for fault in (NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex)
+    fault.slug: fault
+    for fault in (NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex, PdfUnreadable)
 }
 
 

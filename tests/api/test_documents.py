@@ -140,6 +140,7 @@ REFUSALS = {
     "encrypted": (errors.PdfEncrypted(), 422),
     "damaged": (errors.PdfDamaged(), 422),
     "scanned": (errors.PdfTextless(), 422),
+    "unreadable": (errors.PdfUnreadable(), 422),
     "bomb": (errors.PdfTooComplex(), 422),
     "name-taken": (errors.Conflict(), 409),
     "global": (errors.Forbidden(), 403),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.forms import glyph_pdf
 from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
 from tests.fakes.process import Service, service
 
@@ -18,6 +19,9 @@ PAGE = text_pdf("The lighthouse keeper counts nine ships.")
         pytest.param(b"", 415, "empty-file", id="empty"),
         pytest.param(encrypted_pdf(), 422, "pdf-encrypted", id="encrypted"),
         pytest.param(image_pdf(), 422, "pdf-without-text", id="scanned"),
+        pytest.param(
+            glyph_pdf(["Ships call at the harbour twice a week"]), 422, "pdf-unreadable", id="unreadable"
+        ),
         pytest.param(damaged_pdf(), 422, "pdf-damaged", id="garbage"),
         pytest.param(damaged_pdf("truncated"), 422, "pdf-damaged", id="truncated"),
     ],
