@@ -1,19 +1,23 @@
 """`ibid serve`: everything opened, the address printed when it is ready, everything closed on a signal.
 
 SIGINT and SIGTERM end it with exit code 0 within `STOP_SECONDS`, open streams or not; what has not closed
-by then is left to the kernel, which ends our children with us, and to the next start, which recovers.
+by then is left to the kernel, which ends our children with us, and to the next start, which recovers. That
+holds without memory too: the thread that sees to it is there from the start.
 """
 
 import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 from typing import Annotated, Any
 
+import structlog
 import typer
 
 from app.cli.server import bind, is_loopback, serving, url
@@ -23,11 +27,16 @@ from app.config import Settings
 from app.domain.errors import StartError
 from app.domain.ports import Keys
 from app.main import create_app
+from app.services.crew import crew
 from app.wiring import open_services
 
 STOP_SECONDS = 5.0
+LOOK_SECONDS, AGAIN_SECONDS = 1.0, 30.0
+"""Between two looks for a free file descriptor; after one in vain."""
 COLLECTED = 5_000, 10, 10
 """Allocations, and collections of the younger generation, after which each generation is collected."""
+
+log = structlog.get_logger(__name__)
 
 
 def serve(
@@ -47,9 +56,10 @@ def serve(
 
 async def served(config: Settings) -> None:
     """Serve until a signal comes. `StartError` says what stands in the way."""
-    loop, work = asyncio.get_running_loop(), asyncio.current_task()
+    loop, work, asked = asyncio.get_running_loop(), asyncio.current_task(), threading.Event()
+    threading.Thread(target=deadline, args=(asked,), name="deadline", daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, work)
+        loop.add_signal_handler(number, stop, work, asked)
     # Asked before the port, which the same service would hold too: this answer is the better one.
     if read_lock(config.ibid.data_dir):
         raise refusal(config.ibid.data_dir)
@@ -58,7 +68,7 @@ async def served(config: Settings) -> None:
         async with open_services(config, apart=True) as services:
             await guarded(services.keys, loopback=is_loopback(bound))
             settle()
-            async with serving(create_app(config, services), bound):
+            async with serving(create_app(config, services), bound), crew({"descriptors": descriptors}):
                 address = url(bound, config.ibid.host)
                 services.publish(address)
                 tell(f"Ibid is ready: {address} (endpoints: {address}/docs). Ctrl-C stops it.")
@@ -93,10 +103,29 @@ def leave() -> None:
     os._exit(0)
 
 
-def stop(work: asyncio.Task[Any] | None) -> None:
-    """Begin to close; a daemon thread sees to the deadline, whatever hangs."""
-    deadline = threading.Timer(STOP_SECONDS, os._exit, (1,))
-    deadline.daemon = True
-    deadline.start()
+def stop(work: asyncio.Task[Any] | None, asked: threading.Event) -> None:
+    """Begin to close; `deadline` sees to it that it ends, whatever hangs."""
+    asked.set()
     if work:
         work.cancel()
+
+
+def deadline(asked: threading.Event) -> None:
+    """In a thread: end the process STOP_SECONDS after it was asked to."""
+    asked.wait()
+    time.sleep(STOP_SECONDS)
+    os._exit(1)
+
+
+async def descriptors() -> None:
+    """For ever: say when no file descriptor is left. The event loop then drops new connections without a
+    word, and stores that need another one do not answer."""
+    while True:
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            log.error("no file descriptor is left: new connections are dropped", limit=most)
+            await asyncio.sleep(AGAIN_SECONDS)
+        else:
+            await asyncio.sleep(LOOK_SECONDS)

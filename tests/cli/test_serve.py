@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import resource
 import signal
 import socket
 import stat
@@ -50,6 +51,40 @@ async def test_a_signal_ends_it_in_time_although_an_answer_streams(begun: Ibid) 
     assert released
     assert before
     assert not any(alive(pid) for pid in before)
+
+
+def test_a_signal_ends_it_although_there_is_no_memory(begun: Ibid) -> None:
+    """Not even a thread can be started any more."""
+    running = begun.start()
+    size = Path(f"/proc/{running.process.pid}/statm").read_text().split()[0]
+    most = int(size) * resource.getpagesize()
+    resource.prlimit(running.process.pid, resource.RLIMIT_AS, (most, most))
+
+    running.stop(signal.SIGTERM)
+
+    assert running.process.returncode in {0, 1}
+
+
+def test_file_descriptors_that_run_out_are_told_and_it_goes_on(begun: Ibid) -> None:
+    """Connections take them all; once these are closed it answers again, and a signal ends it as ever."""
+    running = begun.start()
+    pid = running.process.pid
+    most = len(list(Path(f"/proc/{pid}/fd").iterdir())) + 20
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+
+    taken = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(40)]
+    patience = time.monotonic() + 30
+    while not any("no file descriptor is left" in line for line in running.errors):
+        assert time.monotonic() < patience
+        time.sleep(0.1)
+    for each in taken:
+        each.close()
+
+    answer = httpx.Client(transport=httpx.HTTPTransport(retries=5), base_url=running.url, timeout=20)
+    with answer:
+        assert answer.get("/readyz").status_code == 200
+    running.stop(signal.SIGTERM)
+    assert running.process.returncode == 0
 
 
 async def test_a_signal_answers_whoever_waits(begun: Ibid) -> None:
