@@ -26,13 +26,15 @@ def inside(folder: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def answering(said: bytes) -> AsyncIterator[str]:
-    """The address of a server with one answer to everything."""
+async def answering(*said: bytes) -> AsyncIterator[str]:
+    """The address of a server with these answers, whatever is asked; the last one again and again."""
+    left = list(said)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(said)}\r\nconnection: close\r\n\r\n"
-        writer.write(head.encode() + said)
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(answer)}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + answer)
         await writer.drain()
         writer.close()
 
@@ -121,3 +123,17 @@ async def test_a_service_that_reports_nothing_is_told(tmp_path: Path, said: byte
         held.publish(url)
         with pytest.raises(Ailment, match="no report"):
             await indexes.usable(Settings(ibid=Ibid(data_dir=tmp_path)), "chroma")
+
+
+async def test_a_part_that_misses_a_look_under_load_is_not_damaged(tmp_path: Path) -> None:
+    """It is asked again; one that never answers is told."""
+    away, there = (b'{"checks": [{"name": "chroma", "ok": %s}]}' % ok for ok in (b"false", b"true"))
+    settings = Settings(ibid=Ibid(data_dir=tmp_path))
+    async with hold(tmp_path) as held:
+        async with answering(away, away, there) as url:
+            held.publish(url)
+            assert await indexes.usable(settings, "chroma")
+        async with answering(away) as url:
+            held.publish(url)
+            with pytest.raises(Ailment, match="cannot use it"):
+                await indexes.usable(settings, "chroma")
