@@ -5,7 +5,8 @@
     differences             from the first edition to today, by request and place
     differences --unlisted  of those, what differences.md does not list
 
-`--checkout DIR` takes the service of another checkout, `--configuration` one of the two alone.
+`--configuration` takes one of the two alone. `record --checkout DIR --record first` is how the record of the
+first edition was made, from a checkout of its commit.
 """
 
 import argparse
@@ -19,7 +20,8 @@ from tests.golden.run import CONFIGURATIONS, run
 from tests.golden.shelf import read, write
 from tests.golden.show import grouped, shown
 
-ROOT = Path(__file__).parent.parent.parent
+PROGRAM = Path(sys.executable).with_name("ibid")
+"""Of this checkout."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__.partition("\n")[0])
     parser.add_argument("command", choices=("compare", "record", "differences"))
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
-    parser.add_argument("--checkout", type=Path, default=ROOT, help="whose .venv/bin/ibid is served")
+    parser.add_argument("--checkout", type=Path, help="serve .venv/bin/ibid of this folder")
     parser.add_argument("--record", default="today", choices=("first", "today"), help="which record")
     parser.add_argument("--unlisted", action="store_true", help="leave out what differences.md lists")
     given = parser.parse_args(arguments)
@@ -39,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def served(given: argparse.Namespace, configuration: str) -> int:
     """Run one configuration; record or compare."""
-    entries, uncovered = run(given.checkout.absolute(), configuration)
+    program = given.checkout.absolute() / ".venv/bin/ibid" if given.checkout else PROGRAM
+    entries, uncovered = run(program, configuration)
     for operation in uncovered:
         sys.stdout.write(f"{configuration}: no request is for {operation}\n")
     if given.command == "record":

@@ -89,7 +89,7 @@ def vantage(name: str, message: str, **fields: Any) -> Ask:
 
 def upload(name: str, filename: str, content: bytes, key: str = "home", **form: str) -> Ask:
     """POST /api/documents; the document's id is kept as `name`."""
-    where = {"session_id": "boat"} | form if "scope" not in form else form
+    where = ({} if "scope" in form else {"session_id": "boat"}) | {"wait": "120"} | form
     return Ask(
         name=name,
         method="POST",

@@ -3,7 +3,9 @@
 What differs from run to run is replaced: ids by names that tell where they first appeared (`<ferry>` or
 `<chat-basic.answer_id>`, so that one id more in a reply renames nothing elsewhere), times of the run by
 `<time>`, durations by `<ms>`. Scores are rounded to three digits and compared as numbers, so that none flips
-at the edge of its rounding.
+at the edge of its rounding. Whether a search came from the cache is recorded only for requests whose name
+ends in `-repeated`, which follow the same search at once: elsewhere work in the background may have emptied
+it.
 """
 
 import hashlib
@@ -12,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 Entry: TypeAlias = dict[str, Any]
@@ -78,8 +81,12 @@ class Names:
                 return {self.text(name, "key"): self.value(value[name], name) for name in sorted(value)}
             case list():
                 return [self.value(item, key) for item in value]
+            case str() if key == "id" and value.isdigit():
+                return "<row>"
             case str():
                 return shortened(self.text(value, key))
+            case bool() if key == "cached" and not self.here.endswith("-repeated"):
+                return "<true or false>"
             case bool() | None:
                 return value
             case int() | float() if key in CHANCE:
@@ -97,11 +104,10 @@ class Names:
             return
         for name in sorted(found):
             self.tie(found[name])
-        label, whole = found.get("label"), found.get("id")
-        if isinstance(label, str) and isinstance(whole, str) and re.fullmatch(UUID, whole):
-            short = label.rpartition("#")[2]
-            if re.fullmatch(r"[0-9a-z]{8}", short):
-                self.known.setdefault(short, self.name(whole, "id"))
+        label, whole = str(found.get("label")), str(found.get("id")).rpartition("/")[2]
+        short = label.rpartition("#")[2]
+        if re.fullmatch(UUID, whole) and re.fullmatch(r"[0-9a-z]{8}", short):
+            self.known.setdefault(short, self.name(whole, "id"))
 
     def text(self, text: str, key: str) -> str:
         """A text with ids, times, ports and cursors replaced."""
@@ -182,13 +188,13 @@ def parsed(text: str) -> Any:
         return text
 
 
-def operations(document: dict[str, Any]) -> list[str]:
+def operations(document: dict[str, Any]) -> dict[str, str]:
     """An OpenAPI document in a line an operation: what it is called with, and what it may answer."""
     schemas = document.get("components", {}).get("schemas", {})
-    lines = []
+    found: dict[str, str] = {}
     for path, methods in document.get("paths", {}).items():
         for method, operation in methods.items():
-            parameters = sorted(each["name"] for each in operation.get("parameters", []))
+            parameters = sorted(f"?{each['name']}" for each in operation.get("parameters", []))
             fields = sorted(
                 name
                 for content in operation.get("requestBody", {}).get("content", {}).values()
@@ -197,10 +203,10 @@ def operations(document: dict[str, Any]) -> list[str]:
                     "properties", {}
                 )
             )
-            takes = " ".join(dict.fromkeys([*(f"?{name}" for name in parameters), *fields]))
+            takes = " ".join(dict.fromkeys([*parameters, *fields]))
             answers = " ".join(sorted(operation["responses"]))
-            lines.append(f"{method.upper()} {path} {operation.get('operationId')}: {takes} -> {answers}")
-    return sorted(lines)
+            found[f"{method.upper()} {path}"] = f"{operation.get('operationId')}: {takes} -> {answers}"
+    return found
 
 
 @dataclass(frozen=True)
@@ -244,11 +250,26 @@ def places(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, 
             inside = f"{path}.{name}".lstrip(".")
             yield from places(before.get(name, MISSING), after.get(name, MISSING), inside)
     elif isinstance(before, list) and isinstance(after, list):
-        for n in range(max(len(before), len(after))):
-            old, new = (side[n] if n < len(side) else MISSING for side in (before, after))
-            yield from places(old, new, f"{path}.{n}".lstrip("."))
+        for where, old, new in aligned(before, after):
+            yield from places(old, new, f"{path}.{where}".lstrip("."))
     elif not same(before, after):
         yield path, before, after
+
+
+def aligned(before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(place, before, after) of items that belong together; what one list alone has is at `+3` or `-3`."""
+    first, second = ([json.dumps(item, sort_keys=True) for item in side] for side in (before, after))
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    if len(before) == len(after):
+        blocks = [("replace", 0, len(before), 0, len(after))]
+    for _, start, end, other, last in blocks:
+        both = min(end - start, last - other)
+        for n in range(both):
+            yield str(other + n), before[start + n], after[other + n]
+        for n in range(start + both, end):
+            yield f"-{n}", before[n], MISSING
+        for n in range(other + both, last):
+            yield f"+{n}", MISSING, after[n]
 
 
 def same(before: Any, after: Any) -> bool:

@@ -35,7 +35,9 @@ PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 IDS = ("answer_id", "id", "memory.id", "row.session_id", "0.data.answer_id")
 """Where the id in a reply is."""
 VANTAGE = {"ENABLE_VANTAGE_ENDPOINTS": "1", "VANTAGE_PERSONAL_MEMORY": "1", "IBID_BOOTSTRAP_KEY": BOOTSTRAP}
-DEBUG = {"RAG_DEBUG_MODE": "1", "VANTAGE_DEBUG": "1"}
+DEBUG = {"RAG_DEBUG_MODE": "1", "VANTAGE_DEBUG": "1", "RAG_TOKEN_BUDGET": "1000"}
+PATIENT = {"RAG_TIMEOUT_SECONDS": "60"}
+"""So that a busy machine changes no answer."""
 
 
 @dataclass
@@ -197,25 +199,25 @@ def models() -> Iterator[Models]:
         yield Models(chat, embed)
 
 
-def run(checkout: Path, configuration: str) -> tuple[list[Entry], list[str]]:
-    """The record of a checkout, and the operations of its OpenAPI document that no request was for."""
+def run(program: Path, configuration: str) -> tuple[list[Entry], list[str]]:
+    """The record of what an `ibid` serves, and the operations of its OpenAPI document without a request."""
     start = record.now()
     days = {f"days_ago_{n}": (start - timedelta(days=n)).isoformat().replace("+00:00", "Z") for n in DAYS}
     with tempfile.TemporaryDirectory(prefix="ibid-golden-") as home, models() as ours:
         session = Session(configuration, ours, Names(start, DAYS), days, {}, [], [], {})
         stub = configuration == "stub"
         data = Path(home) / "open"
-        with service(checkout, data, ours.settings(chat=stub, embed=stub)) as client:
+        with service(program, data, ours.settings(chat=stub, embed=stub) | PATIENT) as client:
             session.play(client, PARTS["open"])
         session.names = Names(start, DAYS)  # nothing of one data folder is the other's
         data = Path(home) / "keys"
-        settings = ours.settings(chat=True, embed=stub) | VANTAGE
-        with service(checkout, data, settings) as client:
+        settings = ours.settings(chat=True, embed=stub) | PATIENT | VANTAGE
+        with service(program, data, settings) as client:
             session.keys = {"home": BOOTSTRAP}
-            session.keys["ada"] = made_key(checkout, data, "default", user="ada")
-            session.keys["zeta"] = made_key(checkout, data, "zeta")
+            session.keys["ada"] = made_key(program, data, "default", user="ada")
+            session.keys["zeta"] = made_key(program, data, "zeta")
             session.play(client, PARTS["keys"])
-        with service(checkout, data, settings | DEBUG) as client:
+        with service(program, data, settings | DEBUG) as client:
             session.play(client, PARTS["debug"])
     return session.entries, uncovered(session.document, session.asked)
 

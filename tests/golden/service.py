@@ -23,10 +23,10 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def service(checkout: Path, folder: Path, settings: Mapping[str, str]) -> Iterator[httpx.Client]:
+def service(program: Path, folder: Path, settings: Mapping[str, str]) -> Iterator[httpx.Client]:
     """A client of the service on a data folder; stopped by SIGTERM, and dead after the block in any case."""
     port = free_port()
-    command = [str(checkout / ".venv/bin/ibid"), "serve", f"--port={port}", f"--data-dir={folder}"]
+    command = [str(program), "serve", f"--port={port}", f"--data-dir={folder}"]
     written = folder.with_suffix(".log")
     with written.open("ab") as log:
         process = subprocess.Popen(
@@ -62,9 +62,9 @@ def wait_for(client: httpx.Client, process: subprocess.Popen[bytes], written: Pa
     raise RuntimeError(f"the service did not start: {written.read_text()}")
 
 
-def made_key(checkout: Path, folder: Path, tenant: str, *, user: str | None = None) -> str:
+def made_key(program: Path, folder: Path, tenant: str, *, user: str | None = None) -> str:
     """A key made by the command line while the service runs."""
-    command = [str(checkout / ".venv/bin/ibid"), "keys", "create", "--json", f"--data-dir={folder}"]
+    command = [str(program), "keys", "create", "--json", f"--data-dir={folder}"]
     whose = [f"--tenant={tenant}", *([f"--user={user}"] if user else [])]
     done = subprocess.run(
         [*command, *whose], env=environment({}), cwd=folder.parent, capture_output=True, check=True

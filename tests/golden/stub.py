@@ -12,7 +12,7 @@ from tests.fakes.model import Fault, ModelServer
 from tests.fakes.wire import Json
 
 LABEL = re.compile(r"(?:From |\[)([^\[\]\n\"#:]{1,140}#[0-9A-Za-z-]{1,17})")
-STEM = 5
+STEM = 4
 """Letters of a word that count for its meaning: `boil`, `boils`, `boiled` and `boiling` are one."""
 EMPTY = frozenset(
     re.findall(

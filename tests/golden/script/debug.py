@@ -13,6 +13,7 @@ ASKS = (
     chat("debug-chat", FERRY),
     chat("debug-chat-top-1", FERRY, top_k=1),
     chat("debug-chat-mills", "How much rye did the mill of Corran grind?", session_id="mills", top_k=2),
+    chat("debug-chat-budget", "How much rye did the mills grind?", session_id="mills"),
     chat("debug-chat-no-match", "What is the boiling point of ethanol at sea level?"),
     chat("debug-chat-small-talk", "thanks"),
     chat(
@@ -44,13 +45,6 @@ ASKS = (
         "outage-context",
         "/projects/THN/context",
         {"message": "How are the cameras reached?"},
-        embed_fault=DOWN,
-        only="stub",
-    ),
-    post(
-        "outage-memory",
-        "/memories",
-        {"user_id": "ada", "text": "The umbrella is in the hall."},
         embed_fault=DOWN,
         only="stub",
     ),

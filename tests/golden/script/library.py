@@ -87,7 +87,7 @@ CHRONICLE = text_pdf(
         + " ".join(
             f"In {1900 + 10 * n + step} the mill of {place} ground {(37 * n + 11 * step) % 89 + 10} tonnes "
             f"of rye, and {(5 * n + 3 * step) % 17 + 2} men and a dog were paid for it."
-            for step in range(9)
+            for step in range(5 + n)
         )
         for n, place in enumerate(PLACES)
     ],

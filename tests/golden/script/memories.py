@@ -12,6 +12,7 @@ ADA = (
     ("choir", "The choir rehearses on Wednesdays at seven.", "note", "{days_ago_3}"),
     ("workout", "My workout plan has squats on Monday.", "note", "{days_ago_10}"),
     ("bees", "I keep bees behind the house.", "note", "2026-01-05T00:00:00Z"),
+    ("key", "The key of the cellar hangs behind the clock.", "note", "2026-01-07T00:00:00Z"),
     ("style", "I prefer short answers in plain words.", "preference", "2026-04-02T12:00:00Z"),
     ("persona", "I am a nurse who works at night.", "persona", "2026-04-01T12:00:00Z"),
 )
@@ -146,6 +147,7 @@ ASKS = (
         "/corpus/sleep",
         {"texts": ["Light in the evening delays sleep.", "Keep the hours of going to bed and of rising."]},
     ),
+    post("corpus-doomed", "/corpus/doomed", {"texts": ["This text goes with its collection."]}),
     post("corpus-zeta", "/corpus/recipes", {"texts": ["Zeta bakes bread with rye."]}, "zeta"),
     post("corpus-user-key", "/corpus/recipes", {"texts": ["Mine."]}, "ada"),
     post("corpus-reserved", "/corpus/memory_raw", {"texts": ["Text."]}),
@@ -237,10 +239,10 @@ ASKS = (
     rag("rag-after-profiles", "Give me my training plan as a list", user_id="cleo"),
     # Deleting.
     delete("memory-delete-zeta", "/memories/{bike}", "zeta"),
-    delete("memory-delete-unknown-parameter", "/memories/{bike}?user_id=ada"),
+    delete("memory-delete-unknown-parameter", "/memories/{key}?user_id=ada"),
     delete("memory-delete", "/memories/{bike}"),
     rag("rag-after-delete", "What colour is my bicycle?"),
     delete("text-delete", "/corpus/recipes/soup"),
     delete("collection-delete", "/corpus/sleep"),
-    delete("collection-delete-unknown-parameter", "/corpus/recipes?id=bread"),
+    delete("collection-delete-unknown-parameter", "/corpus/doomed?id=bread"),
 )

@@ -33,8 +33,10 @@ ASKS = tuple(
         chat("open-chat", "How many passengers does the ferry carry?", thread_id="one", save="open_answer"),
         chat("open-chat-stream", "When is the oil of the engines changed?", stream=True),
         chat("open-chat-two", "What do the crane and the dredging of the basin cost?"),
-        chat("open-chat-follow-up", "And how many life rafts are there?", thread_id="one"),
-        chat("open-chat-no-match", "What is the boiling point of ethanol at sea level?"),
+        # Where no model answers, sentences are compared by meaning for 0.15 s, then by words alone: on a busy
+        # machine the two below would differ by chance.
+        chat("open-chat-follow-up", "And how many life rafts are there?", thread_id="one", only="stub"),
+        chat("open-chat-no-match", "What is the boiling point of ethanol at sea level?", only="stub"),
         chat("open-chat-short", "Captain?"),
         get("open-answer", "/answers/{open_answer}"),
         post("open-replay", "/answers/{open_answer}/replay"),

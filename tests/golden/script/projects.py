@@ -162,6 +162,24 @@ ASKS = (
     get("conversation", "/projects/THN/conversations/{vlan}"),
     get("conversation-zeta", "/projects/THN/conversations/{vlan}", "zeta"),
     rows("doomed", "OTHER", "conversations", {"title": "A conversation that is deleted with its project"}),
+    rows(
+        "general",
+        "BOAT",
+        "conversations",
+        {
+            "title": "Painting the hull",
+            "summary_short": "The hull of the boat gets two coats of blue paint.",
+            "indexed_at": "2026-05-07T10:00:00Z",
+        },
+    ),
+    rows(
+        "general",
+        "BOAT",
+        "code",
+        {"file_path": "hull.py", "chunk_text": "def coats_of_paint(hull):\n    return 2"},
+    ),
+    context("general", "BOAT", "How many coats of paint does the hull get?"),
+    chat("project-general", "How many coats of paint does the hull get?", project="BOAT", session_id="hull"),
     # Dreams.
     rows("kept", "DAAS", "dreams", DREAMS, save={"flying": "items.0.row.session_id"}),
     rows("in-thn", "THN", "dreams", DREAMS[0]),

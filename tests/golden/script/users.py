@@ -6,7 +6,7 @@ ASKS = (
     get("export", "/users/ben/export"),
     get("export-zeta", "/users/ben/export", "zeta"),
     delete("erase-user-key-other", "/users/ben", "ada"),
-    delete("erase-unknown-parameter", "/users/ben?dry_run=1"),
+    delete("erase-unknown-parameter", "/users/dora?dry_run=1"),
     delete("erase-zeta", "/users/ben", "zeta"),
     delete("erase", "/users/ben"),
     rag("erase-rag-after", "What is the name of my cat?", user_id="ben"),
