@@ -187,6 +187,7 @@ ANY: tuple[type[IbidError], ...] = (
     tree.Stalled,
     tree.UriTooLong,
     tree.HeadersTooLarge,
+    tree.Damaged,
     IbidError,
 )
 """What any request may be answered: most of it stands in the way of HTTP itself."""

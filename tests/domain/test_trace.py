@@ -63,7 +63,8 @@ def test_reasons_stand_in_their_precedence() -> None:
     *told, greeting, unasked, kept = Reason
     assert (greeting, unasked, kept) == (Reason.GREETING, Reason.UNASKED, Reason.CANCELLED)
     assert [str(reason) for reason in told] == [
-        "small_talk", "empty", "timeout", "unavailable", "skipped_short_query", "no_match", "ok",
+        "small_talk", "empty", "processing", "timeout", "unavailable", "skipped_short_query",
+        "no_match", "ok",
     ]  # fmt: skip
 
 
