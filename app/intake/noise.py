@@ -14,6 +14,7 @@ alphabets: up to 2.1; arbitrary ideographs: 1.6.
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 
 from app.index.vocabulary import count
 from app.intake.line import BREAK
@@ -32,13 +33,14 @@ MOST = 4_000
 """Characters of a page whose words are measured."""
 
 
-def is_noise(text: str, unmapped: int) -> bool:
-    """Of a page's text, so many characters of which its fonts do not map."""
+def is_noise(text: str, unmapped: Callable[[], int]) -> bool:
+    """Whether a page's text is noise. `unmapped` counts the characters that its fonts do not map. It takes
+    longer than the rest, so it is called only where the letters look like no language."""
     seen = Counter("".join(text.replace(BREAK, "").split()))
     if 2 * sum(times for char, times in seen.items() if is_meaningless(char)) > seen.total():
         return True
     text = text[:MOST]
-    if unmapped > UNMAPPED * seen.total() and is_arbitrary(LETTERS.findall(text), GLYPHS, GLYPH_BYTES):
+    if is_arbitrary(LETTERS.findall(text), GLYPHS, GLYPH_BYTES) and unmapped() > UNMAPPED * seen.total():
         return True
     words = PLAIN.findall(text)
     return len(set("".join(words))) >= ALPHABET and is_arbitrary(words, WRITTEN, WRITTEN_BYTES)

@@ -97,7 +97,7 @@ def page_lines(pdf: pdfium.PdfDocument, number: int, form: Form) -> list[Line] |
     page = pdf[number - 1]
     text_page = page.get_textpage()
     whole = text_page.get_text_range()
-    noise = is_noise(whole, unmapped(text_page))
+    noise = is_noise(whole, lambda: unmapped(text_page))
     lines = form.filled(page, text_page, [] if noise else text_lines(text_page, whole, number), number)
     text_page.close()
     page.close()

@@ -153,6 +153,8 @@ ASKS = (
     post("corpus-reserved", "/corpus/memory_raw", {"texts": ["Text."]}),
     post("corpus-blank", "/corpus/recipes", {"texts": ["  "]}),
     get("collections", "/corpus"),
+    get("corpus-texts", "/corpus/recipes"),
+    get("corpus-texts-none", "/corpus/nothing"),
     # Asking what is remembered.
     rag("rag", "Who is my dentist?", save="rag_answer"),
     rag("rag-repeated", "Who is my dentist?"),
