@@ -49,6 +49,7 @@ async def authenticate(request: Request) -> Caller:
     if not hasattr(request.state, "caller"):
         request.state.caller = await identified(request, await services(request))
     found: Caller = request.state.caller
+    ASKER.set(found.tenant)  # breakers count the failures of each tenant by itself
     return found
 
 
@@ -103,9 +104,7 @@ def scope_of(
     thread_id: str | None = None,
     project: str | None = None,
 ) -> Scope:
-    """Who asks, and for what; breakers are told too. A user key acts for its own user only: else
-    `Forbidden`."""
-    ASKER.set(who.tenant)
+    """The caller's scope. A user key may act for its own user only, else `Forbidden`."""
     if who.user is not None and user_id not in (None, who.user):
         raise Forbidden("This key acts for one user only, and not for that one.")
     return Scope(

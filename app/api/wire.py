@@ -82,8 +82,8 @@ class JsonRequest(Request):
             raise HTTPException(400, "The body is nested too deeply.") from None
 
     async def check_size(self, adapter: TypeAdapter[Any]) -> None:
-        """Refuse a body of too many values, or of more faults than anybody wants described. What else is
-        wrong with it FastAPI tells."""
+        """Refuse a body of more than VALUES values or FAULTS faults: to describe them all would hold up the
+        event loop. FastAPI reports fewer faults."""
         count = await values(await self.body())
         if count > VALUES:
             raise TooLarge(f"At most {VALUES:,} values are taken in one body.")
@@ -124,7 +124,7 @@ class JsonRoute(APIRoute):
     """A route that takes JSON bodies, of those who may call."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own handler, which reads the body first; and so the key is checked before."""
+        """Check the key, then the size of the body, and only then let FastAPI parse it."""
         inner, field = super().get_route_handler(), self.body_field
         if field is None:
             return inner

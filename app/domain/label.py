@@ -42,7 +42,7 @@ def label_name(filename: str) -> str:
     """A file's name as citations can hold it: never empty, NFC, the extension kept. Idempotent."""
     parts = [part for part in re.split(r"[/\\]", filename) if part.strip()]
     name = parts[-1] if parts else ""
-    stem, extension = _split(sanitise_name(name, len(name)))
+    stem, extension = _split(sanitise_name(name, None))
     stem = stem.strip(JOINERS + " ")
     if not stem.strip("."):
         stem = FALLBACK
@@ -51,7 +51,7 @@ def label_name(filename: str) -> str:
 
 def path_name(path: str) -> str:
     """A file's whole path as citations can hold it; of one too long the end, which tells more."""
-    return sanitise_name(path, len(path))[-NAME_MAX:].strip(JOINERS + " ") or FALLBACK
+    return sanitise_name(path, None)[-NAME_MAX:].strip(JOINERS + " ") or FALLBACK
 
 
 def unique(name: str, taken: Iterable[str]) -> str:

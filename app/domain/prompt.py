@@ -195,9 +195,10 @@ def build_system_prompt(
     note: str = "",
     include_persona: bool = True,
     form: Form = MEMORIES,
+    reason: Reason = Reason.OK,
 ) -> Prompt:
     """The prompt of /rag/query, one system text and the message: how long the asker was away, persona,
     overlay, memories and reference texts, gravity note (seed 003, 5.1). "" leaves a block out."""
     before = (reentry, persona if include_persona else "", overlay_text)
     notes = (note,) if note else ()
-    return Prompt(system, message, tuple(passages), notes, before=before, form=form)
+    return Prompt(system, message, tuple(passages), notes, before=before, form=form, reason=reason)

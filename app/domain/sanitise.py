@@ -1,4 +1,5 @@
-"""Makes names and texts safe to stand in a prompt: `sanitise_name` and `sanitise_text` are the only ways in.
+"""Makes names and texts safe for a prompt. Every name passes through `sanitise_name`, every text through
+`sanitise_text` or one of its forms: `one_line` for a single line, `quote` for a JSON string.
 
 A text keeps its words; what a screen does not show and what a chat template or a tokenizer reads as its own
 mark is escaped as JSON does (`\\u003c|im_start|>`), so that the model still sees that it was there. A name is
@@ -86,9 +87,9 @@ def quote(text: str) -> str:
     return UNSAFE.sub(_escaped, said)
 
 
-def sanitise_name(name: str, most: int = NAME_MOST) -> str:
-    """A name on one line of at most `most` characters (NFC), without brackets, quotes and `#`, and without
-    what cannot be seen; "" if nothing is left. Idempotent."""
+def sanitise_name(name: str, most: int | None = NAME_MOST) -> str:
+    """A name on one line of at most `most` characters (None: any number), in NFC, without brackets, quotes
+    and `#`, and without what cannot be seen; "" if nothing is left. Idempotent."""
     if name.isascii() and name.isprintable():
         return " ".join(name.translate(PLAIN).split())[:most].strip()
     # Where something was dropped, what is now side by side may compose, and move what a joiner belongs to.

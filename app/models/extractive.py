@@ -54,12 +54,14 @@ WITHOUT: Mapping[str, str] = {
     Reason.SKIPPED: f"That is too short to be looked up: ask in a whole sentence. {NO_MODEL}",
     Reason.TIMEOUT: "What is stored could not be searched in time. Please ask again.",
     Reason.UNAVAILABLE: "What is stored cannot be searched just now. Please ask again in a moment.",
-    "small_talk": OBLIGED,
+    Reason.GREETING: WELCOME,
+    Reason.SMALL_TALK: OBLIGED,
 }
 """What is said without passages, by `rag.reason`."""
 UNMATCHED = f"Nothing that is stored fits this question. {NO_MODEL}"
 FORGOTTEN = f"Nothing that you keep fits this. {NO_MODEL}"
 UNTOLD = f"Nothing that this project keeps fits this. {NO_MODEL}"
+UNFILLED = f"This project keeps nothing to answer from yet. {NO_MODEL}"
 OTHERWISE = {DOCUMENTS: UNMATCHED, MEMORIES: FORGOTTEN, GREETING: WELCOME, PROJECT: UNTOLD}
 """The same, for every other reason."""
 CLOSEST = "The documents do not answer this directly. What comes closest: "
@@ -137,8 +139,9 @@ def bare(prompt: Prompt) -> str:
     """What is said where there is nothing to quote: it answers a greeting, or says why there is nothing."""
     if is_pure_reentry_greeting(prompt.message):
         return WELCOME
-    empty = prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENTS  # no PDF would change that
-    return OTHERWISE[prompt.form] if empty else WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
+    if prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENTS:  # no PDF would change that
+        return UNFILLED if prompt.form is PROJECT else OTHERWISE[prompt.form]
+    return WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
 
 
 def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> str:

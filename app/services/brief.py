@@ -106,7 +106,12 @@ class Given:
         )
 
     def prompt(
-        self, system: str, reentry: str, selection: Selection | None = None, form: Form = MEMORIES
+        self,
+        system: str,
+        reentry: str,
+        selection: Selection | None = None,
+        form: Form = MEMORIES,
+        reason: Reason = Reason.OK,
     ) -> Prompt:
         """All of it, and what was found."""
         overlay = BREAK.join(filter(None, self.blocks()))
@@ -117,6 +122,7 @@ class Given:
             overlay_text=overlay,
             include_persona=False,
             form=form,
+            reason=reason,
         )
 
 
@@ -160,7 +166,8 @@ def unsought(
     greeting = is_pure_reentry_greeting(given.message)
     talk = SYSTEM_GREETING if greeting else SYSTEM_TALK
     system, form = (talk, GREETING) if greets else (SYSTEM_POLICY, MEMORIES)
-    prompt = given.prompt(system, reentry, form=form)
+    why = (Reason.GREETING if greeting else Reason.SMALL_TALK) if greets else Reason.UNASKED
+    prompt = given.prompt(system, reentry, form=form, reason=why)
     share(
         limits,
         meter,
@@ -169,7 +176,6 @@ def unsought(
         notes=(),
         turns=(),
     )
-    why = (Reason.GREETING if greeting else Reason.SMALL_TALK) if greets else Reason.UNASKED
     trace = Trace(why, degraded=(*given.lost, *lost))
     explanation = build_meta_explanation(infer_query_tags(given.message), (), {}, Gravity(), moment)
     recipe = recipe_of(prompt, ranking=VERSION, before=given.recipe(reentry))

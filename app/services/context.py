@@ -121,17 +121,18 @@ def greeted(
     lost: Sequence[Degraded] = (),
 ) -> Context:
     """Small talk's: the minimal prompt, with how long its sender was away."""
-    greeting = is_pure_reentry_greeting(message)
+    why = Reason.GREETING if is_pure_reentry_greeting(message) else Reason.SMALL_TALK
     prompt = build_system_prompt(
-        SYSTEM_GREETING if greeting else SYSTEM_TALK,
+        SYSTEM_GREETING if why is Reason.GREETING else SYSTEM_TALK,
         message,
         reentry=reentry_line(moment),
         overlay_text=overlay,
         form=GREETING,
+        reason=why,
     )
     share(limits, meter, system=prompt.messages()[0]["content"], message=message, notes=(), turns=())
     explanation = build_meta_explanation(infer_query_tags(message), (), {}, Gravity(), moment)
-    trace = Trace(Reason.GREETING if greeting else Reason.SMALL_TALK, degraded=tuple(lost))
+    trace = Trace(why, degraded=tuple(lost))
     before = (
         block(Kind.REENTRY, reentry_line(moment), keep=True),
         block(Kind.OVERLAY, overlay, keep=True),

@@ -29,7 +29,18 @@ from app.vantage.terms import ResponseClass
 
 MAJOR = 1
 """Of the document's form."""
-LENT = ("followup", "greeting", "label", "overlay", "phrases", "pointing", "prompt", "sentiment", "tongue")
+LENT = (
+    "followup",
+    "greeting",
+    "label",
+    "overlay",
+    "phrases",
+    "pointing",
+    "prompt",
+    "sanitise",
+    "sentiment",
+    "tongue",
+)
 """Modules of `app.domain` that decide with this room: what refers, what greets, what a word is, and what of
 an asker's overlay is read."""
 UNREAD = frozenset({"annotation", "returns", "type_comment", "kind", "ctx"})

@@ -79,7 +79,7 @@ def test_one_broken_folder_stops_all_before_any_work(ibid: Ibid) -> None:
 
     done = ibid.process("eval", str(mine), str(ours), "--queries", "q.jsonl")
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     said = "corpus.jsonl, line 3: the id 't1' stands there twice, first in line 1"
     assert done.err == f"ibid: {ours / said}\n"
     assert (ibid.place / "q.jsonl").read_text() == "earlier"
@@ -92,7 +92,7 @@ def test_two_outputs_of_one_name_are_refused_before_any_work(ibid: Ibid) -> None
 
     done = ibid.process("eval", str(mine), "--queries", "x.jsonl", "--times", "./x.jsonl")
 
-    assert (done.code, done.err) == (1, "ibid: --queries and --times name the same file, x.jsonl\n")
+    assert (done.code, done.err) == (2, "ibid: --queries and --times name the same file, x.jsonl\n")
     assert not ibid.data.exists()
 
 

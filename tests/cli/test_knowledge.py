@@ -62,20 +62,20 @@ def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "said", "code"),
     [
-        pytest.param(("--show",), "Not found", id="nothing is told"),
-        pytest.param(("--rules", "long.md"), "32000", id="too long"),
-        pytest.param(("--rules", "latin.txt"), "not UTF-8: see byte 3", id="no text"),
+        pytest.param(("--show",), "Not found", 1, id="nothing is told"),
+        pytest.param(("--rules", "long.md"), "32000", 2, id="too long"),
+        pytest.param(("--rules", "latin.txt"), "not UTF-8: see byte 3", 1, id="no text"),
     ],
 )
 def test_what_cannot_be_done_is_told(
-    held: Ibid, service: Running, files: Path, words: tuple[str, ...], said: str
+    held: Ibid, service: Running, files: Path, words: tuple[str, ...], said: str, code: int
 ) -> None:
-    """In a sentence; exit 1."""
+    """In a sentence; exit 1, or 2 where a field is wrong."""
     done = told(held, "Nowhere", *(files / word if "." in word else word for word in words))
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (code, "")
     assert said in done.err
 
 

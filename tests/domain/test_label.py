@@ -194,3 +194,9 @@ def test_a_path_keeps_its_folders() -> None:
     assert path_name("src/[id]/page.tsx") == "src/(id)/page.tsx"
     assert path_name("d/" * 100 + "a.py").endswith("/d/a.py")
     assert path_name(" \n") == "document"
+
+
+@pytest.mark.parametrize("letter", ["\u0958", "\ufb2c", "\U0001d15e"])
+def test_letters_that_grow_keep_the_extension(letter: str) -> None:
+    """NFC takes some letters apart: the name gets longer, and loses nothing."""
+    assert label_name(f"{letter * 4}.pdf") == f"{unicodedata.normalize('NFC', letter * 4)}.pdf"

@@ -108,7 +108,8 @@ def test_context_that_was_not_cited_is_appended(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("message", "session", "reason"),
     [
-        pytest.param("hi", "s", "skipped_short_query", id="short"),
+        pytest.param("hi", "s", "small_talk", id="small talk"),
+        pytest.param("Qwv?", "s", "skipped_short_query", id="short"),
         pytest.param("zyx qwv jkl brrt mmnop ggh", "s", "no_match", id="nonsense"),
         pytest.param(QUESTION, "another", "empty", id="nothing in reach"),
     ],

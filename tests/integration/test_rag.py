@@ -181,8 +181,8 @@ def test_a_kept_answer_tells_how_it_came_to_be(world: World) -> None:
     assert kept["endpoint"] == "/rag/query"
     assert kept["citations"] == said["citations"]
     packed = [entry for entry in kept["candidates"] if entry["verdict"] == "packed"]
-    assert [(entry["id"], entry["score"], entry["boosts"]) for entry in packed] == [
-        (item["id"], item["score"], item["boosts"]) for item in said["memory_used"]
+    assert [(entry["label"], entry["score"], entry["boosts"]) for entry in packed] == [
+        (item["label"], item["score"], item["boosts"]) for item in said["memory_used"]
     ]
     for entry in kept["candidates"]:
         product = entry["relevance"] * math.prod(entry["boosts"].values())

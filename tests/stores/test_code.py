@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import asyncpg
 import numpy as np
 import pytest
 
-from app.clients.pool import Pool
+from app.clients.pool import Pool, open_pool
 from app.domain.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, Cut, chunk_ids, row_id
 from app.domain.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
 from app.domain.passage import Embedding, Scope
@@ -388,7 +387,6 @@ async def test_rows_that_say_nothing_are_read(pool: Pool) -> None:
 
 async def test_without_postgres_nothing_is_kept() -> None:
     """`Unavailable`, for the reader to try again."""
-    closed = await asyncpg.create_pool("postgresql://ibid@127.0.0.1:1/ibid", min_size=0)
-    with pytest.raises(Unavailable):
-        await CodeStore(closed).clear(HERE)  # type: ignore[arg-type] # asyncpg's own will do
-    await closed.close()
+    async with open_pool("postgresql://ibid@127.0.0.1:1/ibid") as nowhere:
+        with pytest.raises(Unavailable):
+            await CodeStore(nowhere).clear(HERE)
