@@ -70,7 +70,7 @@ def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told(
-    held: Ibid, service: Running, files: Path, words: tuple[str, ...], said: str, code: int
+    held: Ibid, service: Running, files: Path, *, words: tuple[str, ...], said: str, code: int
 ) -> None:
     """In a sentence; exit 1, or 2 where a field is wrong."""
     done = told(held, "Nowhere", *(files / word if "." in word else word for word in words))

@@ -242,9 +242,11 @@ ASKS = (
     # Deleting.
     delete("memory-delete-zeta", "/memories/{bike}", "zeta"),
     delete("memory-delete-unknown-parameter", "/memories/{key}?user_id=ada"),
+    delete("memory-delete-key", "/memories/{key}"),
     delete("memory-delete", "/memories/{bike}"),
     rag("rag-after-delete", "What colour is my bicycle?"),
     delete("text-delete", "/corpus/recipes/soup"),
     delete("collection-delete", "/corpus/sleep"),
     delete("collection-delete-unknown-parameter", "/corpus/doomed?id=bread"),
+    delete("collection-delete-doomed", "/corpus/doomed"),
 )
