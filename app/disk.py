@@ -31,7 +31,9 @@ def check(place: Path, least: int, size: int = 0) -> None:
     """Raise `NoRoom` unless `least` bytes stay free once `size` are written."""
     left = free(place)
     if left - size < least:
-        raise NoRoom(f"The disk of {place} has {left >> 20} MiB free, and {least >> 20} are to stay free")
+        raise NoRoom(
+            f"The disk of the data folder has {left >> 20} MiB free, and {least >> 20} are to stay free"
+        )
 
 
 def mapped(folder: Path) -> int:
@@ -56,8 +58,8 @@ def in_memory(folder: Path) -> bool:
 
 @contextmanager
 def room(place: Path, least: int = RESERVE) -> Iterator[None]:
-    """Around one write of an engine that maps its files. One at a time: what was free when it began is its
-    own, as far as this process goes."""
+    """Hold the process-wide write lock and require `least` free bytes. Use it around each write to
+    memory-mapped files: the lock keeps two writes from counting the same free space."""
     with _WRITING:
         check(place, least)
         yield

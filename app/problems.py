@@ -190,7 +190,8 @@ ANY: tuple[type[IbidError], ...] = (
     tree.Damaged,
     IbidError,
 )
-"""What any request may be answered: most of it stands in the way of HTTP itself."""
+"""Problems that any request can get: malformed HTTP, a wrong method, a stalled client, size limits of the
+head, a damaged store, an internal error."""
 
 
 def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:

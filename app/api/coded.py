@@ -179,7 +179,7 @@ class CodeFiledReply(BaseModel):
     chunks: int
     embedded: int = Field(description="Chunks that needed a new vector.")
     note: str | None = Field(
-        None, description="What you should know of how it was cut; only where there is something."
+        None, description="A warning, for example that the file was split by lines; absent if there is none."
     )
 
 

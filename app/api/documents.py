@@ -34,7 +34,8 @@ from app.services.documents import Outcome
 STATUS = {Outcome.CREATED: 201, Outcome.ACCEPTED: 202, Outcome.EXISTING: 200}
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FromSession = Annotated[
-    SessionId | None, Query(alias="session_id", description="Taken as beside it; the file is the same.")
+    SessionId | None,
+    Query(alias="session_id", description="Accepted for symmetry with the chunk endpoint; ignored."),
 ]
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 

@@ -135,8 +135,8 @@ class TextBody(Body):
     metadata: Annotated[dict[Name, Fact], AfterValidator(small)] = Field(
         default={},
         max_length=50,
-        description="Kept beside it and told with every citation: at most 8 KiB as JSON. A search knows its"
-        " `kind`, `origin`, `url` and `tags`.",
+        description="Stored with the text and returned in every citation (at most 8 KiB of JSON). Search"
+        " results also show `kind`, `origin`, `url` and `tags`.",
     )
 
     def given(self) -> Given:

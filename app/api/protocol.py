@@ -113,7 +113,7 @@ class Protocol(HttpToolsProtocol):
             super().data_received(piece)
             self._silent_bytes = 0 if self._reported else self._silent_bytes + len(piece)
             if self._silent_bytes > HEAD_BYTES:
-                self._refuse(HeadersTooLarge(told(HEAD_BYTES)))
+                self._refuse(HeadersTooLarge(size_limit(HEAD_BYTES)))
         if self._timer is None and not self.transport.is_closing():
             if self._is_idle():
                 self._wait()
@@ -161,7 +161,8 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
         """Answer and close; this is where uvicorn ends what the parser or a callback above refused."""
-        given, error = new_id(), self._refusal or BadInput("This is not HTTP as it can be read here.")
+        given = new_id()
+        error = self._refusal or BadInput("The request is not valid HTTP/1.1, or not supported.")
         log.info("unreadable request", request_id=given, status=error.status)
         self._refused = True
         if self._is_idle() or self._can_still_answer():
@@ -174,9 +175,9 @@ class Protocol(HttpToolsProtocol):
         """Refuse a head that is too large. The parser turns what a callback raises into a refusal."""
         self._head_bytes += size
         if self._head_bytes > HEAD_BYTES:
-            self._refusal = kind(told(HEAD_BYTES))
+            self._refusal = kind(size_limit(HEAD_BYTES))
         elif self._head_lines > HEADERS:
-            self._refusal = kind(f"At most {HEADERS} headers are taken.")
+            self._refusal = kind(f"A request may have at most {HEADERS} headers.")
         if self._refusal:
             raise ValueError(self._refusal.slug)
 
@@ -239,6 +240,5 @@ def refusal(error: BadInput, given: str, common: list[tuple[bytes, bytes]]) -> b
     return b"\r\n".join([first, *(name + b": " + value for name, value in headers), b"", body])
 
 
-def told(limit: int) -> str:
-    """For the reader."""
+def size_limit(limit: int) -> str:
     return f"At most {limit >> 10} KiB of request line and headers are taken."

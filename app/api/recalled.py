@@ -16,13 +16,16 @@ from app.api.replies import KeptRag, WholeReply
 class UsedMemory(BaseModel):
     """A memory or a reference text that the model saw."""
 
-    id: str = Field(description="Of a reference text: its own in its collection.")
+    id: str = Field(
+        description="For a reference text, the id its writer gave it or one made from its words, unique"
+        " within the collection."
+    )
     source: Literal["memories", "corpus"]
     collection: str | None
     kind: str | None
     origin: str | None = Field(description="Who wrote it (the payload's `source`).")
     title: str
-    metadata: dict[str, Any] = Field(description="Of a reference text, as it was given.")
+    metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
     text: str
     label: str = Field(description="What stands in brackets in the answer.")
     similarity: float | None = Field(description="Cosine in [-1, 1]; null when it was not found by meaning.")

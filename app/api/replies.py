@@ -74,12 +74,15 @@ class CitationReply(BaseModel):
 
     label: str = Field(description="What stands in brackets in the answer.")
     source: str
-    id: str = Field(description="Of a reference text: its own in its collection.")
+    id: str = Field(
+        description="For a reference text, the id its writer gave it or one made from its words, unique"
+        " within the collection."
+    )
     title: str
     page: int | None = Field(description="Physical, from 1.")
     page_end: int | None
     url: str | None
-    metadata: dict[str, Any] = Field(description="Of a reference text, as it was given; else empty.")
+    metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
 
 
 class DegradedReply(BaseModel):
@@ -135,8 +138,8 @@ class DocumentReply(BaseModel):
     scope: Literal["session", "global"]
     session_id: str | None
     user_id: str | None = Field(
-        description="Whose it is: the asker, where it is theirs; else the first user it was sent for. A user"
-        " key is not told of others."
+        description="The calling user if it was uploaded for them. Otherwise the first user it was uploaded"
+        " for; a user key gets null instead."
     )
     state: Literal["processing", "ready", "failed"]
     pages: int

@@ -84,7 +84,7 @@ class ExportReply(BaseModel):
 
     user_id: str
     exported_at: datetime
-    notes: list[str] = Field(description="What others keep of the user, and is not in here.")
+    notes: list[str] = Field(description="Data about the user in other services, which is not included.")
     holdings: dict[str, list[dict[str, Any]]] = Field(
         description="Rows by what keeps them, as they are kept. Documents: with the address of their file."
     )

@@ -56,8 +56,9 @@ class VoteBody(Body):
     signal: Signal = Field(description="Up, down, or 0: the vote is taken back.")
     answer_id: Name | None = Field(
         None,
-        description="The answer it is about: one vote for each answer and memory, again replaces. Left out:"
-        " one vote a day (UTC), and 0 takes back those of all days.",
+        description="The answer it is about: a user has one vote per answer and memory, and a later one"
+        " replaces it. Without it a user has one vote per memory and UTC day; `signal: 0` then deletes the"
+        " votes of all days.",
         examples=[ANSWER_ID],
     )
 
@@ -67,7 +68,7 @@ class VoteReply(BaseModel):
 
     memory_id: str
     signal: Literal[1, -1, 0]
-    applied: bool = Field(description="False: it was so already.")
+    applied: bool = Field(description="False if the stored vote was already the same.")
 
 
 class TallyReply(BaseModel):

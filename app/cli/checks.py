@@ -125,7 +125,7 @@ async def embedded(settings: Settings) -> AsyncIterator[str]:
 async def files(settings: Settings) -> str:
     """Every table and index of the embedded PostgreSQL, read once."""
     if settings.postgres.dsn:
-        return "those of POSTGRES_DSN are left to whoever runs it (pg_amcheck)"
+        return "not checked: POSTGRES_DSN is set; run pg_amcheck there"
     if not (settings.ibid.data_dir / "postgres" / "data").exists():
         return "none yet"
     with postgres_faults():
@@ -144,9 +144,9 @@ def mending(damages: Sequence[damage.Damage], folder: Path) -> str:
     if all(each.is_index for each in damages):
         return "ibid doctor --rebuild-indexes makes them anew from their tables; nothing is lost"
     return (
-        f"stop the service and restore {folder.absolute()} from a backup. Without one: copy it, then ibid"
-        " doctor --give-up-pages --rebuild-indexes goes on without the rows of the damaged pages (of a table"
-        " without its file, without all)"
+        f"Stop the service and restore {folder.absolute()} from a backup. If there is none, copy the folder,"
+        " then run `ibid doctor --give-up-pages --rebuild-indexes`. It deletes the rows on damaged pages, and"
+        " all rows of a table whose file is missing."
     )
 
 

@@ -71,7 +71,12 @@ def doctor(
         bool, typer.Option("--rebuild-indexes", help="First make damaged indexes of Postgres anew.")
     ] = False,
     give_up_pages: Annotated[
-        bool, typer.Option("--give-up-pages", help="First drop the rows of damaged pages of Postgres.")
+        bool,
+        typer.Option(
+            "--give-up-pages",
+            help="Delete the rows on damaged Postgres pages, and all rows of tables whose file is missing."
+            " They cannot be restored: back up the data folder first.",
+        ),
     ] = False,
 ) -> None:
     """Look at every part, and say what to do where one is not well."""
@@ -93,7 +98,7 @@ async def mended(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], 
     """Do something about what is damaged. `StartError` for a Postgres that is not ours."""
     config, _ = settings(data_dir)
     if config.postgres.dsn:
-        raise StartError("only the embedded Postgres is mended: ask whoever runs that of POSTGRES_DSN")
+        raise StartError("doctor repairs only the embedded Postgres; POSTGRES_DSN names another server")
     with postgres_faults():
         async with checks.embedded(config) as dsn:
             await mend(dsn, (await damage.look(dsn)).damages)

@@ -42,7 +42,7 @@ from app.models.tokens import O200k
 from app.services.benchmark import read
 from app.services.cabinet import CodeShelf, ConversationShelf
 from app.services.evaluation import Evaluation, Found
-from app.services.memories import UNHURRIED
+from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
 from app.services.shelf import CorpusShelf, DocumentShelf, MemoryShelf, Shelf
 from app.wiring import open_services
@@ -236,7 +236,7 @@ def sweep() -> None:
 
 def apart(config: Settings, folder: Path) -> Settings:
     """The same configuration on stores of its own, without a cache, and with time to answer."""
-    rag = config.rag.model_copy(update={"cache_ttl_seconds": 0, "timeout_seconds": UNHURRIED})
+    rag = config.rag.model_copy(update={"cache_ttl_seconds": 0, "timeout_seconds": BATCH_SECONDS})
     own = {"postgres": Postgres(), "chroma": Chroma(), "qdrant": Qdrant(), "cache": Cache()}
     ibid = config.ibid.model_copy(update={"data_dir": folder, "workers": max(1, config.ibid.workers)})
     return config.model_copy(update={**own, "ibid": ibid, "rag": rag})

@@ -137,7 +137,8 @@ async def hold(data_dir: Path) -> AsyncIterator[Held]:
         try:
             disk.check(data_dir, disk.LEAST)
         except NoRoom as error:
-            raise StartError(f"{error.detail}: make room, or set IBID_DATA_DIR to another disk") from None
+            advice = f"make room on the disk of {data_dir}, or set IBID_DATA_DIR to another disk"
+            raise StartError(f"{error.detail}: {advice}") from None
         await asyncio.to_thread(sweep, data_dir / SCRATCH)
         held = Held(descriptor)
         held.publish("")

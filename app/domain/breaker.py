@@ -4,9 +4,9 @@ handed in. For one event loop: nothing here is locked.
 
 closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
 (and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
-Each asker (a tenant, or the service itself) has such a circuit of its own, because texts can be such that a
-server fails on them: what one asker's requests come to never refuses another. Where it is open to two askers
-at once the dependency is down, and nobody waits for it.
+Each tenant has a circuit of its own: a text on which a server fails must not stop other tenants' requests.
+The service itself has one too. If the circuits of two tenants are open, the dependency is taken to be down
+and refuses all.
 Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
 """
 
@@ -23,14 +23,15 @@ None: nothing, as when our own pool is full."""
 
 
 PAUSE = 30.0
-"""Between a failure and the next failing attempt's begin: beyond it nobody asked, and they are no row."""
+"""Seconds between a failure and the start of the next failed attempt. A longer pause starts a new count."""
 
 
-ASKER: ContextVar[str] = ContextVar("asker", default="")
+TENANT: ContextVar[str] = ContextVar("tenant", default="")
 """The tenant whose request this is; "": the service itself."""
-ASKERS, WITNESSES = 1_024, 2
-"""Circuits that are kept, the one least lately asked for given up first; and how many open ones mean that the
-dependency is down."""
+MAX_CIRCUITS = 1_024
+"""Circuits kept; the least recently used is dropped first."""
+DOWN_AT = 2
+"""If this many tenants have an open circuit, the dependency counts as down for all."""
 
 
 def every(_error: Exception) -> bool:
@@ -57,7 +58,7 @@ class Breaker:
 
     @property
     def closed(self) -> bool:
-        """Whether the asker may ask."""
+        """Whether the tenant may ask."""
         return self._own().closed and not self.refuses
 
     @property
@@ -67,12 +68,12 @@ class Breaker:
 
     @property
     def wait(self) -> float:
-        """Seconds until the asker's next attempt may be made; 0: now."""
+        """Seconds until the tenant's next attempt may be made; 0: now."""
         if not self._opened:
             return 0.0
         own = self._own()
         waits = sorted((each.wait for each in self._opened if each is not own), reverse=True)
-        return max(own.wait, waits[WITNESSES - 1] if len(waits) >= WITNESSES else 0.0)
+        return max(own.wait, waits[DOWN_AT - 1] if len(waits) >= DOWN_AT else 0.0)
 
     @property
     def last(self) -> Exception | None:
@@ -85,18 +86,18 @@ class Breaker:
         return Attempt(self._own(), judge, patience)
 
     def _own(self) -> "Circuit":
-        """The asker's."""
-        asker = ASKER.get()
-        if asker not in self._circuits:
-            self._circuits[asker] = self._new()
-        self._circuits.move_to_end(asker)
-        if len(self._circuits) > ASKERS:
+        """The tenant's circuit."""
+        tenant = TENANT.get()
+        if tenant not in self._circuits:
+            self._circuits[tenant] = self._new()
+        self._circuits.move_to_end(tenant)
+        if len(self._circuits) > MAX_CIRCUITS:
             self._opened.discard(self._circuits.popitem(last=False)[1])
-        return self._circuits[asker]
+        return self._circuits[tenant]
 
 
 class Circuit:
-    """The state of one dependency as one asker has met it."""
+    """The state of one dependency for one tenant."""
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class Circuit:
         self._asked_again: float | None = None
         """When the next attempt may be made; None: closed."""
         self._era = 0
-        """Counts openings: what was begun before one says nothing once it is over."""
+        """Counts openings: failures of attempts begun before the last opening are ignored."""
         self.last: Exception | None = None
         """The newest failure that was an error; None after a success."""
 
@@ -159,7 +160,7 @@ class Circuit:
             self._asked_again = self._clock()
 
     def _count(self, begun: float) -> None:
-        """One failure more. Whoever probes an open one is of the row, however late."""
+        """Count a failure. A failed probe always counts, however long ago the failure before it was."""
         now = self._clock()
         if self.closed and begun - self._latest > PAUSE:
             self._row, self._since = 0, begun

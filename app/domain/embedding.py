@@ -9,7 +9,7 @@ FAULTS = "tests/integration/test_faults.py::"
 JOBS = "202 once `wait` is over: bytes and job are kept, and the job tries again for about an hour"
 WORDS = "the turn as ever; nothing is cached, so the next request has meaning again as soon as it is there"
 BARE = "200: THN its conversations alone, DAAS nothing, others by words; the notes say so"
-SHOWN = "200; its line says it is away"
+SHOWN = "200; the check `embedding` has `ok: false`"
 EMBEDDING = (
     Case(
         Dependency.EMBEDDING,

@@ -11,7 +11,7 @@ RAG = "tests/integration/test_rag.py::"
 LACKING = "200 and an answer without them, degraded memories and corpus, "
 CHAT = "as ever; memories and corpus, where the request names them, as in /rag/query"
 REFUSED = "writing: 503 unavailable with Retry-After, nothing is kept; the list comes from the record"
-SHOWN = "200; its line says it is away"
+SHOWN = "200; the check `qdrant` has `ok: false`"
 ANSWERS = "as ever; a replay of what an older tool's points were used for: 503 unavailable"
 
 QDRANT = (

@@ -54,7 +54,7 @@ class InvalidField(BadInput):
 
 
 class TooLarge(BadInput):
-    """More bytes than the service takes."""
+    """The body has too many bytes, or more than 20,000 JSON values."""
 
     slug, title, status = "too-large", "More than the service takes", 413
 
@@ -66,13 +66,13 @@ class Stalled(BadInput):
 
 
 class UriTooLong(BadInput):
-    """The path and query are longer than the service takes."""
+    """The path and query exceed 32 KiB."""
 
     slug, title, status = "uri-too-long", "The path and query are too long", 414
 
 
 class HeadersTooLarge(BadInput):
-    """The headers are larger, or more, than the service takes."""
+    """The headers and the request line exceed 32 KiB, or there are more than 100 headers."""
 
     slug, title, status = "headers-too-large", "The headers are too large", 431
 

@@ -37,7 +37,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
 QUESTION = (
     "the question, in `chat_log` and as an answer without a finish; the next request asks the model again"
 )
-CHATLESS = "503; the chat model's line says it is away (it is asked for its list of models)"
+CHATLESS = "503; the check `chat` has `ok: false` (tested with GET /models)"
 JUDGED = "as ever; feedback that neither a rating nor a marker decides is neutral, decided by none"
 
 MODEL = (

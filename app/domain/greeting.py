@@ -1,7 +1,7 @@
 """Greetings and small talk that ask for nothing ("hey again!", "ok, thanks"), and the line that says how long
 somebody was away.
 
-Pure means: every word is a greeting or company for one; a single word of content and it is a question.
+A message is a greeting if all its words are greeting phrases or filler (`COMPANY`), and not filler alone.
 Source: CONTRACT §2.1, seed 003 (3.1.2). Nothing here raises.
 """
 

@@ -31,8 +31,8 @@ ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyui
 
 
 def guess_bits(key: str) -> float:
-    """About how many bits an attacker must guess. A character that repeats or continues what stands before it
-    (aaa, 345, a row of the keyboard, a pair that was there already) has none, a letter of a word few."""
+    """Estimate of the key's entropy in bits. Repeated or consecutive characters (aaa, 345, a row of the
+    keyboard, a pair that occurred before) count 0, letters of a word WORD_BITS."""
     each = math.log2(sum(size for kind, size in CLASSES.items() if re.search(kind, key)) or 1)
     bits = [each] * len(key)
     for word in WORD.finditer(key):

@@ -11,7 +11,7 @@ DAMAGE = "tests/integration/test_damage.py::"
 GONE = "503 unavailable with Retry-After"
 BROKEN = "500 damaged where that part is needed"
 READY = "503, and which store is away"
-SHOWN = "200; its line says it is away"
+SHOWN = "200; its check has `ok: false`"
 
 POSTGRES = (
     Case(
@@ -244,6 +244,7 @@ REDIS = (
     ),
 )
 
+DELETES = "Deletes work while at least 24 MiB are free; below that 507 no-room"
 DISK = (
     Case(
         Dependency.DISK,
@@ -252,8 +253,8 @@ DISK = (
         " end the process where one of its files has no room. With less than 24 MiB a service does not start,"
         " and says so",
         rag="200, memories and corpus as ever; the words of `remember` are not kept: remembered failed",
-        memories="writing: 507 no-room; nothing is kept. Removing: as ever down to 24 MiB, then 507 no-room",
-        writes="507 no-room; nothing is kept. Removing: as ever down to 24 MiB, then 507 no-room",
+        memories=f"writing: 507 no-room; nothing is kept. {DELETES}",
+        writes=f"507 no-room; nothing is kept. {DELETES}",
         kept="as ever down to 24 MiB, then answers and turns wait until there is room. Files that an erasure"
         " is to rewrite wait for room for the copy",
         tests=(

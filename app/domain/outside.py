@@ -13,7 +13,7 @@ REFUSED = (
     "votes, and feedback that would vote: 503 unavailable with Retry-After, nothing is kept; counts and"
     " activity as the built-in stores have them"
 )
-SHOWN = "200; its line says it is away"
+SHOWN = "200; its check has `ok: false`"
 
 MEMORY_SERVICE = (
     Case(

@@ -20,7 +20,7 @@ Content = Mapping[int, float]
 """A question's terms, each with its rarity in text at large, from 0."""
 
 COMMON = 1_000
-"""Ranks up to here say nothing of what a question is about: bytes, `the`, `is`, `me`."""
+"""Token ranks up to here get rarity 0: bytes, `the`, `is`, `me`."""
 ELSEWHERE = 100
 """Passages that count beside those in reach, none of which holds the word: among three memories a word that
 one of them holds is still rare."""
@@ -40,7 +40,7 @@ def content(text: str) -> Content:
 
 @lru_cache(maxsize=1 << 14)
 def rarity(word: str) -> float:
-    """Of a word in text at large: the logarithm of its rank; as rare as any where it is no token."""
+    """log(token rank / COMMON), at least 0. A word that is not one token gets the highest rank."""
     encoding, folded = o200k(), word.casefold()
     written = (folded, folded.title(), f" {folded}", f" {folded.title()}")
     tokens = [encoding.encode_ordinary(each) for each in written]
@@ -49,5 +49,5 @@ def rarity(word: str) -> float:
 
 
 def weight(rarity: float, count: int, passages: int) -> float:
-    """Of a word that `count` of the passages in reach hold."""
+    """IDF over the reach times rarity, for a word that `count` of `passages` contain."""
     return rarity * math.log1p((passages + ELSEWHERE - count + 0.5) / (count + 0.5))

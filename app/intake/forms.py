@@ -24,14 +24,15 @@ PASSWORD = 1 << 13
 WRITTEN = {native.FPDF_FORMFIELD_TEXTFIELD, native.FPDF_FORMFIELD_COMBOBOX, native.FPDF_FORMFIELD_LISTBOX}
 TICKED = {native.FPDF_FORMFIELD_CHECKBOX, native.FPDF_FORMFIELD_RADIOBUTTON}
 MAX_CHARS = 100_000
-"""Of one value."""
+"""Maximum characters of one value; a longer one is skipped."""
 MAX_OPTIONS = 1_000
-"""Of a field whose labels are looked for; of one with more the value is told."""
+"""Maximum options of a field for which option labels are read; beyond it the raw value is used."""
 EDGE = 2.0
 """Points by which a text may stand out of its field."""
 
 MAX_FIELDS = 5_000
-"""Of a document that are read: PDFium looks through all fields for each. Of a page with more none."""
+"""Maximum fields read per document, because PDFium's time grows with the square of the number of fields. If
+a page has more annotations, its fields and those of the pages after it are skipped."""
 
 Annotation: TypeAlias = native.FPDF_ANNOTATION
 

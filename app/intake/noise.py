@@ -20,13 +20,13 @@ from app.index.vocabulary import count
 from app.intake.line import BREAK
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-PLAIN = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
-"""Words in small letters of ASCII. Codes and abbreviations are none."""
+LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
+"""A lower-case ASCII word; its first letter may be a capital. Codes and abbreviations do not match."""
 BULLETS = frozenset("\uf0b7\uf0a7\uf0d8\uf076")
 UNMAPPED = 0.1
-"""Share of a page's characters that its fonts do not map, from which they are suspect."""
+"""Share of unmapped characters above which a page may be noise."""
 GLYPHS, GLYPH_BYTES = 2.4, 20
-"""Bytes a token below which suspect letters are no text, and how many it takes to tell."""
+"""Threshold in bytes per token for unmapped glyphs, and the least number of bytes to judge."""
 WRITTEN, WRITTEN_BYTES, ALPHABET = 1.95, 200, 12
 """The same for letters that the font does map, and how many different ones: a sequence of bases has four."""
 MOST = 4_000
@@ -42,7 +42,7 @@ def is_noise(text: str, unmapped: Callable[[], int]) -> bool:
     text = text[:MOST]
     if is_arbitrary(LETTERS.findall(text), GLYPHS, GLYPH_BYTES) and unmapped() > UNMAPPED * seen.total():
         return True
-    words = PLAIN.findall(text)
+    words = LOWERCASE_WORD.findall(text)
     return len(set("".join(words))) >= ALPHABET and is_arbitrary(words, WRITTEN, WRITTEN_BYTES)
 
 
@@ -56,6 +56,7 @@ def is_meaningless(char: str) -> bool:
 
 
 def is_arbitrary(words: list[str], least: float, enough: int) -> bool:
-    """Whether words have fewer bytes a token than any language; not told of too few bytes."""
+    """Whether words have fewer than `least` bytes a token, as in no language; False if there are fewer than
+    `enough` bytes."""
     size = sum(len(word.encode("utf-8", "replace")) for word in words)
     return size >= enough and size < least * count(" ".join(words))

@@ -17,9 +17,9 @@ from app.domain.passage import Embedding
 from app.domain.ports import Embedder
 
 SECONDS = 1_800.0
-"""Without one vector; then the model is given up."""
+"""Give up after this many seconds without a vector."""
 PAUSE, LONGEST = 1.0, 30.0
-"""Between two tries: the first, and at most."""
+"""Seconds between retries: first and longest."""
 PASSING = {"timeout", "unavailable", "overloaded"}
 """Reasons that may be gone the next time."""
 
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class Patient:
-    """See the module. `seconds` 0: requests are halved, and nothing is waited for."""
+    """Embedder that retries and halves batches. `seconds=0`: only halve batches on timeout."""
 
     def __init__(self, embedder: Embedder, seconds: float = SECONDS) -> None:
         self._embedder = embedder
@@ -64,7 +64,8 @@ class Patient:
         return found
 
     async def _waited(self, ask: Callable[[], Awaitable[T]], *, alone: bool = True) -> T:
-        """The answer, whenever it comes. `alone`: one text, which cannot be halved."""
+        """Call `ask`, and retry passing faults until the deadline. Unless it is `alone` (one text,
+        which cannot be halved), a timeout is raised at once."""
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + self._seconds, PAUSE
         while True:

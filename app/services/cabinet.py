@@ -12,7 +12,7 @@ from app.domain.code import CodeRow
 from app.domain.conversation import Draft, Written
 from app.domain.passage import Passage, Scope
 from app.domain.project import CONVERSATIONS
-from app.services.memories import UNHURRIED
+from app.services.memories import BATCH_SECONDS
 from app.services.shelf import ALL
 
 
@@ -61,7 +61,7 @@ class CodeShelf(Named):
     async def put(self, name: str | None, texts: Sequence[Text]) -> int:
         """Under the path and the name that their facts give; a title stands for a path."""
         written = await self._code.put(
-            Scope(), name or ALL, [chunk(text) for text in texts], seconds=UNHURRIED
+            Scope(), name or ALL, [chunk(text) for text in texts], seconds=BATCH_SECONDS
         )
         return self.note(texts, [row for row, _ in written])
 
@@ -97,5 +97,7 @@ class ConversationShelf(Named):
             Draft(text.id, text.title or None, summary_detailed=text.text, indexed_at=text.said_at)
             for text in texts
         ]
-        written = await self._conversations.keep(self.scope(name), CONVERSATIONS, drafts, seconds=UNHURRIED)
+        written = await self._conversations.keep(
+            self.scope(name), CONVERSATIONS, drafts, seconds=BATCH_SECONDS
+        )
         return self.note(texts, [row.id for row, _ in written])

@@ -35,9 +35,9 @@ from app.domain.revision import settled
 BATCH = 64
 """Texts embedded at once (as in `services/ingest.py`)."""
 SECONDS = 60.0
-UNHURRIED = 86_400.0
-"""For batch work, which waits for a busy embedder: what limits it is the embedder's own patience."""
 """For one write: five hundred long texts with the bundled model take about that."""
+BATCH_SECONDS = 86_400.0
+"""Deadline of writes by batch commands (a day). In practice `models/patient.py` gives up first."""
 MOMENT = 4_000
 """Characters that are compared or counted on the loop (a millisecond or two); more, in a thread."""
 AGAIN = 2

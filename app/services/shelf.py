@@ -18,7 +18,7 @@ from app.domain.document import Document, Upload
 from app.domain.memory import Draft, Outcome, Written
 from app.domain.passage import Passage, Scope
 from app.domain.ranking import content
-from app.services.memories import UNHURRIED
+from app.services.memories import BATCH_SECONDS
 
 COLLECTION = "texts"
 ALL = "everyone"
@@ -92,7 +92,7 @@ class MemoryShelf(Worded):
         """In the order they were said."""
         self.note(name, texts)
         drafts = [Draft(item.whole, thread_id=item.thread, created_at=item.said_at) for item in texts]
-        written = await self._memories.remember(self.scope(name), drafts, seconds=UNHURRIED)
+        written = await self._memories.remember(self.scope(name), drafts, seconds=BATCH_SECONDS)
         return sum(one.outcome is Outcome.CREATED for one in written)
 
 
@@ -123,7 +123,7 @@ class CorpusShelf(Worded):
         """Under their own ids and titles."""
         self.note(name, texts)
         given = [Given(item.text, item.id, item.title) for item in texts]
-        return len(await self._corpus.keep(self.scope(name), COLLECTION, given, seconds=UNHURRIED))
+        return len(await self._corpus.keep(self.scope(name), COLLECTION, given, seconds=BATCH_SECONDS))
 
 
 class Uploading(Protocol):
@@ -166,7 +166,7 @@ class DocumentShelf:
         path = self._folder / f"{named(text.id)}.pdf"
         await asyncio.to_thread(path.write_bytes, data)
         given = Upload(path, path.name, len(data), hashlib.sha256(data).hexdigest(), session)
-        document, _ = await self._documents.upload(Scope(), given, wait=UNHURRIED)
+        document, _ = await self._documents.upload(Scope(), given, wait=BATCH_SECONDS)
         made = [] if document.id in self._known else [document.id]
         self._known[document.id].append(text.id)
         await asyncio.to_thread(path.unlink)

@@ -37,7 +37,8 @@ PAUSE = 2.0
 """After a failed look-up there is none for this long, then one at a time: not each request waits for it."""
 BOOTSTRAP_LENGTH = 20
 BOOTSTRAP_BITS = 60
-"""What a fast hash asks for: a billion guesses a second for 36 years. Hex digits at random have 96 in 24."""
+"""Least estimated entropy in bits: 2^60 guesses take 36 years at a billion a second. 24 random hex digits
+have 96."""
 PREFIX_DIGITS = 4
 LONGEST = 512
 

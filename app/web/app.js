@@ -282,7 +282,8 @@ function explain(turn, { used, reason, pending }) {
     return;
   }
   const names = pending.map(({ filename }) => filename).join(", ");
-  const note = make("p", "facts", `Reading ${names}… What is in there could not be looked up yet.`);
+  const they = pending.length > 1 ? "They" : "It";
+  const note = make("p", "facts", `Reading ${names}… ${they} could not be searched yet.`);
   turn.item.append(note);
   waiting.push({ note, pending, question: turn.question });
   listDocuments();

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.breaker import ASKER, Breaker
+from app.domain.breaker import TENANT, Breaker
 
 
 class Down(Exception):
@@ -45,7 +45,7 @@ class Watched:
         return copy_context().run(self._ask, error, asker)
 
     def _ask(self, error: Exception | None, asker: str) -> bool:
-        ASKER.set(asker)
+        TENANT.set(asker)
         if self.breaker.refuses:
             return False
         with suppress(Down, Refused, Full), self.breaker.attempt(judge):
