@@ -13,7 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 
 from app.api.guard import local_only
-from app.domain.breaker import TENANT
+from app.domain.breaker import CALLER
 from app.domain.errors import Forbidden, InvalidField, Unauthorized, Unavailable
 from app.domain.passage import DEFAULT_TENANT, Scope
 from app.domain.ports import Caller
@@ -49,7 +49,7 @@ async def authenticate(request: Request) -> Caller:
     if not hasattr(request.state, "caller"):
         request.state.caller = await identified(request, await services(request))
     found: Caller = request.state.caller
-    TENANT.set(found.tenant)  # breakers count the failures of each tenant by itself
+    CALLER.set((found.tenant, found.user or ""))  # breakers count each caller's failures by themselves
     return found
 
 

@@ -21,9 +21,12 @@ FOREIGN = frozenset({"cross-site", "same-site"})
 AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+")
 """What a `Host` of this machine is made of: no user before an `@`, no path, no blank a parser would drop."""
 
-FORWARDING = re.compile(r"via|.*forwarded.*|.*-ip")
+FORWARDING = re.compile(
+    r"via|.*-via|.*forwarded.*|.*-?client-?ip|.*-(?:ip|ips|socketip|external-address)|x-original-.*|x-host"
+    r"|cf-.*|cdn-loop|x-varnish|tailscale-.*|ngrok-.*|fly-.*|x-amzn-.*|x-cloud-trace-context"
+)
 """Headers by which a proxy says for whom it calls: Forwarded (RFC 7239), Via, X-Forwarded-*, X-Real-IP,
-CF-Connecting-IP and other vendors'."""
+and those of vendors' proxies, tunnels and content networks."""
 
 SEEN = 64
 """Peers and names whose answer is remembered: of an open service there are a few."""

@@ -4,9 +4,9 @@ handed in. For one event loop: nothing here is locked.
 
 closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
 (and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
-Each tenant has a circuit of its own: a text on which a server fails must not stop other tenants' requests.
-The service itself has one too. If the circuits of two tenants are open, the dependency is taken to be down
-and refuses all.
+Each caller (a tenant, a user key, the service itself) has a circuit of its own: a text on which a server
+fails must not stop others' requests. If the circuits of two tenants are open, the dependency is taken to be
+down and refuses all; if those of two users of a tenant, it refuses that tenant.
 Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
 """
 
@@ -26,12 +26,13 @@ PAUSE = 30.0
 """Seconds between a failure and the start of the next failed attempt. A longer pause starts a new count."""
 
 
-TENANT: ContextVar[str] = ContextVar("tenant", default="")
-"""The tenant whose request this is; "": the service itself."""
+CALLER: ContextVar[tuple[str, str]] = ContextVar("caller", default=("", ""))
+"""The tenant whose request this is, and the user of its key; empty: the service itself."""
 MAX_CIRCUITS = 1_024
 """Circuits kept; the least recently used is dropped first."""
 DOWN_AT = 2
-"""If this many tenants have an open circuit, the dependency counts as down for all."""
+"""If this many tenants have an open circuit, the dependency counts as down for all; if this many users of one
+tenant, for all of that tenant."""
 
 
 def every(_error: Exception) -> bool:
@@ -54,7 +55,7 @@ class Breaker:
     ) -> None:
         self._opened: set[Circuit] = set()
         self._new = partial(Circuit, clock, failures, seconds, lasting, self._opened)
-        self._circuits: OrderedDict[str, Circuit] = OrderedDict()
+        self._circuits: OrderedDict[tuple[str, str], Circuit] = OrderedDict()
 
     @property
     def closed(self) -> bool:
@@ -71,9 +72,13 @@ class Breaker:
         """Seconds until the tenant's next attempt may be made; 0: now."""
         if not self._opened:
             return 0.0
-        own = self._own()
-        waits = sorted((each.wait for each in self._opened if each is not own), reverse=True)
-        return max(own.wait, waits[DOWN_AT - 1] if len(waits) >= DOWN_AT else 0.0)
+        own, waits = self._own(), dict[object, float]()
+        for circuit in self._opened - {own}:
+            tenant, _ = circuit.caller
+            witness = circuit.caller if tenant == own.caller[0] else tenant
+            waits[witness] = max(circuit.wait, waits.get(witness, 0.0))
+        others = sorted(waits.values(), reverse=True)
+        return max(own.wait, others[DOWN_AT - 1] if len(others) >= DOWN_AT else 0.0)
 
     @property
     def last(self) -> Exception | None:
@@ -86,18 +91,18 @@ class Breaker:
         return Attempt(self._own(), judge, patience)
 
     def _own(self) -> "Circuit":
-        """The tenant's circuit."""
-        tenant = TENANT.get()
-        if tenant not in self._circuits:
-            self._circuits[tenant] = self._new()
-        self._circuits.move_to_end(tenant)
+        """The caller's circuit."""
+        caller = CALLER.get()
+        if caller not in self._circuits:
+            self._circuits[caller] = self._new(caller=caller)
+        self._circuits.move_to_end(caller)
         if len(self._circuits) > MAX_CIRCUITS:
             self._opened.discard(self._circuits.popitem(last=False)[1])
-        return self._circuits[tenant]
+        return self._circuits[caller]
 
 
 class Circuit:
-    """The state of one dependency for one tenant."""
+    """The state of one dependency for one caller."""
 
     def __init__(
         self,
@@ -106,11 +111,14 @@ class Circuit:
         seconds: float,
         lasting: float,
         opened: "set[Circuit]",
+        *,
+        caller: tuple[str, str],
     ) -> None:
         self._clock = clock
         self._failures = failures
         self._seconds = seconds
         self._lasting = lasting
+        self.caller = caller
         self._opened = opened
         """Those of the dependency that are open: this one joins and leaves."""
         self._row = 0

@@ -54,7 +54,7 @@ class InvalidField(BadInput):
 
 
 class TooLarge(BadInput):
-    """The body has too many bytes, or more than 20,000 JSON values."""
+    """The body has too many bytes, or more than 40,000 JSON values."""
 
     slug, title, status = "too-large", "More than the service takes", 413
 

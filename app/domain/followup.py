@@ -43,7 +43,9 @@ QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”|«[^«»]+»|„[^„“”]+[
 TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
 CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
 MARK = re.compile(r"[,;:.?!]")
-ASKED = ("?", "？", "؟")
+SENTENCES = re.compile(r"(?<=[.!?。！？؟])[*_\"'”’»)\]]*\s+")
+ASKING = re.compile(r"[?？؟]\W*$")
+"""A sentence that asks, whatever marks, quotes or emoji stand behind it."""
 """How a question ends."""
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
@@ -81,11 +83,9 @@ def resolve(message: str, turns: Sequence[Turn]) -> str:
 
 def answers(message: str, turns: Sequence[Turn]) -> str:
     """The search text of a yes or no: behind the question of the last answer; "" where it asked nothing."""
-    said = _said(turns[-TURNS:]).rstrip()
-    if not said.endswith(ASKED):
-        return ""
-    question = re.split(r"(?<=[.!?。！？])\s", said)[-1]
-    return f"{_cut(question)} {message}"
+    parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
+    asked = [part for part in parts[-2:] if ASKING.search(part)]
+    return f"{_cut(asked[-1])} {message}" if asked else ""
 
 
 def names_nothing(message: str) -> bool:

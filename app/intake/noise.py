@@ -23,7 +23,7 @@ LETTERS = re.compile(r"[^\W\d_]{2,}")
 LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
 """A lower-case ASCII word; its first letter may be a capital. Codes and abbreviations do not match."""
 BULLETS = frozenset("\uf0b7\uf0a7\uf0d8\uf076")
-UNMAPPED = 0.1
+UNMAPPED = 0.5
 """Share of unmapped characters above which a page may be noise."""
 GLYPHS, GLYPH_BYTES = 2.4, 20
 """Threshold in bytes per token for unmapped glyphs, and the least number of bytes to judge."""

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from app.domain.answer import new_id
 from app.domain.budget import Meter
-from app.domain.greeting import is_small_talk
+from app.domain.greeting import is_assent, is_small_talk
 from app.domain.passage import Scope
 from app.domain.ports import ChatModel, Clock, Tokens
 from app.domain.prompt import MEMORIES
@@ -91,7 +91,7 @@ class RagService:
     async def _context(self, ask: Question, stages: Stages) -> Context:
         """What the model is to see, and how it came to be."""
         meter = Meter(self._tokens.count, self._tokens.factor(self._name), form=MEMORIES)
-        if is_small_talk(ask.message):
+        if is_small_talk(ask.message) and not is_assent(ask.message):  # it may answer what was asked before
             return await self._greeted(ask, meter)
         wanted = Wanted(
             ask.scope, ask.message, self._limits.threshold, personal=ask.top_k, corpus=ask.top_k, kinds=KINDS

@@ -56,7 +56,7 @@ T = TypeVar("T")
 def written(answer: Answer) -> str:
     """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
     try:
-        body = orjson.dumps(facts(answer))
+        body = orjson.dumps(facts(answer), option=orjson.OPT_UTC_Z)
     except TypeError:
         return mended(answer)
     finite = all(math.isfinite(entry.score + (entry.similarity or 0.0)) for entry in answer.trace.entries)

@@ -81,6 +81,8 @@ function enter(name) {
   $("empty").hidden = true; // until the service says that there is nothing
   $("below").hidden = true;
   waiting = [];
+  asking?.abort(); // its answer belongs to the session that is left
+  if (asking) settle();
   listDocuments();
   restore();
 }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.breaker import TENANT, Breaker
+from app.domain.breaker import CALLER, Breaker
 
 
 class Down(Exception):
@@ -40,12 +40,12 @@ class Watched:
     def __post_init__(self) -> None:
         self.breaker = Breaker(lambda: self.now, failures=3, seconds=5.0, lasting=self.lasting)
 
-    def ask(self, error: Exception | None = None, asker: str = "") -> bool:
+    def ask(self, error: Exception | None = None, asker: str = "", user: str = "") -> bool:
         """One attempt if it is allowed; whether it was."""
-        return copy_context().run(self._ask, error, asker)
+        return copy_context().run(self._ask, error, asker, user)
 
-    def _ask(self, error: Exception | None, asker: str) -> bool:
-        TENANT.set(asker)
+    def _ask(self, error: Exception | None, asker: str, user: str) -> bool:
+        CALLER.set((asker, user))
         if self.breaker.refuses:
             return False
         with suppress(Down, Refused, Full), self.breaker.attempt(judge):
@@ -275,6 +275,19 @@ def test_it_remembers_the_last_failure_for_who_is_refused() -> None:
     watched.now += 5.0
     watched.ask()
     assert watched.breaker.last is None
+
+
+def test_one_user_closes_nothing_to_another() -> None:
+    """Neither in the same tenant nor in another; two users together close it to their tenant alone."""
+    watched = Watched()
+    for _ in range(3):
+        watched.ask(Down(), "acme", "ann")
+    assert not watched.ask(None, "acme", "ann")
+    assert watched.ask(None, "acme", "bob")
+    for _ in range(3):
+        watched.ask(Down(), "acme", "cay")
+    assert not watched.ask(None, "acme", "bob")
+    assert watched.ask(None, "zeta", "bob")
 
 
 @given(st.lists(st.sampled_from(["ok", "down", "full", "refused", "wait", "left"]), max_size=60))

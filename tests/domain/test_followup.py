@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.followup import BACK, LONGEST, PART, TURNS, refers, resolve
+from app.domain.followup import BACK, LONGEST, PART, TURNS, answers, refers, resolve
 from app.domain.prompt import Role, Turn
 from tests.fakes.dialogues import (
     AGAIN_ALONE,
@@ -178,3 +178,26 @@ def test_law_only_what_refers_is_expanded(message: str, said: list[Turn]) -> Non
 def test_law_any_text_can_be_asked_about(message: str) -> None:
     """Also halves of characters and marks alone."""
     assert refers(message) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Shall I look up the ferry?",
+        "It carries herring. Shall I look up the ferry? Sources: [a.pdf#1] [a.pdf#2]",
+        "**Shall I look up the ferry?**",
+        "Shall I look up the ferry? \U0001f642",
+        "Shall I look up the ferry? (I can do both.)",
+    ],
+)
+def test_a_yes_is_searched_behind_the_question_it_answers(said: str) -> None:
+    """Whatever stands behind the question."""
+    assert "ferry" in answers("yes", [Turn(Role.USER, "Tell me more."), Turn(Role.ASSISTANT, said)])
+
+
+@pytest.mark.parametrize(
+    "said", ["It carries herring.", "Who knows? It is long ago. Nobody wrote it down.", ""]
+)
+def test_a_yes_to_nothing_has_no_search_text(said: str) -> None:
+    """A question that was left behind is no question any more."""
+    assert answers("yes", [Turn(Role.USER, "Tell me more."), Turn(Role.ASSISTANT, said)]) == ""

@@ -114,6 +114,13 @@ SMALL_TALK = (
     "Hello there",
     "thanks!",
     "thank you so much",
+    "that helped, thanks",
+    "great answer!",
+    "How are you?",
+    "Wie geht's?",
+    "bitte",
+    "¿Cómo estás?",
+    "you are welcome",
     "thx",
     "ok cool",
     "okay",
@@ -211,7 +218,14 @@ def test_a_word_of_content_makes_it_a_question(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "so"), [("yes", True), ("ok, sure", True), ("thanks", False), ("no?", True)]
+    ("message", "so"),
+    [
+        ("yes", True),
+        ("ok, sure", True),
+        ("sounds good", True),
+        ("thanks", False),
+        ("no?", True),
+    ],
 )
 def test_an_assent_may_answer_something(message: str, so: bool) -> None:
     """Yes, no, okay; thanks do not."""

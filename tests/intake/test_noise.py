@@ -88,6 +88,13 @@ def test_pages_that_can_be_read_are_kept() -> None:
     assert not any("KDUERXU" in chunk.text for chunk in parsed.chunks)
 
 
+def test_a_page_of_which_the_most_can_be_read_is_kept() -> None:
+    """A few glyphs without a map stand among letters that have one."""
+    text = " يبيبَح\u02f4 ϲΒϴΒhabibi يبيبَح"
+    assert not is_noise(text, lambda: 6)
+    assert is_noise(text, lambda: 20)
+
+
 @pytest.mark.parametrize("char", ["\ue123", "\ufffd", "\u0378"], ids=["private", "replaced", "unassigned"])
 def test_characters_without_a_meaning_are_refused(char: str) -> None:
     """A font maps to them what it has no name for."""

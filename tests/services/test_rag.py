@@ -130,6 +130,13 @@ async def test_no_thread_history_is_sent() -> None:
     assert [turn.content for _, turn in house.log.rows] == [SLEEP, said, SLEEP, said]
 
 
+async def test_a_yes_may_answer_something_and_is_searched() -> None:
+    """What it answers is not known here."""
+    house = House()
+    said = await house.told("yes please")
+    assert said["bypass"] is None
+
+
 async def test_small_talk_is_answered_without_looking_anything_up() -> None:
     """The same bypass, under a name of its own."""
     house = House()

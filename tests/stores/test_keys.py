@@ -203,6 +203,9 @@ WEAK = [
     "change-me-in-production",
     "passwordpassword1234",
     "correct-horse-battery",
+    "my-super-secret-api-key-2024",
+    "admin_admin_root_secret_token_value",
+    "this-is-a-long-passphrase-with-many-words",
     "xK9!xK9!xK9!xK9!xK9!xK9!",
 ]
 
