@@ -5,12 +5,13 @@ bar moves and an interruption costs little: what is done is written.
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from app.cli.progress import shown
-from app.cli.session import connect, taken
+from app.cli.session import connect, patient
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
 from app.config import Settings
 from app.domain.passage import DEFAULT_TENANT
@@ -47,7 +48,7 @@ async def items(config: Settings, user: str | None, tenant: str) -> AsyncIterato
     """What was done, person by person."""
     body: dict[str, Any] = {"tenant": tenant} | ({"user_id": user} if user else {})
     async with connect(config) as client:
-        page = taken(await client.post("/profiles", json=body))
+        page = await patient(lambda: client.post("/profiles", json=body))
         with shown("Reading", page["users"]) as progress:
             while True:
                 for item in page["items"]:
@@ -55,4 +56,5 @@ async def items(config: Settings, user: str | None, tenant: str) -> AsyncIterato
                     yield item
                 if page["next"] is None:
                     return
-                page = taken(await client.post("/profiles", json=body | {"cursor": page["next"]}))
+                more = body | {"cursor": page["next"]}
+                page = await patient(partial(client.post, "/profiles", json=more))

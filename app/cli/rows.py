@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.session import Answered, taken
+from app.cli.session import Answered, patient
 from app.domain.errors import IbidError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def fault(line: Line) -> Mapping[str, Any]:
 async def posted(client: "httpx.AsyncClient", path: str, batch: Sequence[Line]) -> Batch:
     """Rows of one request; refused, its halves."""
     try:
-        told = taken(await client.post(path, json=[line.row for line in batch]))
+        told = await patient(lambda: client.post(path, json=[line.row for line in batch]))
     except Answered as answered:
         if answered.code not in FAULTY and answered.problem.get("type") != REJECTED:
             raise

@@ -6,7 +6,7 @@ lasts. Raises `StartError` (it cannot be opened), `Unavailable` (it does not ans
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 90.0
 """The service pings a stream every 15 s and bounds all else itself."""
 CONNECT_SECONDS = 5.0
+BUSY_SECONDS = 1_800.0
+"""How long batch work waits for a service that answers 503: it is busy, or waits for something itself."""
+PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
+"""Between two such tries: at first, and at most. They double."""
 PATIENCE_SECONDS = 15.0
 """How long a service that is starting is waited for."""
 
@@ -49,6 +53,20 @@ def taken(response: "httpx.Response") -> dict[str, Any]:
     if not response.is_success:
         raise Answered(body)
     return dict(body)
+
+
+async def patient(send: "Callable[[], Awaitable[httpx.Response]]") -> dict[str, Any]:
+    """The JSON object that batch work is answered. Only a question has a deadline: while the service answers
+    503, `send` is tried again, for BUSY_SECONDS. Raises `Answered` for every other problem."""
+    until, pause = time.monotonic() + BUSY_SECONDS, PAUSE_SECONDS
+    while True:
+        try:
+            return taken(await send())
+        except Answered as answered:
+            if answered.code != 503 or time.monotonic() + pause > until:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @asynccontextmanager

@@ -5,7 +5,6 @@ without a change sends nothing. What is new is put before what is gone is delete
 brings its vectors along. Files that cannot be read keep what they had. Raises `Unavailable`, `Answered`.
 """
 
-import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from app.cli.session import Answered, taken
+from app.cli.session import Answered, patient, taken
 from app.cli.terminal import counted
 from app.cli.tree import Reason, Root, Skipped, Text
 
@@ -28,8 +27,6 @@ PATIENCE_SECONDS = 600.0
 """For an answer: a large file on a busy machine takes minutes."""
 DELETED, DELETED_BYTES = 100, 4_000
 """Paths of a request, and how long they may be in its address."""
-TRIES, PAUSE_SECONDS = 5, 2.0
-"""A service that is busy is asked again, ever later."""
 
 
 @dataclass
@@ -153,16 +150,9 @@ class Shelf:
 
     async def asked(self, method: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - httpx's own
         """What the service answers; one that is busy is asked again."""
-        for tried in range(1, TRIES + 1):
-            try:
-                return taken(
-                    await self.client.request(method, self.address, timeout=PATIENCE_SECONDS, **more)
-                )
-            except Answered as answered:
-                if answered.code != 503 or tried == TRIES:
-                    raise
-            await asyncio.sleep(PAUSE_SECONDS * tried)
-        raise AssertionError
+        return await patient(
+            lambda: self.client.request(method, self.address, timeout=PATIENCE_SECONDS, **more)
+        )
 
 
 def batched(items: Iterable[Any], size: Callable[[Any], int], most: int, room: int) -> Iterator[list[Any]]:

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 
-from app.cli import rows
-from app.cli.rows import BYTES, LONGEST, ROWS, Batch, Line, Refused, Sum, batches, lines, size, there
+from app.cli import rows, session
+from app.cli.rows import BYTES, LONGEST, ROWS, Batch, Line, Refused, Sum, batches, lines, posted, size, there
 
 
 async def read(file: Path) -> list[Line]:
@@ -89,3 +90,15 @@ async def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """As what it is."""
     with pytest.raises(rows.Unreadable, match="cannot be read"):
         await read(tmp_path)
+
+
+async def test_rows_wait_for_a_busy_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a question has a deadline."""
+    monkeypatch.setattr(session, "PAUSE_SECONDS", 0.0)
+    answers = [httpx.Response(503, json={"title": "Busy", "status": 503})] * 4
+    answers.append(httpx.Response(201, json={"items": [{"outcome": "created"}]}))
+    transport = httpx.MockTransport(lambda _: answers.pop(0))
+    async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
+        batch = await posted(client, "/projects/p/conversations", [Line(1, {"title": "a"}, 9)])
+
+    assert (batch.outcomes, list(batch.refused)) == (Counter(created=1), [])

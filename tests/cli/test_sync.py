@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import sync
+from app.cli import session
 from app.cli.session import Answered
 from app.cli.sync import Report, Shelf, batched, hashed, visible
 from app.cli.tree import Reason, Root, Skipped, Text
@@ -63,7 +63,8 @@ class Service:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     """With nothing in it, and nobody waits."""
-    monkeypatch.setattr(sync, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(session, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(session, "BUSY_SECONDS", 0.5)
     return Service()
 
 
@@ -103,10 +104,10 @@ async def test_one_file_that_is_refused_costs_no_other(shelf: Shelf, service: Se
 
 
 async def test_a_busy_service_is_asked_again(shelf: Shelf, service: Service) -> None:
-    """A few times; then the run ends, and the next goes on from there."""
+    """For a while; then the run ends, and the next goes on from there."""
     service.busy = 3
     assert await shelf.put([Text("a", "a")], Report()) == 1
-    service.busy = 99
+    service.busy = 1_000_000_000
     with pytest.raises(Answered):
         await shelf.put([Text("b", "b")], Report())
 
