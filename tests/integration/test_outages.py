@@ -126,6 +126,13 @@ def entries(reply: dict[str, Any]) -> set[tuple[str, str]]:
     return {(item["source"], item["reason"]) for item in reply["degraded"]}
 
 
+@pytest.fixture(autouse=True)
+def recovery(world: World) -> Iterator[None]:
+    """A test that failed in the middle of an outage leaves none to the next."""
+    yield
+    world.well()
+
+
 def whole(reply: dict[str, Any]) -> bool:
     """Whether it is an answer from the document."""
     return reply["rag"]["reason"] == "ok" and "town.pdf#2" in reply["cited"]
@@ -209,7 +216,8 @@ def test_a_hung_embedding_server_costs_the_first_requests_their_deadline(world: 
     *first, last = seen
     assert 3 <= len(first) <= 6
     assert entries(last) == {("embedding", "unavailable")}
-    assert all(whole(reply) for reply in seen)
+    assert all(reply["answer"] for reply in first)
+    assert whole(last)
     assert all(reply["degraded"] == [] for reply in others)
     world.well()
 
