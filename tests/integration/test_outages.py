@@ -30,7 +30,7 @@ from tests.integration.test_walls import client, created
 KEY = "default-9f3c71e0b28d46a5-k"
 EMBEDDINGS = "/embeddings"
 REPLY = "It carries barrels of herring, they say."
-DEADLINE = 1.0
+DEADLINE = 2.0
 """RAG_TIMEOUT_SECONDS; three quarters of it are the embedding's."""
 
 PAGES = {
@@ -216,8 +216,7 @@ def test_a_hung_embedding_server_costs_the_first_requests_their_deadline(world: 
     *first, last = seen
     assert 3 <= len(first) <= 6
     assert entries(last) == {("embedding", "unavailable")}
-    assert all(reply["answer"] for reply in first)
-    assert whole(last)
+    assert all(whole(reply) for reply in seen)
     assert all(reply["degraded"] == [] for reply in others)
     world.well()
 
