@@ -4,7 +4,6 @@ Refused are words put into other mouths: origins of the assistant and of the dae
 that `ibid profiles` computes. Cards that a person may write himself (persona, style, preference) are taken.
 """
 
-import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from pydantic import (
 from pydantic_core.core_schema import CoreSchema, NullableSchema, UnionSchema
 
 from app.api.bodies import NO_NUL, SAYS, Body, Name
+from app.api.wire import encoded
 from app.domain.corpus import METADATA_BYTES, Given
 from app.domain.memory import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
 
@@ -74,7 +74,7 @@ def shelf(name: str) -> str:
 
 def small(metadata: dict[str, Any]) -> dict[str, Any]:
     """Metadata that every citation can carry."""
-    if len(json.dumps(metadata, ensure_ascii=False).encode()) > METADATA_BYTES:
+    if len(encoded(metadata)) > METADATA_BYTES:
         raise ValueError(f"at most {METADATA_BYTES >> 10} KiB as JSON")
     return metadata
 
