@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.index.content import Content, weight
 from app.index.segment import Mask, Rows, Segment, Spans
+from app.retrieval.content import Content, weight
 
 K1 = 1.2
 B = 0.75

@@ -17,10 +17,9 @@ from typing import Any, ClassVar, Self
 from app.clients.pool import Pool
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
-from app.domain.stopwatch import MEANING, TEXTS, stage
+from app.domain.stopwatch import DENSE as MEANING
+from app.domain.stopwatch import TEXTS, stage
 from app.domain.text import Text
-from app.index.analysis import VERSION
-from app.index.content import Content, content
 from app.index.finder import Finder, Found
 from app.index.lots import Lot, Lots, row_of
 from app.index.mark import short
@@ -29,7 +28,9 @@ from app.index.place import Spot
 from app.index.search import Search
 from app.index.table import Table, Where, rows_of
 from app.index.texts import Texts
-from app.index.vocabulary import count
+from app.retrieval.content import Content, content
+from app.retrieval.terms import VERSION
+from app.retrieval.vocabulary import count
 
 WORDS_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS that a search waits for words: what is left is the other leg's."""

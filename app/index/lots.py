@@ -16,7 +16,6 @@ import structlog
 from app.clients.faults import record_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.errors import Rejected, Unavailable
-from app.index.analysis import VERSION
 from app.index.block import Block
 from app.index.bookcase import Bookcase
 from app.index.place import Spot
@@ -24,6 +23,7 @@ from app.index.shelf import Shelf
 from app.index.table import WHOSE, Table, Where
 from app.index.turns import Turns
 from app.index.words import keep, packed, readable, spoken, unpacked
+from app.retrieval.terms import VERSION
 
 MEMORY_BYTES = 512 << 20
 AT_ONCE = 2_000

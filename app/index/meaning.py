@@ -12,7 +12,8 @@ import structlog
 
 from app.domain.document import Part
 from app.domain.space import Space
-from app.domain.stopwatch import MEANING, stage
+from app.domain.stopwatch import DENSE as MEANING
+from app.domain.stopwatch import stage
 from app.index.place import Listed, Matrix, Spot
 from app.index.record import Record
 from app.index.search import Search, cosine

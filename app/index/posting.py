@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.domain.document import Chunk
-from app.index.analysis import terms as terms_of
 from app.index.segment import MOST, Segment, inverted
+from app.retrieval.terms import terms as terms_of
 
 
 def build(texts: Sequence[str]) -> Segment:

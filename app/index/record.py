@@ -15,9 +15,9 @@ from app.clients.pool import Pool
 from app.domain.document import Chunk, Part
 from app.domain.label import label_name
 from app.domain.text import Text
-from app.index.analysis import VERSION
 from app.index.place import Listed, Matrix, Place
 from app.index.texts import Row
+from app.retrieval.terms import VERSION
 
 VERSIONS = """
     SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])

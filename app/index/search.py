@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from app.domain.passage import Hit
 from app.domain.quick import quick
-from app.domain.stopwatch import WORDS, stage
-from app.index.analysis import terms
+from app.domain.stopwatch import LEXICAL as WORDS
+from app.domain.stopwatch import stage
 from app.index.block import Block
 from app.index.bm25 import Seen, contents, seen, shares, survey
-from app.index.content import Content
 from app.index.place import Matrix, Place, Spot, key
 from app.index.shelf import Shelf
+from app.retrieval.content import Content
+from app.retrieval.terms import terms
 
 hit_of = quick(Hit)
 

@@ -14,9 +14,9 @@ from app.domain.passage import Embedding, Hit, Legs, Passage
 from app.domain.space import similarity
 from app.domain.stopwatch import TEXTS, stage
 from app.index import payload
-from app.index.content import Content
 from app.index.mark import short
 from app.index.sparse import Stock, stock
+from app.retrieval.content import Content
 
 DATED = 20
 """Passages of the days asked about."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from app.clients.points import Point, Sparse
 from app.clients.weights import holders
-from app.index.analysis import terms
 from app.index.bm25 import K1, RARE_COUNT, RARE_MASS, RARE_SHARE, B, Held
-from app.index.content import Content, content, weight
+from app.retrieval.content import Content, content, weight
+from app.retrieval.terms import terms
 
 MEAN = 100.0
 """Terms of a passage of middling length: what people say has some thirty, what they file some two hundred.

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from app.domain.embedded import code_words, conversation_words
-from app.index.analysis import VERSION, terms
 from app.index.segment import MOST, Segment, inverted
 from app.index.table import CHUNK, CONVERSATION, Table
+from app.retrieval.terms import VERSION, terms
 
 MAGIC = b"IBR1"
 HEAD = 8

@@ -21,7 +21,6 @@ from typing import BinaryIO
 
 from app.domain.document import Parsed
 from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
-from app.index.vocabulary import count
 from app.intake import reader
 from app.intake.block import blocks
 from app.intake.emphasis import gathered
@@ -29,6 +28,7 @@ from app.intake.pages import clean
 from app.intake.split import split
 from app.intake.title import title_of
 from app.intake.wire import CodeRequest, Request, asked, begun, fault, told, told_file
+from app.retrieval.vocabulary import count
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38

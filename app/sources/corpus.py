@@ -25,13 +25,13 @@ from app.domain.memory import RAW
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.space import Space
 from app.index import referred, standing
-from app.index.analysis import VERSION
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.index.legs import asked, look
 from app.index.remembered import tenants
 from app.index.seen import Question
 from app.index.standing import Standing
 from app.index.union import Searched, merged
+from app.retrieval.terms import VERSION
 
 FIELDS = Indexed(keys=("source", "kind"), tenants=("tenant",), times=("created_at",))
 AT_ONCE = 8

@@ -24,10 +24,8 @@ from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.quick import quick
 from app.domain.space import Space, similarity
 from app.domain.stopwatch import TEXTS, stage
-from app.index.analysis import VERSION
 from app.index.bookcase import MEMORY_BYTES
 from app.index.cited import NAME, passage
-from app.index.content import Content, content
 from app.index.loader import Loader
 from app.index.meaning import Meaning, Near, computed
 from app.index.mending import Mending
@@ -39,6 +37,8 @@ from app.index.search import Search
 from app.index.stacks import Stacks, exact_most
 from app.index.texts import Row, Texts
 from app.index.vectors import VectorIndex
+from app.retrieval.content import Content, content
+from app.retrieval.terms import VERSION
 
 hit_of = quick(Hit)
 

@@ -21,11 +21,11 @@ from app.domain.neighbour import spread
 from app.domain.passage import Embedding, Legs, Passage, Query, Scope
 from app.domain.space import Space
 from app.index import cards, remembered, standing
-from app.index.analysis import VERSION
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.index.legs import asked, look
 from app.index.seen import Question, Seen, assembled
 from app.index.standing import Standing
+from app.retrieval.terms import VERSION
 
 FIELDS = Indexed(keys=("source", "kind", "vantage_id"), tenants=("tenant", "user_id"), times=("created_at",))
 PAGE = 256

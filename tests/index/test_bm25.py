@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.index import bm25
-from app.index.analysis import terms
 from app.index.bm25 import Held, Reach, Seen, seen, shares, survey
 from app.index.posting import build
 from app.index.segment import Rows
+from app.retrieval.terms import terms
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=8)

@@ -12,9 +12,9 @@ from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.index import lots
-from app.index.analysis import VERSION
 from app.index.context import ContextSource
 from app.index.words import packed
+from app.retrieval.terms import VERSION
 from app.sources.code import CodeSource
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import given

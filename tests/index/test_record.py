@@ -5,8 +5,8 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.document import Part
 from app.domain.errors import RetrievalError, Unavailable
-from app.index.analysis import VERSION
 from app.index.record import Names, Record
+from app.retrieval.terms import VERSION
 from tests.fakes.filing import SPACE, bag, insert, publish
 
 HERE, SHARED = Part("t", "ann", "s"), Part("t")

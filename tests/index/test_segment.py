@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.index.analysis import terms
 from app.index.posting import build
 from app.index.segment import Segment, from_bytes, merge
+from app.retrieval.terms import terms
 
 TEXTS = st.lists(
     st.lists(st.sampled_from(["sea", "sand", "wave", "otter", "fish"]), max_size=6).map(" ".join), max_size=8

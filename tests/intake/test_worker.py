@@ -12,11 +12,11 @@ import pytest
 
 from app.config import DocumentLimits
 from app.domain.errors import PdfTextless
-from app.index.vocabulary import count
 from app.intake.pdf import PdfParser
 from app.intake.sandbox import COMMAND, ENVIRONMENT
 from app.intake.wire import Request, ask
 from app.intake.worker import READER, discreet, parse
+from app.retrieval.vocabulary import count
 from tests.fakes.pdfs import bomb_pdf, image_pdf, script_pdf, table_pdf, text_pdf
 from tests.fakes.processes import children, wait_for
 from tests.fakes.servers import status

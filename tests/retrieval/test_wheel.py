@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from app.domain.errors import StartError
-from app.index.wheel import shipped, verified
+from app.retrieval.wheel import shipped, verified
 
 
 def test_finds_a_file_without_importing_its_package() -> None:

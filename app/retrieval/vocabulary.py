@@ -13,7 +13,7 @@ from functools import cache
 
 import tiktoken
 
-from app.index.wheel import shipped, verified
+from app.retrieval.wheel import shipped, verified
 
 RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of the unpacked ranks: the `expected_hash` in tiktoken_ext/openai_public.py."""

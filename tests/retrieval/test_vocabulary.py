@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped] # not marked as typed
 
-from app.index.vocabulary import BLOCK, BLOCKS, PATTERN, RANKS_SHA256, SPECIAL, count, loaded, o200k
+from app.retrieval.vocabulary import BLOCK, BLOCKS, PATTERN, RANKS_SHA256, SPECIAL, count, loaded, o200k
 
 MILLION = 1_000_000
 

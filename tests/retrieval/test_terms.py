@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.index.analysis import forms, terms, words
+from app.retrieval.terms import forms, terms, words
 
 
 def meets(query: str, passage: str) -> bool:

@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-from app.index.analysis import LONGEST, calmed, forms, hashed, names, stem, words
-from app.index.vocabulary import o200k
+from app.retrieval.terms import LONGEST, calmed, forms, hashed, names, stem, words
+from app.retrieval.vocabulary import o200k
 
 Content = Mapping[int, float]
 """A question's terms, each with its rarity in text at large, from 0."""
