@@ -26,10 +26,9 @@ from app.models.extractive import Extractive
 from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
+from app.retrieval.index_cache import IndexCache
 from app.services.cache import Cache
-from app.services.guarded import (
-    GuardedModel,
-)
+from app.services.guarded import GuardedModel
 from app.sources.documents import DocumentSource, open_documents
 from app.stores.jobs import JobStore
 from app.stores.spaces import SpaceStore
@@ -47,6 +46,8 @@ class Opened:
     held: Held
     pool: Pool
     embedder: Embedder
+    indexes: IndexCache
+    """Of all sources."""
     documents: DocumentSource
     kept: Kept
     """Qdrant, with memories and corpus."""
@@ -76,6 +77,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_chroma(settings) as chroma,  # first: it opens in the background
         open_postgres(settings) as pool,
         open_space(settings, pool, apart=apart) as (embedder, space),
+        open_indexes(settings, space.dim) as indexes,
         open_documents(pool, chroma, space) as documents,
         open_kept(settings, pool, space) as kept,
         open_rows(pool, space, settings.rag.timeout_seconds) as rows,
@@ -89,7 +91,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_results(settings, redis) as cache,
     ):
         yield Opened(
-            *(held, pool, embedder, documents, kept, rows, model, models, jobs, token, outside),
+            *(held, pool, embedder, indexes, documents, kept, rows, model, models, jobs, token, outside),
             reranker=reranker,
             redis=redis,
             cache=cache,
@@ -108,6 +110,17 @@ async def open_space(
         await spaces.keep(space)
         await spaces.make_current(space.name)
         yield embedder, space
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, dim: int) -> AsyncIterator[IndexCache]:
+    """The indexes in memory, for vectors of `dim` dimensions."""
+    memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
+    indexes = IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
+    try:
+        yield indexes
+    finally:
+        await indexes.aclose()
 
 
 @asynccontextmanager
