@@ -102,7 +102,6 @@ async def test_points_are_copied_with_all_they_say(house: House) -> None:
         (each.id, each.payload) for each in THEIRS[::2]
     ]
     assert len(seven.dense or b"") == 4 * SPACE.dim
-    assert seven.words
     assert await house.held(RAW) == before
     assert house.register.homes == {RAW: f"{RAW}_ibid"}
 
