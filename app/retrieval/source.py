@@ -39,6 +39,8 @@ from app.retrieval.terms import VERSION
 
 LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
+FOREIGN_SHARE = 1 / 4
+"""Part of it that an engine has to say what other tools wrote."""
 WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
@@ -103,6 +105,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         self._cache = cache
         self._space = space
         self._load_seconds = seconds * LOAD_SHARE
+        self._foreign_seconds = seconds * FOREIGN_SHARE
 
     # What a source says of itself.
 
@@ -180,7 +183,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
             with stage(DENSE):
                 near, cosines, fault = await self._dense(search, embedded, lexical, query.limit)
                 dated = await self._dated(search, embedded, query.days, cosines)
-                other = await self.foreign(reached, query, embedded)
+                other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):
@@ -189,6 +192,14 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         hits = await computed(effort if words else 0, search.hits, shown, words)
         legs = _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit)
         return replace(legs, partial="timeout" if late else fault or other.fault)
+
+    async def _others(self, reached: Reached[ScopeKey], query: Query, vector: Embedding) -> Foreign:
+        """What other tools wrote, if it comes in time."""
+        try:
+            async with asyncio.timeout(self._foreign_seconds):
+                return await self.foreign(reached, query, vector)
+        except TimeoutError:
+            return Foreign(fault="timeout")
 
     def similar(self, cosine: float) -> float:
         """A raw cosine as a similarity."""
