@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from app.clients.chroma import open_chroma
 from app.clients.folder import hold
 from app.clients.guarded import open_points
-from app.clients.points import Points
+from app.clients.points import DENSE, Points
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Settings
@@ -72,7 +72,7 @@ class Indexes:
         mended = await self._documents.rebuild()
         _, stocks = await self._strays.kept()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
-        theirs = {each.name for each in await self._points.collections() if not each.words}
+        theirs = {each.name for each in await self._points.collections() if each.dense != DENSE}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
         homes = {name: filtered(name) for name in names}
         for name in homes:

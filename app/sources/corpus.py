@@ -16,9 +16,8 @@ import numpy as np
 import structlog
 
 from app.clients.faults import record_faults, retrieval_faults
-from app.clients.phrase import MEANING, WORDS
+from app.clients.points import DENSE, Point, Points, Where
 from app.clients.points import Collection as Shape
-from app.clients.points import Point, Points, Where
 from app.clients.pool import Pool
 from app.domain.answer import new_id
 from app.domain.corpus import Reference
@@ -278,7 +277,7 @@ class CorpusSource(IndexedSource[Shelf]):
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(collection)
-            if shape is None or (shape.dense, shape.words) != (MEANING, WORDS):
+            if shape is None or shape.dense != DENSE:
                 return
             if await self._points.count(collection, Where()) == 0:
                 await self._points.drop(collection)
