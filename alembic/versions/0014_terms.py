@@ -1,7 +1,7 @@
 """The terms of each passage beside its text and vector.
 
 One statement then loads the index of a scope. Rows that have no terms yet, or those of an older analysis, are
-analysed when their scope is first loaded, and kept.
+analysed when their scope is first loaded, and kept. The postings of whole documents are not needed any more.
 """
 
 from alembic import op
@@ -11,6 +11,14 @@ down_revision = "0013"
 branch_labels = None
 depends_on = None
 
+DOCUMENT_WORDS = """
+    CREATE TABLE ibid.document_words (
+        document_id  text PRIMARY KEY REFERENCES ibid.document ON DELETE CASCADE,
+        analysis     integer NOT NULL,
+        terms        bytea NOT NULL
+    );
+    ALTER TABLE ibid.document_words ALTER COLUMN terms SET STORAGE EXTERNAL
+"""
 TABLES = ("ibid.chunk", "ibid.memory", "ibid.corpus_text")
 
 
@@ -19,9 +27,11 @@ def upgrade() -> None:
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} ADD COLUMN terms bytea")
         op.execute(f"ALTER TABLE {table} ALTER COLUMN terms SET STORAGE EXTERNAL")
+    op.execute("DROP TABLE ibid.document_words")
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop them; the postings of documents are made anew when they are needed."""
+    op.execute(DOCUMENT_WORDS)
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} DROP COLUMN terms")
