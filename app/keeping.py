@@ -19,11 +19,12 @@ from app.domain.space import Space
 from app.index.catalogue import Catalogue
 from app.index.census import Census
 from app.models.tokens import O200k
+from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
 from app.services.upkeep import Upkeep
-from app.sources.corpus import SERVED, TOGETHER, CorpusSource
+from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
@@ -42,10 +43,10 @@ class Kept:
 
 
 @asynccontextmanager
-async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
+async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: IndexCache) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        kept = await kept_in(settings, pool, space, points)
+        kept = await kept_in(settings, pool, space, indexes, points)
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
             yield kept
@@ -54,16 +55,18 @@ async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterat
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(settings: Settings, pool: Pool, space: Space, plain: GuardedPoints) -> Kept:
+async def kept_in(
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, plain: GuardedPoints
+) -> Kept:
     """What is searched in an open Qdrant: of collections that were adopted, ours."""
     points = plain.lodged(await HomeStore(pool).all())
     catalogue, store = Catalogue(points), await place(settings, pool)
-    together = SERVED if settings.qdrant.url else TOGETHER
-    only = named(settings)
+    only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
+    on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
-        MemorySource(pool, points, catalogue, space, store=store),
-        CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
+        MemorySource(*on, store=store, seconds=seconds, shared=shared),
+        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared),
     )
 
 

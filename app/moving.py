@@ -22,6 +22,7 @@ from app.keeping import kept_in, named, open_kept, writers
 from app.models.patient import Patient
 from app.models.spaces import open_embedder
 from app.opened import open_space
+from app.retrieval.index_cache import IndexCache
 from app.services.adopt import Adopt
 from app.services.reembed import Reembed
 from app.services.upkeep import Upkeep
@@ -44,7 +45,7 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
             open_document_vectors(pool, chroma, space) as vectors,
-            open_kept(settings, pool, space) as kept,
+            open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
             upkeep = writers(pool, kept, embedder).upkeep
@@ -100,7 +101,7 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
         engine = Engine(points, embedder, space, filtered, named(settings))
 
         async def settle() -> None:
-            kept = await kept_in(settings, pool, space, points)
+            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
             await writers(pool, kept, embedder).upkeep.rebuild()
 
         shelves = ShelfAdoption(engine, StrayStore(pool), HomeStore(pool), settle)

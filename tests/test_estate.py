@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 STATEMENTS = re.compile(r"(?:INSERT INTO|UPDATE|MERGE INTO) ((?:ibid|public)\.\w+)")
 SHARED = {
     "ibid.corpus_text": "reference texts are the tenant's",
-    "ibid.corpus_version": "counts the tenant's writes",
+    "ibid.collection_version": "counts the tenant's writes",
     "ibid.tenant": "names of tenants",
     "ibid.space": "embedding models",
     "ibid.collection_home": "names of collections",

@@ -1,4 +1,4 @@
-"""The terms of each passage beside its text and vector.
+"""The terms of each passage beside its text and vector, and a version of each collection.
 
 One statement then loads the index of a scope. Rows that have no terms yet, or those of an older analysis, are
 analysed when their scope is first loaded, and kept. The postings of whole documents are not needed any more.
@@ -19,6 +19,19 @@ DOCUMENT_WORDS = """
     );
     ALTER TABLE ibid.document_words ALTER COLUMN terms SET STORAGE EXTERNAL
 """
+COLLECTIONS = """
+    CREATE TABLE ibid.collection_version (
+        tenant      text NOT NULL,
+        collection  text NOT NULL,
+        version     bigint NOT NULL DEFAULT 0,          -- grows with every change that a search would see
+        PRIMARY KEY (tenant, collection)
+    )
+"""
+FILLED = """
+    INSERT INTO ibid.collection_version (tenant, collection, version)
+    SELECT DISTINCT tenant, collection, 1 FROM ibid.corpus_text
+"""
+REPLACED = ("corpus_version", "document_words")
 TABLES = ("ibid.chunk", "ibid.memory", "ibid.corpus_text")
 
 
@@ -27,11 +40,22 @@ def upgrade() -> None:
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} ADD COLUMN terms bytea")
         op.execute(f"ALTER TABLE {table} ALTER COLUMN terms SET STORAGE EXTERNAL")
-    op.execute("DROP TABLE ibid.document_words")
+    for statement in (
+        COLLECTIONS,
+        FILLED,
+        "DROP TABLE ibid.corpus_version",
+        "DROP TABLE ibid.document_words",
+    ):
+        op.execute(statement)
 
 
 def downgrade() -> None:
     """Drop them; the postings of documents are made anew when they are needed."""
     op.execute(DOCUMENT_WORDS)
+    op.execute(
+        "CREATE TABLE ibid.corpus_version (tenant text PRIMARY KEY, version bigint NOT NULL DEFAULT 0)"
+    )
+    op.execute("INSERT INTO ibid.corpus_version SELECT DISTINCT tenant, 1 FROM ibid.collection_version")
+    op.execute("DROP TABLE ibid.collection_version")
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} DROP COLUMN terms")

@@ -18,11 +18,6 @@ USER = """
     FROM (SELECT) AS one
     LEFT JOIN ibid.memory_user AS known ON known.tenant = $1 AND known.user_id = $2
 """
-TENANT = """
-    SELECT coalesce((SELECT version FROM ibid.corpus_version WHERE tenant = $1), 0) AS version,
-        ARRAY(SELECT point FROM ibid.corpus_text
-            WHERE tenant = $1 AND removed_at IS NOT NULL ORDER BY point) AS removed
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +39,3 @@ async def of_user(pool: Pool, tenant: str, user_id: str) -> Standing:
     assert row is not None  # noqa: S101 - it joins to one row of its own
     since = row["since"]
     return Standing(row["version"], frozenset(row["removed"]), None if since is None else tuple(since))
-
-
-async def of_tenant(pool: Pool, tenant: str) -> Standing:
-    """A tenant's corpus."""
-    with retrieval_faults():
-        row = await pool.fetchrow(TENANT, tenant)
-    assert row is not None  # noqa: S101 - it selects no rows but its own
-    return Standing(row["version"], frozenset(row["removed"]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
 import asyncpg
@@ -20,7 +20,6 @@ import structlog
 from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Part, indexed_text
-from app.domain.errors import Unavailable
 from app.domain.label import distinct, key, label, label_name
 from app.domain.passage import Embedding, Passage, Scope
 from app.domain.quick import quick
@@ -28,10 +27,10 @@ from app.domain.space import Space
 from app.domain.text import Text
 from app.retrieval.index import IndexSearch, Matrix, Place, ScopeIndex, Segment, Spot, computed
 from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.postings import invert, is_current, pack
+from app.retrieval.postings import invert
 from app.retrieval.retrievers import Filter, Retriever
 from app.retrieval.retrievers.chroma import collection, passage_id, place_of
-from app.retrieval.source import IndexedSource, Reached, stack
+from app.retrieval.source import IndexedSource, Reached, analysed, stack
 
 NAME_COST = 25
 """What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
@@ -58,8 +57,9 @@ TERMS_AND_VECTORS = """
     WHERE document_id = ANY($1::text[]) ORDER BY document_id, ordinal
 """
 TEXTS = """
-    SELECT document_id, ordinal, filename, title, heading, text FROM ibid.chunk
-    JOIN ibid.document ON document.id = document_id WHERE document_id = ANY($1::text[])
+    SELECT document_id, chunk.ordinal, filename, title, heading, text
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal) JOIN ibid.document ON document.id = document_id
 """
 KEEP_TERMS = """
     UPDATE ibid.chunk AS chunk SET terms = made.terms
@@ -76,8 +76,6 @@ PASSAGES = """
     FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
     JOIN ibid.chunk AS chunk USING (document_id, ordinal)
 """
-
-Terms: TypeAlias = Mapping[Place, bytes]
 
 log = structlog.get_logger(__name__)
 passage_of = quick(Passage)
@@ -152,7 +150,7 @@ class DocumentSource(IndexedSource[Part]):
 
     async def segment(
         self,
-        scope: Part,  # noqa: ARG002 - the entries are of its list
+        scope: Part,
         entries: Sequence[str],
         *,
         vectors: bool,
@@ -161,23 +159,23 @@ class DocumentSource(IndexedSource[Part]):
         asked = (TERMS_AND_VECTORS, entries, self._space.name) if vectors else (TERMS, entries)
         with retrieval_faults():
             rows = await self._pool.fetch(*asked)
-        stale = sorted({row["document_id"] for row in rows if not is_current(row["terms"])})
-        made = await self._analysed(stale) if stale else {}
-        return await asyncio.to_thread(self._segment, rows, {*stale}, made, vectors=vectors)
+        packed = {(row["document_id"], row["ordinal"]): row["terms"] for row in rows}
+        terms = await analysed(packed, self._texts, self._keep_terms)
+        return await asyncio.to_thread(self._segment, rows, terms, vectors=vectors)
 
     def _segment(
-        self, rows: Sequence[asyncpg.Record], stale: set[str], made: Terms, *, vectors: bool
+        self, rows: Sequence[asyncpg.Record], terms: Mapping[Place, bytes], *, vectors: bool
     ) -> Segment | None:
-        """Rows of TERMS as a segment, `stale` documents with the terms `made`: none if they have gone."""
-        there = {document for document, _ in made}
-        rows = [row for row in rows if row["document_id"] not in stale or row["document_id"] in there]
+        """Rows of TERMS, without the documents that have gone before they were analysed."""
+        gone = {row["document_id"] for row in rows if (row["document_id"], row["ordinal"]) not in terms}
+        rows = [row for row in rows if row["document_id"] not in gone]
         if not rows:
             return None
         ids, firsts = list[str](), [0]
         for document, chunks in groupby(row["document_id"] for row in rows):
             ids.append(document)
             firsts.append(firsts[-1] + len(list(chunks)))
-        postings = invert([made.get((row["document_id"], row["ordinal"]), row["terms"]) for row in rows])
+        postings = invert([terms[row["document_id"], row["ordinal"]] for row in rows])
         if not vectors:
             return Segment(tuple(ids), tuple(firsts), postings, None)
         matrix, bare = stack([row["embedding"] for row in rows], self._space.dim)
@@ -185,18 +183,16 @@ class DocumentSource(IndexedSource[Part]):
             log.error("vectors of this space are missing", chunks=int(bare.sum()), space=self._space.name)
         return Segment(tuple(ids), tuple(firsts), postings, matrix, vectorless=bare if bare.any() else None)
 
-    async def _analysed(self, ids: Sequence[str]) -> Terms:
-        """The terms of documents that have none of today's analysis, made from their texts, and kept."""
+    async def _texts(self, places: Sequence[Place]) -> Mapping[Place, tuple[int, str]]:
+        """What the terms of chunks are made of. A chunk never changes: its revision is 0."""
         with retrieval_faults():
-            rows = await self._pool.fetch(TEXTS, ids)
-        texts = {(row[0], row[1]): indexed_text(*row[2:]) for row in map(tuple, rows)}
-        made = await asyncio.to_thread(lambda: {place: pack(text) for place, text in texts.items()})
-        try:
-            with postgres_faults():
-                await self._pool.execute(KEEP_TERMS, *columns_of(made), list(made.values()))
-        except Unavailable:
-            log.warning("terms were made but not kept", documents=len(ids))
-        return made
+            rows = await self._pool.fetch(TEXTS, *columns_of(places))
+        return {(row[0], row[1]): (0, indexed_text(*row[2:])) for row in map(tuple, rows)}
+
+    async def _keep_terms(self, _: Mapping[Place, int], terms: Mapping[Place, bytes]) -> None:
+        """Keep terms with their chunks. Raises `Unavailable`."""
+        with postgres_faults():
+            await self._pool.execute(KEEP_TERMS, *columns_of(terms), list(terms.values()))
 
     async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
         """The record's vectors of some chunks."""

@@ -78,8 +78,8 @@ SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
 FORGET = "DELETE FROM ibid.corpus_text WHERE point = ANY($1) AND removed_at IS NOT NULL"
 ANEW = "UPDATE ibid.corpus_text SET indexed_at = NULL WHERE point = ANY($1) RETURNING point"
 BUMP = """
-    INSERT INTO ibid.corpus_version AS known (tenant, version) VALUES ($1, 1)
-    ON CONFLICT (tenant) DO UPDATE SET version = known.version + 1
+    INSERT INTO ibid.collection_version AS known (tenant, collection, version) VALUES ($1, $2, 1)
+    ON CONFLICT (tenant, collection) DO UPDATE SET version = known.version + 1
 """
 SHELVES = f"""
     SELECT collection, count(*), sum(tokens)::bigint, max(created_at) FROM ibid.corpus_text
@@ -160,7 +160,7 @@ class CorpusStore:
             await connection.execute(statement, scope.tenant, collection, points, seen, *more)
             newer = await connection.fetch(NEWER, scope.tenant, collection, points, seen)
             rows = await connection.fetch(STAY, scope.tenant, collection, points)
-            await bump(connection, scope.tenant)
+            await bump(connection, scope.tenant, collection)
         gone = sorted(set(points) - {row["point"] for row in rows})
         return Marked(gone, [(reference(row), row["embedding"]) for row in newer])
 
@@ -184,7 +184,7 @@ class CorpusStore:
         async with transaction(self._pool) as connection:
             point: str | None = await connection.fetchval(REMOVE, scope.tenant, collection, id)
             if point is not None:
-                await bump(connection, scope.tenant)
+                await bump(connection, scope.tenant, collection)
         return point
 
     async def clear(self, scope: Scope, collection: str) -> list[str]:
@@ -192,7 +192,7 @@ class CorpusStore:
         async with transaction(self._pool) as connection:
             points = [row["point"] for row in await connection.fetch(CLEAR, scope.tenant, collection)]
             if points:
-                await bump(connection, scope.tenant)
+                await bump(connection, scope.tenant, collection)
         return points
 
     async def vacate(self, scope: Scope, collection: str, drop: Callable[[], Awaitable[None]]) -> bool:
@@ -223,9 +223,9 @@ async def turn(connection: Connection, scope: Scope, collection: str) -> None:
     await connection.execute(LOCK, "\x1f".join(("ibid.corpus", scope.tenant, collection)))
 
 
-async def bump(connection: Connection, tenant: str) -> None:
-    """A search of this tenant's corpus would see a change."""
-    await connection.execute(BUMP, tenant)
+async def bump(connection: Connection, tenant: str, collection: str) -> None:
+    """A search of this collection would see a change."""
+    await connection.execute(BUMP, tenant, collection)
 
 
 def reference(row: asyncpg.Record) -> Reference:

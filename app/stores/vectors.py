@@ -124,7 +124,7 @@ TIDY = (
     "DELETE FROM ibid.text_next",
     "UPDATE ibid.part SET version = version + 1",
     "UPDATE ibid.memory_user SET version = version + 1",
-    "UPDATE ibid.corpus_version SET version = version + 1",
+    "UPDATE ibid.collection_version SET version = version + 1",
 )
 MOVE_SECONDS = 600.0
 

@@ -1,6 +1,7 @@
 """Memories and reference texts put where a search finds them, without a model: bags of words for vectors."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
@@ -12,12 +13,22 @@ from app.domain.memory import Memory
 from app.domain.passage import Embedding, Scope
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.corpus import BUMP as BUMP_COLLECTION
 from app.stores.memories import WRITE
-from app.stores.register import row_of
+from app.stores.register import BUMP, row_of
 from tests.fakes.filing import SPACE, bag
 
 ANN = Scope(user_id="ann")
 THEN = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
+MARK = "UPDATE ibid.memory SET indexed_at = now(), revision = nextval('ibid.revision') WHERE id = $1"
+SHELVED = """
+    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
+        embedding, created_at, indexed_at, revision)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), nextval('ibid.revision'))
+    ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
+        metadata = excluded.metadata, embedding = excluded.embedding, revision = excluded.revision,
+        terms = NULL, removed_at = NULL
+"""
 NAMES = uuid.UUID(int=7)
 
 
@@ -34,11 +45,12 @@ def memory(scope: Scope, text: str, **facts: Any) -> Memory:
 
 
 async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) -> list[str]:
-    """Memories as the write side leaves them in the index; their ids. A thread's are numbered from 1."""
+    """Memories as the write side leaves them; their ids. A thread's are numbered from 1."""
     memories = [
         memory(scope, text, place=place if "thread_id" in facts else 0, **facts)
         for place, text in enumerate(texts, 1)
     ]
+    await enter(source._pool, scope, *memories)
     await source.put(scope, memories, [bag(text) for text in texts])
     return [each.id for each in memories]
 
@@ -48,7 +60,14 @@ async def enter(pool: Pool, scope: Scope, *memories: Memory, searchable: bool = 
     for each in memories:
         await pool.execute(WRITE, scope.tenant, SPACE.name, *row_of(each), bag(each.text))
         if searchable:
-            await pool.execute("UPDATE ibid.memory SET indexed_at = now() WHERE id = $1", each.id)
+            await pool.execute(MARK, each.id)
+    await pool.execute(BUMP, scope.tenant, scope.user_id or "")
+
+
+async def withdraw(pool: Pool, scope: Scope, *ids: str) -> None:
+    """Memories that are gone from the record."""
+    await pool.execute("UPDATE ibid.memory SET removed_at = now() WHERE id = ANY($1)", ids)
+    await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 
 
 def reference(text: str, *where: str, **facts: Any) -> Reference:
@@ -64,6 +83,11 @@ async def shelve(
     kept = [
         each if isinstance(each, Reference) else reference(each, scope.tenant, collection) for each in texts
     ]
+    for each in kept:
+        facts = (each.id, each.point, each.text, each.title, json.dumps(dict(each.metadata)), each.tokens)
+        row = (scope.tenant, collection, *facts, SPACE.name, bag(each.text), each.created_at)
+        await source._pool.execute(SHELVED, *row)
+    await source._pool.execute(BUMP_COLLECTION, scope.tenant, collection)
     await source.put(scope, collection, kept, [bag(each.text) for each in kept])
     return [each.point for each in kept]
 

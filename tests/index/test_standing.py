@@ -1,25 +1,21 @@
-"""What the record says of a user and of a tenant, in one statement each."""
+"""What the record says of a user, in one statement."""
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
-from app.index.standing import Standing, of_tenant, of_user
+from app.index.standing import Standing, of_user
 
 MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding,
         removed_at)
     VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]', CASE WHEN $4 THEN now() END)
 """
-TEXT = """
-    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, tokens, space, embedding, removed_at)
-    VALUES ($1, 'c', $2, $2, 'words', 1, 's', '[1]', CASE WHEN $3 THEN now() END)
-"""
 
 
 async def test_nobody_knows_of_a_stranger(pool: Pool) -> None:
     """Version 0, nothing removed, everything may be told."""
-    assert await of_user(pool, "t", "ann") == await of_tenant(pool, "t") == Standing(0, frozenset())
+    assert await of_user(pool, "t", "ann") == Standing(0, frozenset())
 
 
 async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
@@ -43,17 +39,8 @@ async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None
     assert await of_user(pool, "t", "ann") == Standing(0, frozenset({"c"}))
 
 
-async def test_a_tenant_is_known_by_its_name(pool: Pool) -> None:
-    """Its version and what it removed."""
-    await pool.execute("INSERT INTO ibid.corpus_version VALUES ('t', 3), ('u', 4)")
-    for tenant, key, removed in (("t", "a", True), ("t", "b", False), ("u", "c", True)):
-        await pool.execute(TEXT, tenant, key, removed)
-    assert await of_tenant(pool, "t") == Standing(3, frozenset({"a"}))
-
-
 async def test_without_postgres_nobody_can_say(pool: Pool) -> None:
     """A search without it might tell what was removed."""
     await pool.close()
-    for asking in (of_user(pool, "t", "ann"), of_tenant(pool, "t")):
-        with pytest.raises(RetrievalError):
-            await asking
+    with pytest.raises(RetrievalError):
+        await of_user(pool, "t", "ann")

@@ -122,13 +122,17 @@ FILTERS = [
     pytest.param(Filter({"tenant": "t"}), ["t-s", "t-none", "t-z"], id="equal"),
     pytest.param(Filter({"tenant": "t", "session": "s"}), ["t-s"], id="two fields"),
     pytest.param(Filter(equal_or_missing={"session": "s"}), ["t-s", "t-none", "u-s"], id="or missing"),
-    pytest.param(Filter(missing=["session"]), ["t-none"], id="missing"),
+    pytest.param(Filter(not_equal={"session": ["s", "x"]}), ["t-none", "t-z"], id="none of these"),
     pytest.param(Filter({"tenant": "t"}, {"session": "z"}), ["t-none", "t-z"], id="both kinds"),
-    pytest.param(Filter({"tenant": "t"}, missing=["session"]), ["t-none"], id="equal and missing"),
+    pytest.param(
+        Filter({"tenant": "t"}, not_equal={"session": ["z"]}), ["t-s", "t-none"], id="equal, and not"
+    ),
     pytest.param(Filter({"tenant": "nobody"}), [], id="nobody's"),
     pytest.param(Filter({"tenant": "T"}), [], id="another case"),
     pytest.param(Filter({"tenant": ""}), [], id="empty"),
-    pytest.param(Filter(missing=["other"]), ["t-s", "t-none", "t-z", "u-s"], id="a field that nobody has"),
+    pytest.param(
+        Filter(not_equal={"other": ["x"]}), ["t-s", "t-none", "t-z", "u-s"], id="a field that few have"
+    ),
 ]
 
 

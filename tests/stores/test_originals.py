@@ -30,9 +30,7 @@ TEXTS = """
     VALUES ('default', 'rivers', $1, $1, $2, $3, 1, 'bag@32', '[1]', $4)
 """
 GONE = "UPDATE ibid.memory SET removed_at = now() WHERE id = $1"
-ERASING = """
-    INSERT INTO ibid.memory_user (tenant, user_id, version, erased_at) VALUES ('default', 'ann', 1, now())
-"""
+ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 
 @pytest.fixture

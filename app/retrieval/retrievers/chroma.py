@@ -1,7 +1,7 @@
 """Chroma as an engine: cosine collections, made when first named, the payload as metadata.
 
-Chroma tests equality but not whether a field is missing: such conditions are tested on what it finds, and it
-is asked for more until enough is left. A point that is written again keeps the fields that its new payload
+Chroma cannot test whether a field is missing: such conditions are tested on what it finds, and it is asked for
+more until enough is left. A point that is written again keeps the fields that its new payload
 does not have. Reads raise `RetrievalError`, writes `Unavailable`.
 """
 
@@ -32,14 +32,14 @@ class ChromaRetriever:
     ) -> list[Near]:
         """About the nearest points, best first, each with its exact cosine."""
         query = np.frombuffer(vector, dtype="<f4")
-        metadata, asked = payload or not plain(where), limit
+        metadata, asked = payload or bool(where.equal_or_missing), limit
         while True:
-            found = await self._chroma.nearest(collection, query, conditions(where), asked, metadata=metadata)
+            found = await self._chroma.nearest(collection, query, condition(where), asked, metadata=metadata)
             scores = np.vecdot(found.matrix, query).tolist() if found.ids else []
             every = map(Near, found.ids, scores, found.metadata or ({},) * len(found.ids))
-            near = [one for one in every if plain(where) or fits(where, one.payload)]
+            near = [each for each in every if fits(where, each.payload)]
             if len(near) >= limit or len(found.ids) < asked:
-                return sorted(near, key=lambda one: (-one.score, one.id))[:limit]
+                return sorted(near, key=lambda each: (-each.score, each.id))[:limit]
             asked *= WIDER
 
     async def upsert(self, collection: str, points: Sequence[EnginePoint]) -> None:
@@ -55,31 +55,26 @@ class ChromaRetriever:
 
     async def count(self, collection: str, where: Filter) -> int:
         """How many, exactly."""
-        if where == Filter():
-            return await self._chroma.count(collection)
-        if plain(where):
-            return len(await self._chroma.ids(collection, conditions(where)))
-        return sum(fits(where, each) for each in await self._chroma.payloads(collection, conditions(where)))
+        asked = condition(where)
+        if where.equal_or_missing:
+            return sum(fits(where, payload) for payload in await self._chroma.payloads(collection, asked))
+        return (
+            len(await self._chroma.ids(collection, asked)) if asked else await self._chroma.count(collection)
+        )
 
 
-def plain(where: Filter) -> bool:
-    """Whether equality alone is asked for."""
-    return not where.equal_or_missing and not where.missing
-
-
-def conditions(where: Filter) -> Where | None:
-    """The part of a filter that Chroma can test."""
-    equal = [{name: value} for name, value in where.equal.items()]
-    if len(equal) < 2:
-        return equal[0] if equal else None
-    return {"$and": equal}
+def condition(where: Filter) -> Where | None:
+    """The part of a filter that Chroma can test; `$nin` is true of a missing field."""
+    every: list[Where] = [{name: value} for name, value in where.equal.items()]
+    every += [{name: {"$nin": list(values)}} for name, values in where.not_equal.items()]
+    if len(every) < 2:
+        return every[0] if every else None
+    return {"$and": every}
 
 
 def fits(where: Filter, payload: Mapping[str, object]) -> bool:
     """The other part."""
-    return all(
-        payload.get(name, value) == value for name, value in where.equal_or_missing.items()
-    ) and not any(name in payload for name in where.missing)
+    return all(payload.get(name, value) == value for name, value in where.equal_or_missing.items())
 
 
 def collection(space: str, *, is_global: bool) -> str:
