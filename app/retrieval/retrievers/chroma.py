@@ -1,8 +1,8 @@
 """Chroma as an engine: cosine collections, made when first named, the payload as metadata.
 
-Chroma cannot test whether a field is missing: such conditions are tested on what it finds, and it is asked for
-more until enough is left. A point that is written again keeps the fields that its new payload
-does not have. Reads raise `RetrievalError`, writes `Unavailable`.
+Chroma cannot test whether a field is missing: such conditions are tested on what it finds, and it is asked
+for more until enough is left. A point that is written again keeps the fields that its new payload does not
+have. Reads raise `RetrievalError`, writes `Unavailable`.
 """
 
 import re
