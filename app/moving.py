@@ -27,7 +27,7 @@ from app.services.adopt import Adopt
 from app.services.reembed import Reembed
 from app.services.upkeep import Upkeep
 from app.sources.corpus import FIELDS as CORPUS_FIELDS
-from app.sources.documents import DocumentSource, open_documents
+from app.sources.document_vectors import DocumentVectors, open_document_vectors
 from app.sources.memories import FIELDS as MEMORY_FIELDS
 from app.stores.adoption import AdoptionStore
 from app.stores.homes import HomeStore
@@ -44,13 +44,13 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
         async with (
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            open_documents(pool, chroma, space) as documents,
+            open_document_vectors(pool, chroma, space) as vectors,
             open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
             upkeep = writers(pool, kept, embedder).upkeep
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
-            indexes = Indexes(pool, documents, upkeep, move, kept.points)
+            indexes = Indexes(pool, vectors, upkeep, move, kept.points)
             yield Reembed(VectorStore(pool), embedder, indexes, space)
 
 
@@ -58,18 +58,18 @@ class Indexes:
     """Every index, filled anew for a space that the record has moved to (`services/reembed.Index`)."""
 
     def __init__(
-        self, pool: Pool, documents: DocumentSource, upkeep: Upkeep, move: Resettlement, points: Points
+        self, pool: Pool, vectors: DocumentVectors, upkeep: Upkeep, move: Resettlement, points: Points
     ) -> None:
         self._strays = StrayStore(pool)
         self._homes = HomeStore(pool)
-        self._documents = documents
+        self._vectors = vectors
         self._upkeep = upkeep
         self._move = move
         self._points = points
 
     async def rebuild(self) -> int:
         """How many documents were mended, and memories and texts written."""
-        mended = await self._documents.rebuild()
+        mended = await self._vectors.rebuild()
         _, stocks = await self._strays.kept()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
         theirs = {each.name for each in await self._points.collections() if each.dense != DENSE}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from app.clients.chroma import open_chroma
 from app.clients.folder import Held, hold
+from app.clients.identity import identity
 from app.clients.memory import Outside, open_outside
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
@@ -29,7 +30,8 @@ from app.models.spaces import open_embedder
 from app.retrieval.index_cache import IndexCache
 from app.services.cache import Cache
 from app.services.guarded import GuardedModel
-from app.sources.documents import DocumentSource, open_documents
+from app.sources.document_vectors import DocumentVectors, open_document_vectors
+from app.sources.documents import DocumentSource
 from app.stores.jobs import JobStore
 from app.stores.spaces import SpaceStore
 
@@ -49,6 +51,8 @@ class Opened:
     indexes: IndexCache
     """Of all sources."""
     documents: DocumentSource
+    vectors: DocumentVectors
+    """Chroma."""
     kept: Kept
     """Qdrant, with memories and corpus."""
     rows: Rows
@@ -78,7 +82,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_postgres(settings) as pool,
         open_space(settings, pool, apart=apart) as (embedder, space),
         open_indexes(settings, space.dim) as indexes,
-        open_documents(pool, chroma, space) as documents,
+        open_document_vectors(pool, chroma, space) as vectors,
         open_kept(settings, pool, space, indexes) as kept,
         open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
@@ -90,8 +94,11 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_cache(settings) as redis,
         open_results(settings, redis) as cache,
     ):
+        seconds, store = settings.rag.timeout_seconds, await identity(pool)
+        documents = DocumentSource(indexes, pool, vectors.retriever, space, store=store, seconds=seconds)
         yield Opened(
-            *(held, pool, embedder, indexes, documents, kept, rows, model, models, jobs, token, outside),
+            *(held, pool, embedder, indexes, documents, vectors, kept, rows, model, models, jobs, token),
+            outside=outside,
             reranker=reranker,
             redis=redis,
             cache=cache,

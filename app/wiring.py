@@ -105,7 +105,7 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     record = DocumentStore(parts.pool)
     parser = parser or PdfParser(settings.document)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
-    ingest = Ingest(record, parts.documents, parser, Patient(parts.embedder, 0), settings.scratch)
+    ingest = Ingest(record, parts.vectors, parser, Patient(parts.embedder, 0), settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
@@ -184,7 +184,7 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    stores = (parts.documents.probe, QdrantProbe(parts.kept.points))
+    stores = (parts.vectors, QdrantProbe(parts.kept.points))
     return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 

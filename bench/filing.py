@@ -46,7 +46,7 @@ async def file_one(parts: Opened, record: DocumentStore, file: File, around: Vec
     read = await asyncio.to_thread(parsed, file)
     embeddings = [row.astype("<f4").tobytes() for row in vectors(file.rows, around)]
     await record.keep_chunks(document.id, read, embeddings, parts.embedder.space)
-    await parts.documents.put(placed[1], document.id, read.chunks, embeddings)
+    await parts.vectors.put(placed[1], document.id, embeddings)
     await record.make_ready(document.id)
 
 

@@ -156,15 +156,13 @@ class Parser(Protocol):
 
 
 class DocumentIndex(Protocol):
-    """What makes a document's chunks searchable (`sources/documents.py`)."""
+    """The engine's copy of documents' vectors (`sources/document_vectors.py`)."""
 
-    async def put(
-        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Index all chunks of one document; again replaces. Invisible until the record says ready."""
+    async def put(self, part: Part, document_id: str, embeddings: Sequence[Embedding]) -> None:
+        """All vectors of one document; again replaces. Invisible until the record says ready."""
 
     async def remove(self, part: Part, document_id: str) -> None:
-        """Drop a document's index entries; nothing there is no error."""
+        """Drop a document's vectors; nothing there is no error."""
 
 
 class DocumentRecord(Protocol):
@@ -176,10 +174,10 @@ class DocumentRecord(Protocol):
     async def keep_chunks(
         self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
     ) -> None:
-        """Write the chunks with their vectors; again replaces."""
+        """Write the chunks with their vectors and terms; again replaces."""
 
-    async def kept(self, document_id: str, space: str) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
-        """The chunks and vectors that an earlier try wrote in `space`; none, or all."""
+    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
+        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
 
     async def make_ready(self, document_id: str) -> None:
         """In one transaction: ready, what it replaces gone, the part's version bumped."""

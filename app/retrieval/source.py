@@ -54,6 +54,7 @@ DAY = "day"
 NO_DAY = np.iinfo(np.int32).min
 
 ScopeKey = TypeVar("ScopeKey", bound=Hashable)
+RowKey = TypeVar("RowKey", bound=Hashable)
 
 log = structlog.get_logger(__name__)
 
@@ -303,10 +304,10 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
 
 
 async def analysed(
-    packed: Mapping[str, bytes | None],
-    read: Callable[[Sequence[str]], Awaitable[Mapping[str, tuple[int, str]]]],
-    keep: Callable[[Mapping[str, int], Mapping[str, bytes]], Awaitable[None]],
-) -> dict[str, bytes]:
+    packed: Mapping[RowKey, bytes | None],
+    read: Callable[[Sequence[RowKey]], Awaitable[Mapping[RowKey, tuple[int, str]]]],
+    keep: Callable[[Mapping[RowKey, int], Mapping[RowKey, bytes]], Awaitable[None]],
+) -> dict[RowKey, bytes]:
     """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision and
     text as `read` gives them, and kept for the next load; rows that have gone meanwhile are left out."""
     found = {key: terms for key, terms in packed.items() if terms is not None and is_current(terms)}

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.domain.document import Chunk, Document, Fault, Parsed, Part, State, embedded_text
+from app.domain.document import Document, Fault, Parsed, Part, State, embedded_text
 from app.domain.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
 from app.domain.job import Job
 from app.domain.passage import Embedding
@@ -78,22 +78,22 @@ class Ingest:
 
     async def _read(self, document: Document, part: Part) -> None:
         """The recipe. What an earlier try wrote of the chunks is not made again."""
-        chunks, embeddings = await self._record.kept(document.id, self._embedder.space)
-        if not chunks:
-            chunks, embeddings = await self._made(document)
-        await self._index.put(part, document.id, chunks, embeddings)
+        embeddings = await self._record.kept(document.id, self._embedder.space)
+        if not embeddings:
+            embeddings = await self._made(document)
+        await self._index.put(part, document.id, embeddings)
         await self._record.make_ready(document.id)
-        log.info("document read", document=document.id, chunks=len(chunks))
+        log.info("document read", document=document.id, chunks=len(embeddings))
 
-    async def _made(self, document: Document) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
-        """Chunks and their vectors, made from the file and written to the record."""
+    async def _made(self, document: Document) -> Sequence[Embedding]:
+        """Chunks and their vectors, made from the file and written to the record; the vectors."""
         async with self._file(document) as path:
             parsed = await self._parser.parse(path, document.filename)
         if not parsed.chunks:
             raise PdfTextless
         embeddings = await self._embed(parsed)
         await self._record.keep_chunks(document.id, parsed, embeddings, self._embedder.space)
-        return parsed.chunks, embeddings
+        return embeddings
 
     @asynccontextmanager
     async def _file(self, document: Document) -> AsyncIterator[Path]:

