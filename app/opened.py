@@ -80,7 +80,6 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_indexes(settings, space.dim) as indexes,
         open_documents(pool, chroma, space) as documents,
         open_kept(settings, pool, space) as kept,
-        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -90,6 +89,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_cache(settings) as redis,
         open_results(settings, redis) as cache,
     ):
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
             *(held, pool, embedder, indexes, documents, kept, rows, model, models, jobs, token, outside),
             reranker=reranker,

@@ -176,12 +176,14 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         else:
             self._check(embedded)
             vector = np.frombuffer(embedded, dtype="<f4")
-            async with asyncio.TaskGroup() as group:
-                beside = group.create_task(self.foreign(reached, query, embedded))
+            beside = asyncio.create_task(self.foreign(reached, query, embedded))
+            try:  # no task group: it would wrap a `RetrievalError`
                 with stage(DENSE):
                     near, cosines = await self._dense(search, embedded, lexical, query.limit)
                     dated = await self._dated(search, vector, query.days, cosines)
-            other = beside.result()
+                other = await beside
+            finally:
+                beside.cancel()
         floor = self._space.floor
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {spot: similarity(cosines[spot], floor) if spot in cosines else None for spot in chosen}

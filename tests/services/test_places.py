@@ -36,8 +36,6 @@ from app.domain.thread import thread_block
 from app.domain.trace import Reason
 from app.domain.weights import Said
 from app.index import cited, referred, remembered
-from app.index.context import Told
-from app.index.finder import Found as FoundRow
 from app.index.place import Listed
 from app.index.record import listed
 from app.index.texts import Row
@@ -138,6 +136,7 @@ def row(source: type[Any], fill: Fill) -> Passage:
     names = ["title", "summary_short", "summary_detailed", "memory_snippet", "project"]
     names += ["file_path", "language", "chunk_text"]
     columns: dict[str, Any] = {
+        "id": name,
         **{column: fill(f"{name}.{column}") for column in names},
         "tags": json.dumps([fill(f"{name}.tag"), "x"]),
         "key_entities": json.dumps([{"name": fill(f"{name}.entity")}]),
@@ -146,10 +145,8 @@ def row(source: type[Any], fill: Fill) -> Passage:
         "place": 1,
         "indexed_at": NOW,
     }
-    found = FoundRow(name, "1", 0.9, near=True, columns=columns)
     made: Any = object.__new__(source)
-    told = Told(Text(made.text(columns)), 9)
-    return made.passage(found, told, "k3v9q2ax", 0.9)  # type: ignore[no-any-return]
+    return made.passage(columns, Text(made.text(columns)), 9, "k3v9q2ax")  # type: ignore[no-any-return]
 
 
 def knowledge(fill: Fill) -> Knowledge:

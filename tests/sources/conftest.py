@@ -15,6 +15,7 @@ from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
@@ -79,8 +80,15 @@ def corpus(pool: Pool, edge: Edge, catalogue: Catalogue) -> CorpusSource:
     return CorpusSource(pool, edge, catalogue, SPACE)
 
 
+@pytest.fixture(params=["exact", "engine"])
+async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
+    """Of this test; `engine` as EXACT_MAX_MB=0: no vector is in memory."""
+    opened = IndexCache(SPACE.dim, exact_bytes=0 if request.param == "engine" else EXACT_BYTES)
+    yield opened
+    await opened.aclose()
+
+
 @pytest.fixture
-async def rows(pool: Pool) -> AsyncIterator[Rows]:
+async def rows(pool: Pool, indexes: IndexCache) -> Rows:
     """What projects are read from in this test's database."""
-    async with open_rows(pool, SPACE) as opened:
-        yield opened
+    return await open_rows(pool, indexes, SPACE)
