@@ -84,7 +84,6 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_indexes(settings, space.dim) as indexes,
         open_document_vectors(pool, chroma, space) as vectors,
         open_kept(settings, pool, space, indexes) as kept,
-        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -96,6 +95,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
     ):
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
         documents = DocumentSource(indexes, pool, vectors.retriever, space, store=store, seconds=seconds)
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
             *(held, pool, embedder, indexes, documents, vectors, kept, rows, model, models, jobs, token),
             outside=outside,

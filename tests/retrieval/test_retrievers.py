@@ -15,7 +15,7 @@ from app.config import Settings
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.retrieval.index import Matrix
-from app.retrieval.retrievers import EnginePoint, Filter, Near, Retriever
+from app.retrieval.retrievers import DerivedIndex, EnginePoint, Filter, Near
 from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
 from tests.fakes.chromas import chroma_server
@@ -43,14 +43,14 @@ def chroma_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture
-async def embedded_chroma(chroma_settings: Settings) -> AsyncIterator[Retriever]:
+async def embedded_chroma(chroma_settings: Settings) -> AsyncIterator[DerivedIndex]:
     async with open_chroma(chroma_settings) as chroma:
         await chroma.ready()
         yield ChromaRetriever(chroma)
 
 
 @pytest.fixture
-async def served_chroma(chroma_url: str) -> AsyncIterator[Retriever]:
+async def served_chroma(chroma_url: str) -> AsyncIterator[DerivedIndex]:
     async with open_chroma(Settings(_env_file=None, chroma={"url": chroma_url})) as chroma:
         yield ChromaRetriever(chroma)
 
@@ -69,20 +69,20 @@ def qdrant_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer
 
 
 @pytest.fixture
-async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[Retriever]:
+async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[DerivedIndex]:
     async with open_edge(qdrant_folder) as engine:
         yield QdrantRetriever(engine)
 
 
 @pytest.fixture
-async def served_qdrant(qdrant_at: QdrantServer) -> AsyncIterator[Retriever]:
+async def served_qdrant(qdrant_at: QdrantServer) -> AsyncIterator[DerivedIndex]:
     engine = connected(qdrant_at.url, None)
     yield QdrantRetriever(engine)
     await engine.aclose()
 
 
 @pytest.fixture
-async def qdrant_in_memory() -> AsyncIterator[Retriever]:
+async def qdrant_in_memory() -> AsyncIterator[DerivedIndex]:
     engine = Qdrant(AsyncQdrantClient(":memory:"))
     yield QdrantRetriever(engine)
     await engine.aclose()
@@ -93,9 +93,9 @@ QDRANTS = ["embedded_qdrant", "served_qdrant", "qdrant_in_memory"]
 
 
 @pytest.fixture(params=[*CHROMAS, *QDRANTS])
-def retriever(request: pytest.FixtureRequest) -> Retriever:
+def retriever(request: pytest.FixtureRequest) -> DerivedIndex:
     """Each engine, opened by the fixture of its name."""
-    found: Retriever = request.getfixturevalue(request.param)
+    found: DerivedIndex = request.getfixturevalue(request.param)
     return found
 
 
@@ -136,7 +136,7 @@ def random(rows: int, seed: int) -> Matrix:
     return unit
 
 
-async def test_the_nearest_come_in_order_with_their_cosines(retriever: Retriever, name: str) -> None:
+async def test_the_nearest_come_in_order_with_their_cosines(retriever: DerivedIndex, name: str) -> None:
     """Best first, whatever the order of writing."""
     await retriever.upsert(name, [point(str(n), n) for n in (40, 5, 80, 20, 60)])
     found = await retriever.nearest(name, at(0), EVERY, 3)
@@ -145,20 +145,20 @@ async def test_the_nearest_come_in_order_with_their_cosines(retriever: Retriever
     assert [near.score for near in found] == pytest.approx(cosines, abs=1e-5)
 
 
-async def test_equal_ones_come_by_id(retriever: Retriever, name: str) -> None:
+async def test_equal_ones_come_by_id(retriever: DerivedIndex, name: str) -> None:
     """So that two engines answer alike."""
     await retriever.upsert(name, [point(each, 10) for each in "cab"])
     assert labels(await retriever.nearest(name, at(0), EVERY, 5)) == ["a", "b", "c"]
 
 
-async def test_opposite_vectors_have_negative_cosines(retriever: Retriever, name: str) -> None:
+async def test_opposite_vectors_have_negative_cosines(retriever: DerivedIndex, name: str) -> None:
     """Scores are raw cosines, not distances."""
     await retriever.upsert(name, [point("x", 180)])
     [near] = await retriever.nearest(name, at(0), EVERY, 1)
     assert near.score == pytest.approx(-1, abs=1e-5)
 
 
-async def test_writing_again_replaces(retriever: Retriever, name: str) -> None:
+async def test_writing_again_replaces(retriever: DerivedIndex, name: str) -> None:
     """Vector and fields; there is one point still. Chroma keeps fields that the new payload lacks."""
     await retriever.upsert(name, [point("a", 10, kind="old", extra="x"), point("b", 30, kind="old")])
     await retriever.upsert(name, [point("a", 80, kind="new")])
@@ -169,7 +169,7 @@ async def test_writing_again_replaces(retriever: Retriever, name: str) -> None:
     assert await retriever.count(name, Filter({"kind": "old"})) == 1
 
 
-async def test_payloads_come_back_when_asked_for(retriever: Retriever, name: str) -> None:
+async def test_payloads_come_back_when_asked_for(retriever: DerivedIndex, name: str) -> None:
     """As they were written; the mark of ours may be added."""
     payload = {"tenant": "t", "session": "s é"}
     await retriever.upsert(name, [point("a", 10, **payload)])
@@ -197,7 +197,7 @@ FILTERS = [
 
 @pytest.mark.parametrize(("where", "expected"), FILTERS)
 async def test_filters_never_leak(
-    retriever: Retriever, name: str, where: Filter, expected: list[str]
+    retriever: DerivedIndex, name: str, where: Filter, expected: list[str]
 ) -> None:
     """All conditions hold of all that is found and counted, however near the others are."""
     await retriever.upsert(
@@ -215,7 +215,7 @@ async def test_filters_never_leak(
     assert await retriever.count(name, where) == len(expected)
 
 
-async def test_what_is_deleted_is_gone(retriever: Retriever, name: str) -> None:
+async def test_what_is_deleted_is_gone(retriever: DerivedIndex, name: str) -> None:
     """At once; nothing there is no error."""
     await retriever.upsert(name, [point("a", 10), point("b", 20)])
     for _ in range(2):
@@ -225,7 +225,7 @@ async def test_what_is_deleted_is_gone(retriever: Retriever, name: str) -> None:
     assert await retriever.count(name, EVERY) == 1
 
 
-async def test_a_collection_that_is_not_there_is_empty(retriever: Retriever, name: str) -> None:
+async def test_a_collection_that_is_not_there_is_empty(retriever: DerivedIndex, name: str) -> None:
     """Neither reads nor deletes fail."""
     assert await retriever.nearest(name, at(0), Filter({"tenant": "t"}), 5) == []
     assert await retriever.count(name, EVERY) == 0
@@ -233,14 +233,14 @@ async def test_a_collection_that_is_not_there_is_empty(retriever: Retriever, nam
     await retriever.upsert(name, [])
 
 
-async def test_more_can_be_asked_for_than_there_is(retriever: Retriever, name: str) -> None:
+async def test_more_can_be_asked_for_than_there_is(retriever: DerivedIndex, name: str) -> None:
     """Then all come."""
     await retriever.upsert(name, [point(str(n), n, kind="k") for n in range(3)])
     assert len(await retriever.nearest(name, at(0), EVERY, 1_000)) == 3
     assert len(await retriever.nearest(name, at(0), Filter({"kind": "k"}), 1_000)) == 3
 
 
-async def test_recall_of_random_vectors(retriever: Retriever, name: str) -> None:
+async def test_recall_of_random_vectors(retriever: DerivedIndex, name: str) -> None:
     """At least .95 of the 40 nearest of 2,000 random vectors, the hardest there are, also under a filter; and
     a filter leaves none of the others in."""
     matrix = random(ROWS, 1)
@@ -260,14 +260,14 @@ async def test_recall_of_random_vectors(retriever: Retriever, name: str) -> None
 
 
 @pytest.mark.parametrize("retriever", QDRANTS, indirect=True)
-async def test_points_are_marked_as_ours(retriever: Retriever, name: str) -> None:
+async def test_points_are_marked_as_ours(retriever: DerivedIndex, name: str) -> None:
     """So that a search for what other tools wrote in the same collection leaves them out."""
     await retriever.upsert(name, [point("a", 10)])
     assert await retriever.count(name, Filter(not_equal=OTHERS)) == 0
     assert await retriever.nearest(name, at(0), Filter(not_equal=OTHERS), 5) == []
 
 
-async def test_a_vector_of_another_size_is_refused(retriever: Retriever, name: str) -> None:
+async def test_a_vector_of_another_size_is_refused(retriever: DerivedIndex, name: str) -> None:
     """The collection stays as it was."""
     await retriever.upsert(name, [point("a", 10)])
     with pytest.raises(RetrievalError) as caught:
