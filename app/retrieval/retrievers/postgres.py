@@ -55,7 +55,7 @@ class PostgresRetriever:
 def conditions_of(where: Filter) -> tuple[list[str], list[object]]:
     """A filter as SQL, and its parameters."""
     equal, either, without = where.equal, where.equal_or_missing, where.not_equal
-    values = [*equal.values(), *either.values(), *map(list, without.values())]
+    values: list[object] = [*equal.values(), *either.values(), *map(list, without.values())]
     forms = (
         *(f"{FIELDS[name]} = ${{}}" for name in equal),
         *(f"({name} IS NULL OR {FIELDS[name]} = ${{}})" for name in either),
