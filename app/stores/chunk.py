@@ -102,7 +102,7 @@ async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEnt
         rows = await connection.fetch(TAKEN.format(type=kind), ids, timeout=SECONDS)
         return (), {row["id"] for row in rows}
 
-    return await located(kind, [Called(None, entry.id) for entry in entries], find)
+    return await located(kind, [Called(None, entry.id) for entry in entries], find, count=1)
 
 
 async def update(
