@@ -267,6 +267,7 @@ async def test_points_are_marked_as_ours(retriever: DerivedIndex, name: str) -> 
     assert await retriever.nearest(name, at(0), Filter(not_equal=OTHERS), 5) == []
 
 
+@pytest.mark.parametrize("retriever", QDRANTS, indirect=True)
 async def test_a_vector_of_another_size_is_refused(retriever: DerivedIndex, name: str) -> None:
     """The collection stays as it was."""
     await retriever.upsert(name, [point("a", 10)])
