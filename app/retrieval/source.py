@@ -222,7 +222,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         for _ in range(ATTEMPTS):
             asked *= WIDER
             places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
-            near = search.spots(index, places)
+            near = await computed(len(index.entries), search.spots, index, places)
             if len(near) >= limit or len(places) < asked:
                 break
         others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
