@@ -95,8 +95,8 @@ class Table:
     shown: str
     """Whether it has anything to show."""
     twins: str = ""
-    """Rows in reach (`:where`) of the same files as those `found`: id, and place among those that are called
-    the same, from 1."""
+    """Of the rows `found` the id, and the place among those in reach (`:where`) that are called the same,
+    from 1."""
 
 
 SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
@@ -126,10 +126,12 @@ CHUNK = Table(
     told=some(["chunk_text"]),
     shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
     twins=f"""
-        SELECT id::text AS id, row_number() OVER (
-            PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
-        ) AS place
-        FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+        SELECT id, place FROM (
+            SELECT id::text AS id, row_number() OVER (
+                PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
+            ) AS place
+            FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+        ) AS called WHERE id IN (SELECT id FROM found)
     """,  # noqa: S608 - no parameter of anybody's
 )
 

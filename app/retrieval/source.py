@@ -243,7 +243,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         for _ in range(ATTEMPTS):
             asked *= WIDER
             places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
-            near = search.spots(index, places)
+            near = await computed(len(index.entries), search.spots, index, places)
             if len(near) >= limit or len(places) < asked:
                 break
         return near

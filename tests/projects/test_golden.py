@@ -13,7 +13,7 @@ from app.clients.pool import Pool
 from app.contexts import open_rows, projects
 from app.domain.passage import Embedding, Scope
 from app.domain.space import Space
-from app.retrieval.index_cache import IndexCache
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.services.projects import ProjectService
 from app.services.retrieval import Retrieval
 from tests.fakes.projecting import FakeKnowledge
@@ -107,10 +107,10 @@ def turned(n: int) -> str:
     return f"[{10 - n},{n},0,0]"
 
 
-@pytest.fixture
-async def service(pool: Pool) -> AsyncIterator[ProjectService]:
+@pytest.fixture(params=[EXACT_BYTES, 0], ids=["exact", "engine"])
+async def service(request: pytest.FixtureRequest, pool: Pool) -> AsyncIterator[ProjectService]:
     """The seeds' functions on that database."""
-    indexes = IndexCache(SPACE.dim)
+    indexes = IndexCache(SPACE.dim, exact_bytes=request.param)
     rows = await open_rows(pool, indexes, SPACE)
     sources = {source.name: source for source in rows.every}
     retrieval = Retrieval(sources, Compass(), seconds=6)
