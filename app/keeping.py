@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from app.clients.guarded import GuardedPoints, greet, open_points
 from app.clients.identity import identity
@@ -17,19 +18,18 @@ from app.domain.greeting import is_small_talk
 from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
-from app.index.census import Census
 from app.models.tokens import O200k
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
-from app.services.upkeep import Upkeep
 from app.sources.corpus import SERVED, TOGETHER, CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.copies import QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
 from app.stores.homes import HomeStore
 from app.stores.memories import MemoryStore
-from app.stores.strays import StrayStore
+from app.stores.outbox import Outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Kept:
     """Open."""
 
     points: GuardedPoints
+    outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
 
@@ -60,8 +61,11 @@ async def kept_in(settings: Settings, pool: Pool, space: Space, plain: GuardedPo
     catalogue, store = Catalogue(points), await place(settings, pool)
     together = SERVED if settings.qdrant.url else TOGETHER
     only = named(settings)
+    outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
+    points.on_renewal(outbox.lost)
     return Kept(
         points,
+        outbox,
         MemorySource(pool, points, catalogue, space, store=store),
         CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
     )
@@ -84,19 +88,19 @@ class Writers:
 
     memories: MemoryService
     corpus: CorpusService
-    upkeep: Upkeep
     keepsake: Keepsake
+
+
+FOLLOWED_SECONDS = 2.0
+"""For Qdrant to take what was written, as long as searches ask it."""
 
 
 def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
     """On what is open."""
-    record, texts = MemoryStore(pool), CorpusStore(pool)
-    memories = MemoryService(record, kept.memories, HeardStore(pool), embedder, O200k())
-    upkeep = Upkeep(StrayStore(pool), Census(kept.points), (record, kept.memories), (texts, kept.corpus))
-    kept.points.on_renewal(upkeep.hurry)
+    followed = partial(kept.outbox.followed, FOLLOWED_SECONDS)
+    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k(), followed)
     return Writers(
         memories=memories,
-        corpus=CorpusService(texts, kept.corpus, embedder, O200k()),
-        upkeep=upkeep,
+        corpus=CorpusService(CorpusStore(pool), embedder, O200k(), followed),
         keepsake=Keepsake(memories, is_small_talk),
     )

@@ -18,20 +18,20 @@ from app.domain.memory import RAW
 from app.index.adoption import Engine, ShelfAdoption
 from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
-from app.keeping import kept_in, named, open_kept, writers
+from app.keeping import kept_in, named, open_kept
 from app.models.patient import Patient
 from app.models.spaces import open_embedder
 from app.opened import open_space
 from app.services.adopt import Adopt
 from app.services.reembed import Reembed
-from app.services.upkeep import Upkeep
 from app.sources.corpus import FIELDS as CORPUS_FIELDS
 from app.sources.documents import DocumentSource, open_documents
 from app.sources.memories import FIELDS as MEMORY_FIELDS
 from app.stores.adoption import AdoptionStore
+from app.stores.copies import KnownPoints
 from app.stores.homes import HomeStore
+from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
-from app.stores.strays import StrayStore
 from app.stores.vectors import VectorStore
 
 
@@ -47,9 +47,8 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             open_kept(settings, pool, space) as kept,
         ):
             embedder = Patient(model)
-            upkeep = writers(pool, kept, embedder).upkeep
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
-            indexes = Indexes(pool, documents, upkeep, move, kept.points)
+            indexes = Indexes(pool, documents, kept.outbox, move, kept.points)
             yield Reembed(VectorStore(pool), embedder, indexes, space)
 
 
@@ -57,29 +56,29 @@ class Indexes:
     """Every index, filled anew for a space that the record has moved to (`services/reembed.Index`)."""
 
     def __init__(
-        self, pool: Pool, documents: DocumentSource, upkeep: Upkeep, move: Resettlement, points: Points
+        self, pool: Pool, documents: DocumentSource, outbox: Outbox, move: Resettlement, points: Points
     ) -> None:
-        self._strays = StrayStore(pool)
+        self._known = KnownPoints(pool)
         self._homes = HomeStore(pool)
         self._documents = documents
-        self._upkeep = upkeep
+        self._outbox = outbox
         self._move = move
         self._points = points
 
     async def rebuild(self) -> int:
         """How many documents were mended, and memories and texts written."""
         mended = await self._documents.rebuild()
-        _, stocks = await self._strays.kept()
+        stocks = await self._known.collections()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
         theirs = {each.name for each in await self._points.collections() if not each.words}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
         homes = {name: filtered(name) for name in names}
         for name in homes:
-            await self._move.clear(name, self._strays.known)
-        written = await self._upkeep.rebuild()
+            await self._move.clear(name, self._known.known)
+        await self._outbox.drain()
         for name, fields in homes.items():
             await self._move.restore(name, fields)
-        return mended + written
+        return mended
 
 
 def filtered(name: str) -> Indexed:
@@ -101,7 +100,8 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
 
         async def settle() -> None:
             kept = await kept_in(settings, pool, space, points)
-            await writers(pool, kept, embedder).upkeep.rebuild()
+            await kept.outbox.ask_refill()
+            await kept.outbox.drain()
 
-        shelves = ShelfAdoption(engine, StrayStore(pool), HomeStore(pool), settle)
+        shelves = ShelfAdoption(engine, KnownPoints(pool), HomeStore(pool), settle)
         yield Adopt(AdoptionStore(pool), shelves, embedder, space)

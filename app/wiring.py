@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from app.answering import answering, collecting, contextual, limits, personal
 from app.clients.guarded import QdrantProbe
@@ -63,8 +64,10 @@ from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
 from app.stores.cards import CardStore
 from app.stores.documents import DocumentStore
+from app.stores.erasures import evict_erased
 from app.stores.events import EventStore
 from app.stores.keys import KeyStore
+from app.stores.outbox import EngineProbe
 from app.stores.sessions import SessionStore
 from app.stores.temporal import TemporalStore
 from app.stores.utterances import UtteranceStore
@@ -92,7 +95,8 @@ async def open_services(
         if settings.enable.vantage_endpoints:
             await warm()
         works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
-        works |= {"erasure": built.users.run, "upkeep": writing.upkeep.run}
+        works |= {"erasure": built.users.run, "qdrant": parts.kept.outbox.run}
+        works |= {"evictions": partial(evict_erased, parts.pool, parts.indexes)}
         try:
             async with crew(works):
                 yield built
@@ -184,7 +188,7 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    stores = (parts.documents.probe, QdrantProbe(parts.kept.points))
+    stores = (parts.documents.probe, EngineProbe(QdrantProbe(parts.kept.points), parts.kept.outbox))
     return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 

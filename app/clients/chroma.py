@@ -105,6 +105,11 @@ class Chroma:
         found = await self._read(collection, lambda store: store.get(where=where, include=[]))
         return list(found["ids"])
 
+    async def page(self, collection: str, start: int, limit: int) -> list[str]:
+        """Ids from the `start`-th on, as long as nothing is written meanwhile."""
+        found = await self._read(collection, lambda store: store.get(offset=start, limit=limit, include=[]))
+        return list(found["ids"])
+
     async def get(self, collection: str, ids: Sequence[str]) -> Vectors:
         """Those of the ids that are there, in no order."""
         found = await self._read(collection, lambda store: store.get(ids=list(ids), include=["embeddings"]))

@@ -120,6 +120,7 @@ LOCK = """
     IN SHARE ROW EXCLUSIVE MODE
 """
 TIDY = (
+    "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')",
     "DELETE FROM ibid.chunk_next",
     "DELETE FROM ibid.text_next",
     "UPDATE ibid.part SET version = version + 1",

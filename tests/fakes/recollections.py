@@ -10,6 +10,7 @@ from app.clients.pool import Pool
 from app.domain.corpus import Reference
 from app.domain.memory import Memory
 from app.domain.passage import Embedding, Scope
+from app.retrieval.postings import pack
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
 from app.stores.memories import WRITE
@@ -43,12 +44,11 @@ async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) ->
     return [each.id for each in memories]
 
 
-async def enter(pool: Pool, scope: Scope, *memories: Memory, searchable: bool = True) -> None:
+async def enter(pool: Pool, scope: Scope, *memories: Memory) -> None:
     """Memories as the write side leaves them in the record."""
     for each in memories:
-        await pool.execute(WRITE, scope.tenant, SPACE.name, *row_of(each), bag(each.text))
-        if searchable:
-            await pool.execute("UPDATE ibid.memory SET indexed_at = now() WHERE id = $1", each.id)
+        row = (*row_of(each), bag(each.text), pack(each.text))
+        await pool.execute(WRITE, scope.tenant, SPACE.name, *row)
 
 
 def reference(text: str, *where: str, **facts: Any) -> Reference:

@@ -35,8 +35,8 @@ VERSION = """
 """
 ROW = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding,
-        indexed_at, removed_at)
-    VALUES ($1, 'default', 'ann', 'words', 'note', 'api', 1, 1, 'bag@32', '[1]', now(), $2)
+        removed_at)
+    VALUES ($1, 'default', 'ann', 'words', 'note', 'api', 1, 1, 'bag@32', '[1]', $2)
 """
 
 
