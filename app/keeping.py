@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from app.clients.guarded import GuardedPoints, greet, open_points
 from app.clients.identity import identity
@@ -19,10 +18,11 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
 from app.models.tokens import O200k
+from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
-from app.sources.corpus import SERVED, TOGETHER, CorpusSource
+from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
 from app.stores.copies import QdrantCopy
 from app.stores.corpus import CorpusStore
@@ -43,10 +43,10 @@ class Kept:
 
 
 @asynccontextmanager
-async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
+async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: IndexCache) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        kept = await kept_in(settings, pool, space, points)
+        kept = await kept_in(settings, pool, space, indexes, points)
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
             yield kept
@@ -55,19 +55,21 @@ async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterat
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(settings: Settings, pool: Pool, space: Space, plain: GuardedPoints) -> Kept:
+async def kept_in(
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, plain: GuardedPoints
+) -> Kept:
     """What is searched in an open Qdrant: of collections that were adopted, ours."""
     points = plain.lodged(await HomeStore(pool).all())
     catalogue, store = Catalogue(points), await place(settings, pool)
-    together = SERVED if settings.qdrant.url else TOGETHER
-    only = named(settings)
+    only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
     outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
     points.on_renewal(outbox.lost)
+    on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
         outbox,
-        MemorySource(pool, points, catalogue, space, store=store),
-        CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
+        MemorySource(*on, store=store, seconds=seconds, shared=shared),
+        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared),
     )
 
 
@@ -91,16 +93,11 @@ class Writers:
     keepsake: Keepsake
 
 
-FOLLOWED_SECONDS = 2.0
-"""For Qdrant to take what was written, as long as searches ask it."""
-
-
-def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
+def writers(pool: Pool, embedder: Embedder) -> Writers:
     """On what is open."""
-    followed = partial(kept.outbox.followed, FOLLOWED_SECONDS)
-    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k(), followed)
+    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k())
     return Writers(
         memories=memories,
-        corpus=CorpusService(CorpusStore(pool), embedder, O200k(), followed),
+        corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
         keepsake=Keepsake(memories, is_small_talk),
     )

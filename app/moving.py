@@ -16,19 +16,17 @@ from app.clients.postgres import open_postgres
 from app.config import Settings
 from app.domain.memory import RAW
 from app.index.adoption import Engine, ShelfAdoption
-from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
 from app.keeping import kept_in, named, open_kept
 from app.models.patient import Patient
 from app.models.spaces import open_embedder
 from app.opened import open_space
+from app.retrieval.index_cache import IndexCache
 from app.services.adopt import Adopt
 from app.services.reembed import Reembed
-from app.sources.corpus import FIELDS as CORPUS_FIELDS
 from app.sources.documents import DocumentSource, open_documents
-from app.sources.memories import FIELDS as MEMORY_FIELDS
 from app.stores.adoption import AdoptionStore
-from app.stores.copies import KnownPoints
+from app.stores.copies import FIELDS, KnownPoints
 from app.stores.homes import HomeStore
 from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
@@ -44,7 +42,7 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
             open_documents(pool, chroma, space) as documents,
-            open_kept(settings, pool, space) as kept,
+            open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
@@ -72,18 +70,12 @@ class Indexes:
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
         theirs = {each.name for each in await self._points.collections() if not each.words}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
-        homes = {name: filtered(name) for name in names}
-        for name in homes:
+        for name in names:
             await self._move.clear(name, self._known.known)
         await self._outbox.drain()
-        for name, fields in homes.items():
-            await self._move.restore(name, fields)
+        for name in names:
+            await self._move.restore(name, FIELDS)
         return mended
-
-
-def filtered(name: str) -> Indexed:
-    """The fields that a collection is filtered by."""
-    return MEMORY_FIELDS if name == RAW else CORPUS_FIELDS
 
 
 @asynccontextmanager
@@ -96,10 +88,10 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
         open_points(settings, dim=space.dim) as points,
     ):
         embedder = Patient(model)
-        engine = Engine(points, embedder, space, filtered, named(settings))
+        engine = Engine(points, embedder, space, lambda _: FIELDS, named(settings))
 
         async def settle() -> None:
-            kept = await kept_in(settings, pool, space, points)
+            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
             await kept.outbox.ask_refill()
             await kept.outbox.drain()
 

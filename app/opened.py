@@ -79,7 +79,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_space(settings, pool, apart=apart) as (embedder, space),
         open_indexes(settings, space.dim) as indexes,
         open_documents(pool, chroma, space) as documents,
-        open_kept(settings, pool, space) as kept,
+        open_kept(settings, pool, space, indexes) as kept,
         open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,

@@ -90,7 +90,7 @@ async def open_services(
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
         recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
-        writing = writers(parts.pool, parts.kept, parts.embedder)
+        writing = writers(parts.pool, parts.embedder)
         built = services(settings, parts, recorder, writing)
         if settings.enable.vantage_endpoints:
             await warm()

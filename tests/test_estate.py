@@ -24,8 +24,10 @@ ROOT = Path(__file__).parents[1]
 STATEMENTS = re.compile(r"(?:INSERT INTO|UPDATE|MERGE INTO) ((?:ibid|public)\.\w+)")
 SHARED = {
     "ibid.corpus_text": "reference texts are the tenant's",
-    "ibid.corpus_version": "counts the tenant's writes",
+    "ibid.collection_version": "counts the tenant's writes",
     "ibid.tenant": "names of tenants",
+    "ibid.outbox": "ids of what has changed, until the engines have taken it",
+    "ibid.engine": "how far the engines are",
     "ibid.space": "embedding models",
     "ibid.collection_home": "names of collections",
     "ibid.project_knowledge": "what is told of a project is the tenant's",

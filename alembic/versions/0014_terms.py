@@ -1,4 +1,4 @@
-"""The terms of each passage beside its text and vector.
+"""The terms of each passage beside its text and vector, and a version of each collection.
 
 One statement then loads the index of a scope. Rows that have no terms yet, or those of an older analysis, are
 analysed when their scope is first loaded, and kept.
@@ -11,6 +11,18 @@ down_revision = "0013"
 branch_labels = None
 depends_on = None
 
+COLLECTIONS = """
+    CREATE TABLE ibid.collection_version (
+        tenant      text NOT NULL,
+        collection  text NOT NULL,
+        version     bigint NOT NULL DEFAULT 0,          -- grows with every change that a search would see
+        PRIMARY KEY (tenant, collection)
+    )
+"""
+FILLED = """
+    INSERT INTO ibid.collection_version (tenant, collection, version)
+    SELECT DISTINCT tenant, collection, 1 FROM ibid.corpus_text
+"""
 TABLES = ("ibid.chunk", "ibid.memory", "ibid.corpus_text")
 
 
@@ -19,9 +31,16 @@ def upgrade() -> None:
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} ADD COLUMN terms bytea")
         op.execute(f"ALTER TABLE {table} ALTER COLUMN terms SET STORAGE EXTERNAL")
+    for statement in (COLLECTIONS, FILLED, "DROP TABLE ibid.corpus_version"):
+        op.execute(statement)
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.execute(
+        "CREATE TABLE ibid.corpus_version (tenant text PRIMARY KEY, version bigint NOT NULL DEFAULT 0)"
+    )
+    op.execute("INSERT INTO ibid.corpus_version SELECT DISTINCT tenant, 1 FROM ibid.collection_version")
+    op.execute("DROP TABLE ibid.collection_version")
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} DROP COLUMN terms")

@@ -1,8 +1,7 @@
 """The outbox: what Qdrant and Chroma have yet to take over from the record.
 
 Triggers fill it in the transaction that changes a row, whoever writes. A memory or a reference text is
-searchable as soon as its row is committed, so `indexed_at` goes, and rows that were removed no longer wait
-for their points to go.
+searchable as soon as its row is committed and gone with it, so `indexed_at` and `removed_at` go.
 """
 
 from alembic import op
@@ -36,6 +35,7 @@ FOLLOWED = {
     "document": ("chroma", "''", "id", "state = 'ready' AND removed_at IS NULL"),
 }
 """Engine, collection, item, and which rows it holds, by table."""
+REFILL = "INSERT INTO ibid.outbox (engine) SELECT '{engine}' WHERE EXISTS (SELECT FROM ibid.{table})"
 # A row with the same revision holds the same text. Vectors of another space come with a refill.
 CHANGED = {
     "memory": "new_rows.revision <> old_rows.revision",
@@ -74,17 +74,19 @@ OF_POINTS = ("memory", "corpus_text")
 
 
 def upgrade() -> None:
-    """Make them. An engine without a position is refilled at the next start."""
+    """Make them. The next start fills the engines anew."""
     for statement in TABLES:
         op.execute(statement)
     for table in OF_POINTS:
         op.execute(f"DELETE FROM ibid.{table} WHERE removed_at IS NOT NULL")  # noqa: S608 - constants above
-        op.execute(f"ALTER TABLE ibid.{table} DROP COLUMN indexed_at")
+        op.execute(f"ALTER TABLE ibid.{table} DROP COLUMN indexed_at, DROP COLUMN removed_at")
+    op.execute("CREATE INDEX corpus_point ON ibid.corpus_text (point)")
     for table, (engine, collection, item, held) in FOLLOWED.items():
         facts = {"engine": engine, "collection": collection, "item": item, "held": held, "key": KEYS[table]}
         new_collection = collection if collection.startswith("'") else f"new_rows.{collection}"
         changed = {"changed": CHANGED[table], "new_collection": new_collection}
         op.execute(FUNCTION.format(table=table, **facts, **changed))
+        op.execute(REFILL.format(engine=engine, table=table))
         for event, rows in EVENTS.items():
             op.execute(TRIGGER.format(table=table, event=event, rows=rows))
 
@@ -95,8 +97,10 @@ def downgrade() -> None:
         for event in EVENTS:
             op.execute(f"DROP TRIGGER follow_{event} ON ibid.{table}")
         op.execute(f"DROP FUNCTION ibid.follow_{table}")
+    op.execute("DROP INDEX ibid.corpus_point")
     for table in OF_POINTS:
-        op.execute(f"ALTER TABLE ibid.{table} ADD COLUMN indexed_at timestamptz")
+        for column in ("indexed_at", "removed_at"):
+            op.execute(f"ALTER TABLE ibid.{table} ADD COLUMN {column} timestamptz")
     for index in ("memory_unfinished ON ibid.memory (id)", "corpus_unfinished ON ibid.corpus_text (point)"):
         op.execute(f"CREATE INDEX {index} WHERE indexed_at IS NULL OR removed_at IS NOT NULL")
     for table in ("engine", "outbox"):

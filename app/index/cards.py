@@ -13,7 +13,7 @@ CARDS = """
         SELECT id, user_id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place,
             fields, revision
         FROM ibid.memory
-        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind AND removed_at IS NULL
+        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind
         ORDER BY created_at DESC, id DESC LIMIT $4
     ) AS found
 """

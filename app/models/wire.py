@@ -40,7 +40,7 @@ class Wire(asyncio.Protocol):
         """Keep the way back."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is none of its kin
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio gives it
+    def connection_lost(self, exc: Exception | None) -> None:
         """The other side ended."""
         self._transport = None
         self._lost()

@@ -16,6 +16,9 @@ from app.retrieval.postings import Mask, Postings, Rows
 
 K1 = 1.2
 B = 0.75
+LEAST_MEAN = 100.0
+"""Terms of a mean passage, at least: among short texts, as people's turns of some thirty terms, a few more
+would otherwise count as much as among pages (memories: nDCG@10 .611 with their own mean, .620 with this)."""
 
 RARE_SHARE = 0.02
 """A term is rare if at most this share of the passages in reach hold it…"""
@@ -73,7 +76,7 @@ class Lexical:
         ]
         self.passages = sum(map(len, lengths))
         total = sum(int(each.sum()) for each in lengths)
-        self._mean_length = total / self.passages if total else 1.0
+        self._mean_length = max(LEAST_MEAN, total / self.passages) if total else 1.0
         self.frequencies = np.zeros(len(self.terms), dtype=np.intp)
         """Live passages that hold each term."""
         for number in range(len(segments)):

@@ -281,6 +281,10 @@ class IndexSearch:
         found = {place: (first + number, row) for place, (number, row) in index.located(places).items()}
         return {place: spot for place, spot in found.items() if self._seen(spot)}
 
+    def holds(self, entry: str) -> bool:
+        """Whether any of the indexes has it."""
+        return any(entry in index.entries for index in self.indexes)
+
     def index_of(self, spot: Spot) -> ScopeIndex:
         """The index that holds a passage."""
         return self.indexes[bisect_right(self._firsts, spot[0]) - 1]

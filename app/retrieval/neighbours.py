@@ -31,8 +31,10 @@ def spot_number(thread_id: str, place: int) -> int:
 
 def spread(segments: Sequence[Segment], scores: Sequence[Floats]) -> list[Floats]:
     """What the neighbours of each row add to its score. Of two memories in one place the better counts."""
-    spots = np.concatenate([segment.columns[SPOT] for segment in segments] or [np.zeros(0, np.uint64)])
-    every = np.concatenate([*scores] or [np.zeros(0)])
+    if not segments:
+        return []
+    spots = np.concatenate([segment.columns[SPOT] for segment in segments])
+    every = np.concatenate([*scores])
     lent = np.zeros(len(every))
     scored = np.flatnonzero((every > 0) & (spots > 0))
     if len(scored):

@@ -9,7 +9,7 @@ cosine above the space's floor. Raises `RetrievalError`.
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Generic, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import structlog
 
-from app.domain.errors import RetrievalError
+from app.domain.errors import Rejected, RetrievalError, Unavailable
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope, Stretch
 from app.domain.space import Space, similarity
 from app.domain.stopwatch import DENSE, TEXTS, stage
@@ -34,7 +34,7 @@ from app.retrieval.index import (
     hit_of,
 )
 from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.postings import Mask
+from app.retrieval.postings import Mask, is_current, pack
 from app.retrieval.terms import VERSION
 
 LOAD_SHARE = 2 / 3
@@ -43,6 +43,8 @@ WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
 """Each four times wider than the one before."""
+ANALYSED = 100
+"""Rows that are analysed in one turn: some tens of milliseconds in a thread."""
 DATED = 20
 """Passages of the days that are asked about."""
 DAY = "day"
@@ -81,7 +83,7 @@ class Reached(Generic[ScopeKey]):
     def standing(self) -> str:
         """Opaque: equal ones find equal things."""
         versions = [[scope, version] for scope, version in self.versions]
-        known = [self.source.name, self.source.store, VERSION, *self.facts, versions]
+        known = [self.source.name, self.source.store, VERSION, self.scope.tenant, *self.facts, versions]
         return json.dumps(known, default=str)
 
     async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
@@ -130,7 +132,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
     ) -> Mapping[Spot, Passage]:
         """Passages with their similarity; those that have gone meanwhile are left out."""
 
-    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:  # noqa: ARG002 - for documents
+    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
         """Passages of each entry."""
         return (1 for _ in entries)
 
@@ -138,7 +140,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         """A passage's id."""
         return place[0]
 
-    def allowed(self, reached: Reached[ScopeKey], segment: Segment) -> Mask | None:  # noqa: ARG002
+    def allowed(self, reached: Reached[ScopeKey], segment: Segment) -> Mask | None:
         """Rows that the asker may see; None: all."""
         return None
 
@@ -148,9 +150,9 @@ class IndexedSource(ABC, Generic[ScopeKey]):
 
     async def foreign(
         self,
-        reached: Reached[ScopeKey],  # noqa: ARG002
-        query: Query,  # noqa: ARG002
-        vector: Embedding,  # noqa: ARG002
+        reached: Reached[ScopeKey],
+        query: Query,
+        vector: Embedding,
     ) -> Foreign:
         """Passages that other tools wrote straight into the engine."""
         return Foreign()
@@ -182,14 +184,17 @@ class IndexedSource(ABC, Generic[ScopeKey]):
                     near, cosines = await self._dense(search, embedded, lexical, query.limit)
                     dated = await self._dated(search, vector, query.days, cosines)
             other = beside.result()
-        floor = self._space.floor
         chosen = dict.fromkeys((*lexical, *near, *dated))
-        similar = {spot: similarity(cosines[spot], floor) if spot in cosines else None for spot in chosen}
+        similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):
             passages = await self.passages(reached, search, similar) if chosen else {}
         shown = [spot for spot in chosen if spot in passages]
         hits = await computed(effort if words else 0, search.hits, shown, words)
         return _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit, late=late)
+
+    def similar(self, cosine: float) -> float:
+        """A raw cosine as a similarity."""
+        return similarity(cosine, self._space.floor)
 
     def _check(self, vector: Embedding) -> None:
         """A vector of another space is no vector."""
@@ -257,17 +262,18 @@ class Chosen:
 def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit: int, *, late: bool) -> Legs:
     """The two rankings, with the passages of both in the order of their places."""
     passages, hits = chosen.passages, chosen.hits
+    others = [passage for passage in other.passages if not search.holds(passage.id)]
     ranked = {*chosen.lexical, *chosen.near}
     leading = set(chosen.lexical)
     meaning = [
         hit_of(passage.id, passage.similarity or 0.0, 0.0, False, 0.0, 0.0)
-        for passage in (*(passages[spot] for spot in chosen.near if spot in passages), *other.passages)
+        for passage in (*(passages[spot] for spot in chosen.near if spot in passages), *others)
     ]
-    if other.passages:
+    if others:
         meaning.sort(key=lambda hit: (-hit.score, hit.key))
     kept = {hit.key for hit in meaning[:limit]}
     shown = {passages[spot].id: passages[spot] for spot in sorted(passages, key=search.place)}
-    shown |= {passage.id: passage for passage in other.passages if passage.id in kept}
+    shown |= {passage.id: passage for passage in others if passage.id in kept}
     beside = {hit.key: hit for spot, hit in hits.items() if spot in ranked and spot not in leading}
     dated = {hit.key: hit for spot, hit in hits.items() if spot not in ranked}
     return Legs(
@@ -281,6 +287,35 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
         notes=other.notes,
         partial="timeout" if late else other.fault,
     )
+
+
+async def analysed(
+    packed: Mapping[str, bytes | None],
+    read: Callable[[Sequence[str]], Awaitable[Mapping[str, tuple[int, str]]]],
+    keep: Callable[[Mapping[str, int], Mapping[str, bytes]], Awaitable[None]],
+) -> dict[str, bytes]:
+    """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision and
+    text as `read` gives them, and kept for the next load; rows that have gone meanwhile are left out."""
+    found = {key: terms for key, terms in packed.items() if terms is not None and is_current(terms)}
+    stale = [key for key in packed if key not in found]
+    if stale:
+        log.info("rows are analysed", rows=len(stale))
+    for at in range(0, len(stale), ANALYSED):
+        texts = await read(stale[at : at + ANALYSED])
+        made = await asyncio.to_thread(
+            lambda some: {key: pack(text) for key, (_, text) in some.items()}, texts
+        )
+        found |= made
+        try:
+            await keep({key: revision for key, (revision, _) in texts.items()}, made)
+        except (Unavailable, Rejected):
+            log.warning("terms not kept", rows=len(made))
+    return found
+
+
+def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:
+    """`id revision,id revision,...` as entries of a listing: ids without the separator."""
+    return dict(row.rsplit(" ", 1) for row in rows.split(separator)) if rows else {}
 
 
 def day_number(day: date | None) -> int:

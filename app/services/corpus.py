@@ -13,20 +13,16 @@ from app.domain.document import embedded_text
 from app.domain.errors import Forbidden, Missing
 from app.domain.passage import Scope
 from app.domain.ports import Embedder, Tokens
-from app.services.memories import SECONDS, Followed, at_once, counted, embedded
+from app.services.memories import SECONDS, counted, embedded
 
 
 class CorpusService:
     """Reference texts, as the tenant sees them."""
 
-    def __init__(
-        self, record: Corpus, embedder: Embedder, tokens: Tokens, followed: Followed = at_once
-    ) -> None:
-        """`followed`: as of `MemoryService`."""
+    def __init__(self, record: Corpus, embedder: Embedder, tokens: Tokens) -> None:
         self._record = record
         self._embedder = embedder
         self._tokens = tokens
-        self._followed = followed
 
     async def keep(
         self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float = SECONDS
@@ -39,9 +35,7 @@ class CorpusService:
         embeddings = await embedded(self._embedder, inputs, until)
         tokens = await counted(self._tokens, [given.text for given in texts])
         space = self._embedder.space
-        kept = await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
-        await self._followed()
-        return kept
+        return await self._record.admit(scope, collection, texts, embeddings, tokens, space=space)
 
     async def collections(self, scope: Scope) -> list[Shelf]:
         """What was written here, by name."""
@@ -61,14 +55,12 @@ class CorpusService:
         permit(scope)
         if not await self._record.remove(scope, collection, text_id):
             raise Missing("there is no such text")
-        await self._followed()
 
     async def remove_all(self, scope: Scope, collection: str) -> None:
         """All of the tenant's texts in a collection, from the next answer on."""
         permit(scope)
         if not await self._record.clear(scope, collection):
             raise Missing("there is no such collection")
-        await self._followed()
 
 
 def permit(scope: Scope) -> None:

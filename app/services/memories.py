@@ -6,7 +6,7 @@ is durable and searchable. Qdrant follows by the outbox. Times are seconds. Rais
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import ParamSpec, Protocol, TypeVar
@@ -31,12 +31,6 @@ AGAIN = 2
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Followed = Callable[[], Awaitable[object]]
-
-
-async def at_once() -> None:
-    """Searches read the record: there is nothing to wait for."""
-
 
 class Heard(Protocol):
     """What was heard in a conversation (`stores/heard.py`). `Unavailable`."""
@@ -54,14 +48,11 @@ class MemoryService:
         heard: Heard,
         embedder: Embedder,
         tokens: Tokens,
-        followed: Followed = at_once,
     ) -> None:
-        """`followed`: waits for the engine, as long as searches ask it for what is new."""
         self._record = record
         self._heard = heard
         self._embedder = embedder
         self._tokens = tokens
-        self._followed = followed
 
     async def remember(
         self,
@@ -112,9 +103,7 @@ class MemoryService:
         embeddings = await embedded(self._embedder, [draft.text for draft in drafts], until)
         tokens = await counted(self._tokens, [draft.text for draft in drafts])
         space = self._embedder.space
-        written = await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
-        await self._followed()
-        return written
+        return await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         """The user's, newest first, and the cursor of the next page."""
@@ -124,7 +113,6 @@ class MemoryService:
         """Gone from the next answer on, and its votes with it."""
         if not await self._record.remove(scope, memory_id):
             raise Missing("there is no such memory")
-        await self._followed()
 
 
 def compared(draft: Draft) -> bool:

@@ -5,9 +5,8 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import asyncpg
@@ -26,6 +25,7 @@ from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.index.place import key, place_of
 from app.index.vectors import OURS, collection
+from app.retrieval.retrievers.qdrant import MARK
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
 from app.stores.register import COLUMNS, memory
@@ -34,8 +34,6 @@ PAGE = 256
 """Rows, or points, at a time."""
 IDS = 2_000
 """Ids of vectors at a time."""
-MARK = "ibid"
-"""The field that all points of ours have: the name of the space of their vectors."""
 STATE = "51d1b1d0-0000-5000-8000-000000000001"
 """The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
 POSITION = "ibid-position"
@@ -43,7 +41,7 @@ POSITION = "ibid-position"
 READ_SECONDS = 60.0
 """For the vectors of one document."""
 FIELDS = Indexed(
-    keys=("source", "kind", "vantage_id", MARK), tenants=("tenant", "user_id"), times=("created_at",)
+    keys=("source", "kind", "vantage_id", *MARK), tenants=("tenant", "user_id"), times=("created_at",)
 )
 MEMORIES = f"SELECT {COLUMNS}, tenant, space, embedding FROM ibid.memory WHERE space = $1 AND "  # noqa: S608
 TEXTS = f"""
@@ -151,7 +149,7 @@ class QdrantCopy:
 
     async def note(self, position: Position) -> None:
         """Likewise."""
-        told = {MARK: "position", "identity": position.identity, "seq": position.seq}
+        told = {**MARK, "identity": position.identity, "seq": position.seq}
         await self._put(RAW, [Point(STATE, told)])
 
     async def follow(self, collection: str, items: Sequence[str]) -> None:
@@ -161,7 +159,7 @@ class QdrantCopy:
                 rows = await self._pool.fetch(THESE_MEMORIES, self._space.name, list(items))
             else:
                 rows = await self._pool.fetch(THESE_TEXTS, self._space.name, collection, list(items))
-        points = await asyncio.to_thread(made, rows)
+        points = [point(row) for row in rows]
         if points:
             await self._put(collection, points)
         gone = set(items) - {each.id for each in points}
@@ -193,7 +191,8 @@ class QdrantCopy:
 
     async def complete(self) -> bool:
         """By the count of each collection's points of ours."""
-        where = Where(has=((MARK, (self._space.name,)),))
+        marks = tuple((name, (value,)) for name, value in MARK.items())
+        where = Where(has=(*marks, ("space", (self._space.name,))))
         for name, count in (await self._counts()).items():
             try:
                 if await self._points.count(name, where) < count:
@@ -217,7 +216,7 @@ class QdrantCopy:
     async def _written(self, rows: Mapping[str, Sequence[asyncpg.Record]]) -> int:
         """Rows as points, by collection."""
         for name, some in rows.items():
-            await self._put(name, await asyncio.to_thread(made, some))
+            await self._put(name, [point(row) for row in some])
         return sum(map(len, rows.values()))
 
     async def _put(self, name: str, points: Sequence[Point]) -> None:
@@ -234,12 +233,11 @@ class QdrantCopy:
             return []
 
     async def _sweep(self, name: str, *, everything: bool = False) -> int:
-        """Delete the points of ours that the record does not have, or all; 0: no row was taken. Those of
-        versions before the outbox have `space` alone."""
+        """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
         after, found = None, 0
         while page := await self._page(name, Where(), after):
             after, found = page[-1].id, found + len(page)
-            ours = [each.id for each in page if MARK in each.payload or "space" in each.payload]
+            ours = [each.id for each in page if is_ours(each)]
             known = set() if everything else {STATE, *await self._known(name, ours)}
             if gone := set(ours) - known:
                 found -= len(gone)
@@ -271,19 +269,17 @@ class QdrantCopy:
                 self._catalogue.forget()
 
 
-def made(rows: Sequence[asyncpg.Record]) -> list[Point]:
-    """Rows as points of ours. CPU: to cut a text into terms takes about 0.5 ms."""
-    return [point(row) for row in rows]
-
-
 def point(row: asyncpg.Record) -> Point:
     """A row as a point of ours."""
     space, vector = row["space"], row["embedding"]
     if "point" in row:
-        one = referred.point(Scope(row["tenant"]), reference(row), vector, space)
-    else:
-        one = remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
-    return replace(one, payload={**one.payload, MARK: space})
+        return referred.point(Scope(row["tenant"]), reference(row), vector, space)
+    return remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
+
+
+def is_ours(found: Point) -> bool:
+    """Whether Ibid wrote it; versions before the outbox left no mark but the space."""
+    return "space" in found.payload or MARK.items() <= found.payload.items()
 
 
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
@@ -318,7 +314,7 @@ class ChromaCopy:
         await self._chroma.upsert(POSITION, [name], np.ones((1, 1), np.float32), {"of": POSITION})
         await self._chroma.drop(POSITION, older)
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:  # noqa: ARG002 - of points alone
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Documents one by one."""
         with postgres_faults():
             rows = await self._pool.fetch(THESE_DOCUMENTS, list(items))

@@ -18,7 +18,7 @@ from app.domain.errors import TooMany
 from app.domain.passage import Embedding, Scope
 from app.retrieval.postings import pack
 from app.stores.cursor import closed, opened
-from app.stores.register import LOCK, STANDS
+from app.stores.register import LOCK
 from app.stores.text import storable
 from app.stores.transaction import Connection, transaction
 
@@ -34,7 +34,7 @@ ADMIT = f"""
     ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
         metadata = excluded.metadata, tokens = excluded.tokens, space = excluded.space,
         embedding = excluded.embedding, revision = excluded.revision, terms = excluded.terms,
-        created_at = now(), removed_at = NULL
+        created_at = now()
     RETURNING {COLUMNS}, xmax = 0 AS fresh
 """  # noqa: S608 - constants of ours
 REVISION = "SELECT nextval('ibid.revision')"
@@ -47,22 +47,22 @@ CLEAR = """
 """
 ONE_MORE = """
     SELECT count(*) FILTER (WHERE collection = $2) = 0 AND count(*) >= $3
-    FROM (SELECT DISTINCT collection FROM ibid.corpus_text WHERE tenant = $1 AND removed_at IS NULL) AS had
+    FROM (SELECT DISTINCT collection FROM ibid.corpus_text WHERE tenant = $1) AS had
 """
 HAD = """
-    SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 AND removed_at IS NULL)
+    SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2)
 """
 BUMP = """
-    INSERT INTO ibid.corpus_version AS known (tenant, version) VALUES ($1, 1)
-    ON CONFLICT (tenant) DO UPDATE SET version = known.version + 1
+    INSERT INTO ibid.collection_version AS known (tenant, collection, version) VALUES ($1, $2, 1)
+    ON CONFLICT (tenant, collection) DO UPDATE SET version = known.version + 1
 """
-SHELVES = f"""
+SHELVES = """
     SELECT collection, count(*), sum(tokens)::bigint, max(created_at) FROM ibid.corpus_text
-    WHERE tenant = $1 AND {STANDS} GROUP BY collection ORDER BY collection COLLATE "C"
-"""  # noqa: S608 - constants of ours
+    WHERE tenant = $1 GROUP BY collection ORDER BY collection COLLATE "C"
+"""
 TEXTS = f"""
     SELECT {COLUMNS} FROM ibid.corpus_text
-    WHERE tenant = $1 AND collection = $2 AND id > $3 AND {STANDS} ORDER BY id LIMIT $4
+    WHERE tenant = $1 AND collection = $2 AND id > $3 ORDER BY id LIMIT $4
 """  # noqa: S608 - constants of ours
 
 
@@ -106,7 +106,7 @@ class CorpusStore:
                 )
                 assert row is not None  # noqa: S101 - an upsert returns its row
                 kept.append((reference(row), bool(row["fresh"])))
-            await bump(connection, scope.tenant)
+            await bump(connection, scope.tenant, collection)
         return kept
 
     async def _permit(self, connection: Connection, tenant: str, collection: str) -> None:
@@ -137,7 +137,7 @@ class CorpusStore:
         async with transaction(self._pool) as connection:
             gone = bool(await connection.fetchval(REMOVE, scope.tenant, collection, id))
             if gone:
-                await bump(connection, scope.tenant)
+                await bump(connection, scope.tenant, collection)
         return gone
 
     async def clear(self, scope: Scope, collection: str) -> int:
@@ -145,7 +145,7 @@ class CorpusStore:
         async with transaction(self._pool) as connection:
             gone: int = await connection.fetchval(CLEAR, scope.tenant, collection, timeout=CLEAR_SECONDS)
             if gone:
-                await bump(connection, scope.tenant)
+                await bump(connection, scope.tenant, collection)
         return gone
 
 
@@ -159,9 +159,9 @@ async def turn(connection: Connection, scope: Scope, collection: str) -> None:
     await connection.execute(LOCK, "\x1f".join(("ibid.corpus", scope.tenant, collection)))
 
 
-async def bump(connection: Connection, tenant: str) -> None:
-    """A search of this tenant's corpus would see a change."""
-    await connection.execute(BUMP, tenant)
+async def bump(connection: Connection, tenant: str, collection: str) -> None:
+    """A search of this collection would see a change."""
+    await connection.execute(BUMP, tenant, collection)
 
 
 def reference(row: asyncpg.Record) -> Reference:

@@ -17,7 +17,7 @@ from app.domain.passage import Embedding, Scope
 from app.retrieval.postings import pack
 from app.stores.cursor import closed, opened
 from app.stores.reach import is_id
-from app.stores.register import COLUMNS, KNOWN, STANDS, bump, decided, hold, memory, row_of
+from app.stores.register import COLUMNS, KNOWN, bump, decided, hold, memory, row_of
 from app.stores.text import storable
 from app.stores.transaction import transaction
 
@@ -30,7 +30,7 @@ WRITE = f"""
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        terms = excluded.terms, revision = excluded.revision, removed_at = NULL
+        terms = excluded.terms, revision = excluded.revision
 """  # noqa: S608 - a constant of ours
 REMOVE = """
     DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
@@ -39,11 +39,11 @@ REMOVE = """
 VOTES = "DELETE FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = $3"
 GET = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3) AND {STANDS}
+    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
 """  # noqa: S608 - constants of ours
 PAGE = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND {STANDS}
+    WHERE tenant = $1 AND user_id = $2
     AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4))
     ORDER BY created_at DESC, id LIMIT $5
 """  # noqa: S608 - constants of ours

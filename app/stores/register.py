@@ -16,15 +16,13 @@ from app.stores.transaction import Connection
 
 NAMES = tuple(item.name for item in fields(Memory))
 COLUMNS = ", ".join(NAMES)
-STANDS = "removed_at IS NULL"
-"""It is searchable."""
 KNOWN = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND {STANDS}
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
 HERE = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND {STANDS} AND origin <> ALL($4)
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND origin <> ALL($4)
 """  # noqa: S608 - constants of ours
 NOW = "SELECT clock_timestamp() AS now, nextval('ibid.revision') AS revision"
 PLACES = """

@@ -25,13 +25,6 @@ async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
     assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
 
 
-async def test_what_was_removed_is_no_card(pool: Pool) -> None:
-    """Though its row is there until its point has gone."""
-    await enter(pool, ANN, memory(ANN, "mine", kind="style"))
-    await pool.execute("UPDATE ibid.memory SET removed_at = now()")
-    assert await newest(pool, OWNER, ["style"], 9) == []
-
-
 def test_a_kind_is_cut_to_its_newest() -> None:
     """Newest first over all kinds; of one id the later one counts."""
     cards = [memory(ANN, f"{n}", kind="style", created_at=THEN + timedelta(n)) for n in range(3)]

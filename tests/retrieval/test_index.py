@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.neighbour import spread as spread_one_by_one
 from app.retrieval import bm25
-from app.retrieval.bm25 import Lexical
+from app.retrieval.bm25 import LEAST_MEAN, Lexical
 from app.retrieval.index import (
     INLINE,
     IndexSearch,
@@ -126,9 +126,9 @@ def test_damaged_terms_are_recognised(packed: bytes | None) -> None:
 
 
 def naive(texts: Sequence[str], query: str) -> list[float]:
-    """BM25 as its authors write it, with Lucene's IDF."""
+    """BM25 as its authors write it, with Lucene's IDF and a least mean length."""
     every = [Counter(text.split()) for text in texts]
-    mean = sum(bag.total() for bag in every) / len(every) or 1
+    mean = max(LEAST_MEAN, sum(bag.total() for bag in every) / len(every))
     found = []
     for bag in every:
         total = 0.0

@@ -14,7 +14,7 @@ from tests.fakes.answering import Words
 from tests.fakes.keeping import FakeVectors
 
 ACME = Scope("acme")
-ROWS = "SELECT array_agg(text ORDER BY text) FROM ibid.corpus_text WHERE removed_at IS NULL"
+ROWS = "SELECT array_agg(text ORDER BY text) FROM ibid.corpus_text"
 
 
 @dataclass

@@ -15,6 +15,7 @@ from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
+from app.retrieval.index_cache import IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
@@ -68,15 +69,23 @@ def catalogue(edge: Edge) -> Catalogue:
 
 
 @pytest.fixture
-def memories(pool: Pool, edge: Edge, catalogue: Catalogue) -> MemorySource:
-    """The memories of this test."""
-    return MemorySource(pool, edge, catalogue, SPACE)
+async def indexes() -> AsyncIterator[IndexCache]:
+    """The indexes in memory."""
+    cache = IndexCache(SPACE.dim)
+    yield cache
+    await cache.aclose()
 
 
 @pytest.fixture
-def corpus(pool: Pool, edge: Edge, catalogue: Catalogue) -> CorpusSource:
+def memories(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
+    """The memories of this test."""
+    return MemorySource(pool, edge, catalogue, indexes, SPACE)
+
+
+@pytest.fixture
+def corpus(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> CorpusSource:
     """The corpus of this test."""
-    return CorpusSource(pool, edge, catalogue, SPACE)
+    return CorpusSource(pool, edge, catalogue, indexes, SPACE)
 
 
 @pytest.fixture

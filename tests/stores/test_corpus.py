@@ -14,7 +14,7 @@ from app.stores.corpus import CorpusStore
 from tests.fakes.uploads import SPACE, vector
 
 ACME, OTHER = Scope("acme"), Scope("other")
-VERSION = "SELECT version FROM ibid.corpus_version WHERE tenant = 'acme'"
+VERSION = "SELECT version FROM ibid.collection_version WHERE tenant = 'acme'"
 
 
 async def admitted(

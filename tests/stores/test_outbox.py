@@ -338,10 +338,11 @@ async def test_points_of_the_versions_before_are_taken_over(house: House) -> Non
         older = {"text": "I moved.", "space": SPACE.name}
         gone = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
         await house.edge.put(RAW, [Point(kept, older, vector("a")), Point(gone, older, vector("b"))])
+        await house.outbox.ask_refill()
         await house.outbox.drain()
 
         points = await house.edge.scroll(RAW, Where(), limit=9)
-        assert {each.id: each.payload.get("ibid") for each in points} == {kept: SPACE.name, STATE: "position"}
+        assert {each.id: each.payload.get("ibid") for each in points} == {kept: "1", STATE: "1"}
 
 
 async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

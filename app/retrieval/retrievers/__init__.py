@@ -38,8 +38,8 @@ class Filter:
     """The field has this value."""
     equal_or_missing: Mapping[str, str] = field(default_factory=dict)
     """The field has this value, or there is no such field, as in points of older tools."""
-    missing: Sequence[str] = ()
-    """There is no such field. Ours all have `ibid`."""
+    not_equal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The field has none of these values, or there is no such field."""
 
 
 class Retriever(Protocol):
