@@ -30,7 +30,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
         files=(
             RecordFiles(pool),
             PointFiles(kept.points, external=settings.qdrant.url is not None),
-            parts.documents.probe,
+            parts.vectors,
         ),
         erasures=ErasureStore(pool),
         recorder=recorder,

@@ -4,7 +4,7 @@ tools left in them (a part of `wiring.py`).
 Both need the data folder for themselves. Raises `StartError`, and what the work raises.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from app.clients.chroma import open_chroma
@@ -20,11 +20,10 @@ from app.index.resettle import Resettlement
 from app.keeping import kept_in, named, open_kept
 from app.models.patient import Patient
 from app.models.spaces import open_embedder
-from app.opened import open_space
+from app.opened import open_space, open_vectors
 from app.retrieval.index_cache import IndexCache
 from app.services.adopt import Adopt
 from app.services.reembed import Reembed
-from app.sources.documents import DocumentSource, open_documents
 from app.stores.adoption import AdoptionStore
 from app.stores.copies import FIELDS, KnownPoints
 from app.stores.homes import HomeStore
@@ -41,41 +40,37 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
         async with (
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            open_documents(pool, chroma, space) as documents,
+            open_vectors(pool, chroma, space) as (_, outbox),
             open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
-            indexes = Indexes(pool, documents, kept.outbox, move, kept.points)
+            indexes = Indexes(pool, (outbox, kept.outbox), move, kept.points)
             yield Reembed(VectorStore(pool), embedder, indexes, space)
 
 
 class Indexes:
     """Every index, filled anew for a space that the record has moved to (`services/reembed.Index`)."""
 
-    def __init__(
-        self, pool: Pool, documents: DocumentSource, outbox: Outbox, move: Resettlement, points: Points
-    ) -> None:
+    def __init__(self, pool: Pool, outboxes: Sequence[Outbox], move: Resettlement, points: Points) -> None:
         self._known = KnownPoints(pool)
         self._homes = HomeStore(pool)
-        self._documents = documents
-        self._outbox = outbox
+        self._outboxes = outboxes
         self._move = move
         self._points = points
 
-    async def rebuild(self) -> int:
-        """How many documents were mended, and memories and texts written."""
-        mended = await self._documents.rebuild()
+    async def rebuild(self) -> None:
+        """Points that others wrote are set aside, the engines filled, and those points given back."""
         stocks = await self._known.collections()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
         theirs = {each.name for each in await self._points.collections() if not each.words}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
         for name in names:
             await self._move.clear(name, self._known.known)
-        await self._outbox.drain()
+        for outbox in self._outboxes:
+            await outbox.drain()
         for name in names:
             await self._move.restore(name, FIELDS)
-        return mended
 
 
 @asynccontextmanager

@@ -95,7 +95,7 @@ async def open_services(
         if settings.enable.vantage_endpoints:
             await warm()
         works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
-        works |= {"erasure": built.users.run, "qdrant": parts.kept.outbox.run}
+        works |= {"erasure": built.users.run, "qdrant": parts.kept.outbox.run, "chroma": parts.outbox.run}
         works |= {"evictions": partial(evict_erased, parts.pool, parts.indexes)}
         try:
             async with crew(works):
@@ -109,7 +109,7 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     record = DocumentStore(parts.pool)
     parser = parser or PdfParser(settings.document)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
-    ingest = Ingest(record, parts.documents, parser, Patient(parts.embedder, 0), settings.scratch)
+    ingest = Ingest(record, parser, Patient(parts.embedder, 0), settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
     chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
@@ -188,7 +188,10 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    stores = (parts.documents.probe, EngineProbe(QdrantProbe(parts.kept.points), parts.kept.outbox))
+    stores = (
+        EngineProbe(parts.vectors, parts.outbox),
+        EngineProbe(QdrantProbe(parts.kept.points), parts.kept.outbox),
+    )
     return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 

@@ -60,8 +60,8 @@ class Memories:
 def service(pool: Pool, settings: Settings) -> UserService:
     """As wiring builds it, with a stand-in for Qdrant."""
     kept = SimpleNamespace(memories=Memories(), points=None)
-    documents = SimpleNamespace(probe=FakeFiles("chroma"))
-    parts = SimpleNamespace(pool=pool, kept=kept, documents=documents, cache=None)
+    vectors = FakeFiles("chroma")
+    parts = SimpleNamespace(pool=pool, kept=kept, vectors=vectors, cache=None)
     return users(settings, cast(Opened, parts), Recorder(FakeLog()))
 
 

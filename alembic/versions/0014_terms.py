@@ -1,7 +1,7 @@
 """The terms of each passage beside its text and vector, and a version of each collection.
 
 One statement then loads the index of a scope. Rows that have no terms yet, or those of an older analysis, are
-analysed when their scope is first loaded, and kept.
+analysed when their scope is first loaded, and kept. The postings of whole documents are not needed any more.
 """
 
 from alembic import op
@@ -11,6 +11,14 @@ down_revision = "0013"
 branch_labels = None
 depends_on = None
 
+DOCUMENT_WORDS = """
+    CREATE TABLE ibid.document_words (
+        document_id  text PRIMARY KEY REFERENCES ibid.document ON DELETE CASCADE,
+        analysis     integer NOT NULL,
+        terms        bytea NOT NULL
+    );
+    ALTER TABLE ibid.document_words ALTER COLUMN terms SET STORAGE EXTERNAL
+"""
 COLLECTIONS = """
     CREATE TABLE ibid.collection_version (
         tenant      text NOT NULL,
@@ -23,6 +31,7 @@ FILLED = """
     INSERT INTO ibid.collection_version (tenant, collection, version)
     SELECT DISTINCT tenant, collection, 1 FROM ibid.corpus_text
 """
+REPLACED = ("corpus_version", "document_words")
 TABLES = ("ibid.chunk", "ibid.memory", "ibid.corpus_text")
 
 
@@ -31,12 +40,18 @@ def upgrade() -> None:
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} ADD COLUMN terms bytea")
         op.execute(f"ALTER TABLE {table} ALTER COLUMN terms SET STORAGE EXTERNAL")
-    for statement in (COLLECTIONS, FILLED, "DROP TABLE ibid.corpus_version"):
+    for statement in (
+        COLLECTIONS,
+        FILLED,
+        "DROP TABLE ibid.corpus_version",
+        "DROP TABLE ibid.document_words",
+    ):
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop them; the postings of documents are made anew when they are needed."""
+    op.execute(DOCUMENT_WORDS)
     op.execute(
         "CREATE TABLE ibid.corpus_version (tenant text PRIMARY KEY, version bigint NOT NULL DEFAULT 0)"
     )

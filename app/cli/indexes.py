@@ -20,16 +20,13 @@ from app.clients.pool import Pool
 from app.clients.revision import Behind
 from app.config import OURS, Settings
 from app.domain.errors import RetrievalError, StartError
-from app.domain.space import Space
 from app.index.catalogue import Catalogue
-from app.stores.copies import QdrantCopy
+from app.stores.copies import ChromaCopy, Copy, QdrantCopy
 from app.stores.outbox import Outbox, State, state
 from app.stores.spaces import SpaceStore
 
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
 REFILLED = "start the service: it is filled anew from Postgres, beside the searches"
-ENGINES = ("qdrant",)
-"""As the outbox names them."""
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a part that did not answer is asked again: longer than its breaker leaves it alone."""
 RUNNING = "embedded, open in the running service"
@@ -107,26 +104,28 @@ async def outbox(settings: Settings) -> str:
             space = await SpaceStore(pool).current()
             if space is None:
                 return "not looked at before the first start"
-            found = [f"{name} {waiting(await state(pool, name))}" for name in ENGINES]
-            if free or settings.qdrant.url:
-                # `open_store` holds the folder unless Postgres is elsewhere.
-                async with hold(folder) if free and settings.postgres.dsn else nullcontext():
-                    await compare(settings, pool, space)
+            found = [f"{name} {waiting(await state(pool, name))}" for name in ("qdrant", "chroma")]
+            # `open_store` holds the folder unless Postgres is elsewhere.
+            async with hold(folder) if free and settings.postgres.dsn else nullcontext():
+                if settings.qdrant.url or (free and (folder / "qdrant").exists()):
+                    async with open_points(settings, dim=space.dim, look=True) as points:
+                        await compare(pool, QdrantCopy(pool, points, Catalogue(points), space))
+                if settings.chroma.url or (free and (folder / "chroma").exists()):
+                    async with open_chroma(settings, look=True) as chroma:
+                        await compare(pool, ChromaCopy(pool, chroma, space))
     except Behind:
         return "not looked at: see postgres"
     return "; ".join(found)
 
 
-async def compare(settings: Settings, pool: Pool, space: Space) -> None:
+async def compare(pool: Pool, copy: Copy) -> None:
     """`Ailment` if an engine has lost what it had taken from the record."""
-    async with open_points(settings, dim=space.dim, look=True) as points:
-        copy = QdrantCopy(pool, points, Catalogue(points), space)
-        try:
-            reason = await Outbox(pool, copy, await identity(pool)).behind()
-        except RetrievalError:
-            return  # told by the check of Qdrant
+    try:
+        reason = await Outbox(pool, copy, await identity(pool)).behind()
+    except RetrievalError:
+        return  # told by the engine's own check
     if reason:
-        raise Ailment(f"qdrant has to be filled anew: {reason}", REFILLED)
+        raise Ailment(f"{copy.name} has to be filled anew: {reason}", REFILLED)
 
 
 def waiting(state: State) -> str:

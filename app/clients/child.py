@@ -125,13 +125,14 @@ def count(_: Mapping[str, Any], __: Matrix | None, store: VendorCollection) -> R
 def get(arguments: Mapping[str, Any], _: Matrix | None, store: VendorCollection) -> Reply:
     """Ids and, if included, vectors."""
     found = store.get(**arguments)
-    return {"ids": found["ids"]}, rows(found["embeddings"])
+    return {"ids": found["ids"], "metadatas": found["metadatas"]}, rows(found["embeddings"])
 
 
 def query(arguments: Mapping[str, Any], vector: Matrix | None, store: VendorCollection) -> Reply:
     """The nearest of one vector."""
     found = store.query(query_embeddings=vector, **arguments)
-    return {"ids": found["ids"][0]}, rows((found["embeddings"] or [None])[0])
+    told = (found["metadatas"] or [None])[0]
+    return {"ids": found["ids"][0], "metadatas": told}, rows((found["embeddings"] or [None])[0])
 
 
 def upsert(arguments: Mapping[str, Any], matrix: Matrix | None, store: VendorCollection) -> Reply:

@@ -48,6 +48,8 @@ class Vectors:
 
     ids: tuple[str, ...]
     matrix: Matrix
+    metadata: tuple[Mapping[str, object], ...] = ()
+    """Where it was asked for."""
 
 
 class Chroma:
@@ -100,7 +102,7 @@ class Chroma:
         """Vectors in a collection."""
         return await self._read(collection, lambda store: store.count())
 
-    async def ids(self, collection: str, where: Where) -> list[str]:
+    async def ids(self, collection: str, where: Where | None) -> list[str]:
         """Ids of what has this metadata, in no order."""
         found = await self._read(collection, lambda store: store.get(where=where, include=[]))
         return list(found["ids"])
@@ -110,28 +112,39 @@ class Chroma:
         found = await self._read(collection, lambda store: store.get(offset=start, limit=limit, include=[]))
         return list(found["ids"])
 
-    async def get(self, collection: str, ids: Sequence[str]) -> Vectors:
-        """Those of the ids that are there, in no order."""
-        found = await self._read(collection, lambda store: store.get(ids=list(ids), include=["embeddings"]))
-        return vectors(found["ids"], found["embeddings"])
+    async def payloads(self, collection: str, where: Where | None) -> list[Mapping[str, object]]:
+        """All metadata of what has this metadata, in no order."""
+        found = await self._read(collection, lambda store: store.get(where=where, include=["metadatas"]))
+        return [each or {} for each in found["metadatas"]]
 
-    async def nearest(self, collection: str, vector: Matrix, where: Where, limit: int) -> Vectors:
+    async def nearest(
+        self,
+        collection: str,
+        vector: Matrix,
+        where: Where | None,
+        limit: int,
+        *,
+        metadata: bool = False,
+    ) -> Vectors:
         """About the `limit` nearest by cosine, near ones first: an approximate index under a filter."""
+        include = ["embeddings", "metadatas"] if metadata else ["embeddings"]
         found = await self._read(
             collection,
             lambda store: store.query(
-                query_embeddings=[vector], where=where, n_results=limit, include=["embeddings"]
+                query_embeddings=[vector], where=where, n_results=limit, include=include
             ),
         )
-        return vectors(found["ids"][0], found["embeddings"][0])
+        payloads = found["metadatas"][0] if metadata else ()
+        return vectors(found["ids"][0], found["embeddings"][0], payloads)
 
     async def upsert(
-        self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Mapping[str, str]
+        self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Sequence[Mapping[str, object]]
     ) -> None:
-        """Write vectors that share their metadata; again replaces."""
+        """Write vectors with their metadata; again replaces."""
         for at in range(0, len(ids), BATCH):
-            some, rows = list(ids[at : at + BATCH]), matrix[at : at + BATCH]
-            await self._write(collection, partial(write, some, rows, metadata))
+            batch = slice(at, at + BATCH)
+            work = partial(write, list(ids[batch]), matrix[batch], metadata[batch])
+            await self._write(collection, work)
 
     async def delete(self, collection: str, where: Where) -> None:
         """Drop what has this metadata; nothing there is no error. The vendor's own way is one long call."""
@@ -220,9 +233,11 @@ def writing() -> Iterator[None]:
         raise Unavailable("Chroma does not answer", retry_after=5) from error
 
 
-def write(ids: list[str], rows: Matrix, metadata: Mapping[str, str], store: VendorCollection) -> None:
-    """One batch."""
-    store.upsert(ids=ids, embeddings=rows, metadatas=[dict(metadata)] * len(ids))
+def write(
+    ids: list[str], rows: Matrix, metadata: Sequence[Mapping[str, object]], store: VendorCollection
+) -> None:
+    """One batch. The vendor takes no empty metadata."""
+    store.upsert(ids=ids, embeddings=rows, metadatas=[dict(each) or None for each in metadata])
 
 
 def erase(ids: list[str], store: VendorCollection) -> None:
@@ -230,10 +245,15 @@ def erase(ids: list[str], store: VendorCollection) -> None:
     store.delete(ids=ids)
 
 
-def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
+def vectors(
+    ids: Sequence[str],
+    rows: Sequence[Sequence[float]],
+    metadata: Sequence[Mapping[str, object] | None] = (),
+) -> Vectors:
     """The vendor's float64 rows, or none at all, as a float32 matrix."""
     matrix = np.asarray(rows, dtype=np.float32)
-    return Vectors(tuple(ids), matrix.reshape(len(ids), -1) if len(ids) else np.zeros((0, 0), np.float32))
+    shaped = matrix.reshape(len(ids), -1) if len(ids) else np.zeros((0, 0), np.float32)
+    return Vectors(tuple(ids), shaped, tuple(each or {} for each in metadata))
 
 
 @asynccontextmanager

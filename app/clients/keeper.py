@@ -163,13 +163,13 @@ class Kept:
     def get(self, **arguments: object) -> Mapping[str, Any]:
         """ids, where, include."""
         found, matrix = self._ask("get", arguments=arguments)
-        return {"ids": found["ids"], "embeddings": matrix}
+        return {"ids": found["ids"], "embeddings": matrix, "metadatas": found["metadatas"]}
 
     def query(self, **arguments: object) -> Mapping[str, Any]:
         """query_embeddings (one), where, n_results, include."""
         vector = np.asarray(arguments.pop("query_embeddings"), dtype=np.float32)
         found, matrix = self._ask("query", arguments=arguments, matrix=vector)
-        return {"ids": [found["ids"]], "embeddings": [matrix]}
+        return {"ids": [found["ids"]], "embeddings": [matrix], "metadatas": [found["metadatas"]]}
 
     def upsert(self, **arguments: object) -> None:
         """ids, embeddings, metadatas."""

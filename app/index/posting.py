@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.domain.document import Chunk
 from app.index.segment import MOST, Segment, inverted
 from app.retrieval.terms import terms as terms_of
 
@@ -19,8 +18,3 @@ def build(texts: Sequence[str]) -> Segment:
     counts = np.array([min(count, MOST) for _, _, count in flat], dtype=np.uint16)
     lengths = np.array([bag.total() for bag in bags], dtype=np.uint32)
     return inverted(terms, rows, counts, lengths)
-
-
-def spoken(filename: str, title: str, chunks: Sequence[Chunk]) -> list[str]:
-    """What the words of each passage are: its names and heading, then its text."""
-    return [f"{filename}\n{title}\n{chunk.heading}\n{chunk.text}" for chunk in chunks]

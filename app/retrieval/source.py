@@ -52,6 +52,7 @@ DAY = "day"
 NO_DAY = np.iinfo(np.int32).min
 
 ScopeKey = TypeVar("ScopeKey", bound=Hashable)
+RowKey = TypeVar("RowKey", bound=Hashable)
 
 log = structlog.get_logger(__name__)
 
@@ -178,12 +179,14 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         else:
             self._check(embedded)
             vector = np.frombuffer(embedded, dtype="<f4")
-            async with asyncio.TaskGroup() as group:
-                beside = group.create_task(self.foreign(reached, query, embedded))
+            beside = asyncio.create_task(self.foreign(reached, query, embedded))
+            try:
                 with stage(DENSE):
                     near, cosines = await self._dense(search, embedded, lexical, query.limit)
                     dated = await self._dated(search, vector, query.days, cosines)
-            other = beside.result()
+                other = await beside
+            finally:
+                beside.cancel()
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):
@@ -290,10 +293,10 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
 
 
 async def analysed(
-    packed: Mapping[str, bytes | None],
-    read: Callable[[Sequence[str]], Awaitable[Mapping[str, tuple[int, str]]]],
-    keep: Callable[[Mapping[str, int], Mapping[str, bytes]], Awaitable[None]],
-) -> dict[str, bytes]:
+    packed: Mapping[RowKey, bytes | None],
+    read: Callable[[Sequence[RowKey]], Awaitable[Mapping[RowKey, tuple[int, str]]]],
+    keep: Callable[[Mapping[RowKey, int], Mapping[RowKey, bytes]], Awaitable[None]],
+) -> dict[RowKey, bytes]:
     """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision and
     text as `read` gives them, and kept for the next load; rows that have gone meanwhile are left out."""
     found = {key: terms for key, terms in packed.items() if terms is not None and is_current(terms)}

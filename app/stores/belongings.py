@@ -104,10 +104,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "vantage_facts": ("ibid.vantage_fact",),
     "conversations": (*DERIVATIVES, "public.conversation_index"),
     "code": (*DERIVATIVES, "public.code_index"),
-    "documents": (
-        *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
-        "ibid.job",
-    ),
+    "documents": (*("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.document", "ibid.job"),),
 }
 """Whose files hold a holding's rows: those that are compacted after an erasure."""
 NAMES_ONLY = {

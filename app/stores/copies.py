@@ -5,7 +5,7 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import asyncpg
 import numpy as np
 
 from app.clients.chroma import Chroma
+from app.clients.embedded import REMADE_MOST
 from app.clients.faults import postgres_faults
 from app.clients.phrase import MEANING, WORDS
 from app.clients.points import Point, Points, Where
@@ -23,8 +24,7 @@ from app.domain.passage import Scope
 from app.domain.space import Space
 from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.index.place import key, place_of
-from app.index.vectors import OURS, collection
+from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
 from app.retrieval.retrievers.qdrant import MARK
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
@@ -37,7 +37,7 @@ IDS = 2_000
 STATE = "51d1b1d0-0000-5000-8000-000000000001"
 """The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
 POSITION = "ibid-position"
-"""The collection of the vector whose id is Chroma's position."""
+"""The collection of the vector that holds Chroma's position, and its id."""
 READ_SECONDS = 60.0
 """For the vectors of one document."""
 FIELDS = Indexed(
@@ -291,7 +291,8 @@ def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Reco
 
 
 class ChromaCopy:
-    """Documents: the vectors of each, with the part that it belongs to."""
+    """Documents: the vectors of each, with the part that it belongs to. Keeps `ports.Probe` and
+    `holding.Files`, too."""
 
     name = "chroma"
 
@@ -302,17 +303,15 @@ class ChromaCopy:
         self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
 
     async def position(self) -> Position | None:
-        """In the id of a vector: of several, as a crash may leave them, the lowest."""
-        told = [each.split(":") for each in await self._chroma.ids(POSITION, {"of": POSITION})]
-        found = [Position(identity, int(seq)) for identity, seq in told]
-        return min(found, key=lambda each: each.seq, default=None)
+        """In a vector of its own."""
+        for told in await self._chroma.payloads(POSITION, {"of": POSITION}):
+            return Position(str(told.get("identity", "")), int(str(told.get("seq", 0))))
+        return None
 
     async def note(self, position: Position) -> None:
-        """Write the new one, then drop the one before."""
-        name = f"{position.identity}:{position.seq}"
-        older = [each for each in await self._chroma.ids(POSITION, {"of": POSITION}) if each != name]
-        await self._chroma.upsert(POSITION, [name], np.ones((1, 1), np.float32), {"of": POSITION})
-        await self._chroma.drop(POSITION, older)
+        """Likewise."""
+        told = {"of": POSITION, "identity": position.identity, "seq": position.seq}
+        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [told])
 
     async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Documents one by one."""
@@ -338,8 +337,9 @@ class ChromaCopy:
                 await self._delete(item)
                 yield 0
         others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
-        for name in others:
+        for name in sorted(others):
             await self._chroma.forget(name)
+        await self._chroma.filled()
 
     async def total(self) -> int:
         """Chunks of ready documents."""
@@ -348,8 +348,27 @@ class ChromaCopy:
 
     async def complete(self) -> bool:
         """By the count of all vectors."""
-        held = sum([await self._chroma.count(name) for name in self._names.values()])
-        return held >= await self.total()
+        return (await self.check())["vectors"] >= await self.total()
+
+    async def check(self) -> dict[str, int]:
+        """Whether Chroma answers, and how many vectors it holds in this space."""
+        await self._chroma.beat()
+        return {"vectors": sum([await self._chroma.count(name) for name in self._names.values()])}
+
+    @property
+    def external(self) -> bool:
+        """Whether it is a server."""
+        return not self._chroma.embedded
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
+        vectors tell of one. A large folder, without which searches would go without Chroma, is left."""
+        asked = {"documents", self.name}.intersection(holdings)
+        if asked and (await self.check())["vectors"] > REMADE_MOST:
+            return asked
+        if asked:
+            await self._chroma.renew()
+        return ()
 
     async def _next(self, after: str) -> list[asyncpg.Record]:
         """A page of documents."""
@@ -367,10 +386,10 @@ class ChromaCopy:
         if not found:
             return
         matrix = np.frombuffer(b"".join(each[0] for each in found), dtype="<f4").reshape(len(found), -1)
-        ids = [key((row["id"], ordinal)) for ordinal in range(1, len(found) + 1)]
+        ids = [passage_id((row["id"], ordinal)) for ordinal in range(1, len(found) + 1)]
         metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
         name = self._names[is_global(row)]
-        await self._chroma.upsert(name, ids, matrix, metadata | {"document": row["id"]})
+        await self._chroma.upsert(name, ids, matrix, [metadata | {"document": row["id"]}] * len(ids))
         await self._chroma.drop(name, sorted(set(await self._held(row)) - set(ids)))
 
     async def _delete(self, item: str) -> None:

@@ -157,11 +157,11 @@ async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool
     folder, older = tmp_path / "qdrant", tmp_path / "older"
     for n in range(2):
         await say(pool, f"note {n}")
-        assert await indexes.outbox(settings) == "qdrant has 1 changes to take"
+        assert await indexes.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
         async with open_edge(folder) as edge:
             copy = QdrantCopy(pool, edge, Catalogue(edge), SPACE)
             await Outbox(pool, copy, await identity(pool)).drain()
-        assert await indexes.outbox(settings) == "qdrant has all changes"
+        assert await indexes.outbox(settings) == "qdrant has all changes; chroma has all changes"
         if not n:
             shutil.copytree(folder, older)
     shutil.rmtree(folder)

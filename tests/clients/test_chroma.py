@@ -61,14 +61,14 @@ async def store(vendor: Vendor) -> AsyncIterator[Chroma]:
     """An open Chroma with four vectors in collection `ibid-a`."""
     threads = Threads("chroma")
     opened = Chroma(vendor, threads)
-    await opened.upsert("ibid-a", IDS, ROWS, MINE)
+    await opened.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     yield opened
     await threads.aclose()
 
 
 async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
-    """The same float32 values; what is not there is left out."""
-    found = await store.get("ibid-a", ["d:2", "d:9"])
+    """The same float32 values."""
+    found = await store.nearest("ibid-a", ROWS[1], None, 1)
     assert found.ids == ("d:2",)
     assert found.matrix.dtype == np.float32
     assert found.matrix.tolist() == [[0, 1, 0, 0]]
@@ -76,13 +76,13 @@ async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
 
 async def test_nothing_found_is_an_empty_matrix(store: Chroma) -> None:
     """No ids, no rows, no error."""
-    found = await store.get("ibid-a", ["d:9"])
+    found = await store.nearest("ibid-a", ROWS[1], {"document": "none"}, 1)
     assert (found.ids, found.matrix.size) == ((), 0)
 
 
 async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
     """By cosine, and only what has the metadata."""
-    await store.upsert("ibid-a", ["e:1"], ROWS[:1], {"tenant": "t", "document": "e"})
+    await store.upsert("ibid-a", ["e:1"], ROWS[:1], [{"tenant": "t", "document": "e"}])
     found = await store.nearest("ibid-a", np.array([0.9, 0.1, 0, 0], np.float32), {"document": "d"}, 2)
     assert found.ids == ("d:1", "d:2")
     await store.delete("ibid-a", {"document": "e"})
@@ -90,14 +90,14 @@ async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
 
 async def test_writing_again_replaces(store: Chroma) -> None:
     """Upserts are idempotent, across batches too."""
-    await store.upsert("ibid-a", IDS, ROWS, MINE)
+    await store.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     assert await store.count("ibid-a") == 4
 
 
 async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.MonkeyPatch) -> None:
     """More vectors than one write takes."""
     monkeypatch.setattr(room, "BATCH", 3)
-    await store.upsert("ibid-b", IDS, ROWS, MINE)
+    await store.upsert("ibid-b", IDS, ROWS, [MINE] * 4)
     assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
 
 
@@ -113,7 +113,7 @@ async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
             turned += 1
 
     watch = asyncio.create_task(turns())
-    await store.upsert("ibid-f", ids, rows, MINE)
+    await store.upsert("ibid-f", ids, rows, [MINE] * 700)
     await store.delete("ibid-f", {"document": "d"})
     watch.cancel()
     assert turned > 100
@@ -125,7 +125,7 @@ async def test_writes_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     vendor, threads = Slow(), Threads("slow")
     store = Chroma(Client(lambda: cast(VendorClient, vendor)), threads)
     monkeypatch.setattr(room, "BATCH", 2)
-    await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, MINE) for _ in range(3)))
+    await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, [MINE] * 4) for _ in range(3)))
     await threads.aclose()
     assert vendor.sizes == [2] * 6
     assert all(later[0] >= earlier[1] for earlier, later in pairwise(vendor.times))
@@ -152,12 +152,12 @@ class Slow:
 
 async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store: Chroma) -> None:
     """It is no longer named; written again, it is made anew."""
-    await store.upsert("ibid-g", IDS, ROWS, MINE)
+    await store.upsert("ibid-g", IDS, ROWS, [MINE] * 4)
     assert "ibid-g" in await store.names()
     for _ in range(2):
         await store.forget("ibid-g")
     assert "ibid-g" not in await store.names()
-    await store.upsert("ibid-g", IDS[:1], ROWS[:1], MINE)
+    await store.upsert("ibid-g", IDS[:1], ROWS[:1], [MINE])
     assert await store.count("ibid-g") == 1
 
 
@@ -171,20 +171,20 @@ async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chr
 
 async def test_a_collection_dropped_behind_our_back_is_made_anew(store: Chroma) -> None:
     """As when a server lost its data: the next write works."""
-    await store.upsert("ibid-c", IDS, ROWS, MINE)
+    await store.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
     behind = store._vendor
     if isinstance(behind, Client):
         behind.open().delete_collection("ibid-c")
     else:
         behind.forget("ibid-c")
-    await store.upsert("ibid-c", IDS[:1], ROWS[:1], MINE)
+    await store.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
     assert await store.count("ibid-c") == 1
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
     """The vendor's errors do not leave."""
     with pytest.raises(Unavailable):
-        await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), MINE)
+        await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), [MINE])
     with pytest.raises(RetrievalError) as caught:
         await store.nearest("ibid-a", np.ones(3, np.float32), {"tenant": "t"}, 1)
     assert caught.value.reason == "unavailable"
@@ -385,7 +385,7 @@ async def test_only_a_folder_of_ours_is_made_anew(vendor: Vendor) -> None:
     threads, told = Threads("chroma", threads=2), list[bool]()
     chroma = Chroma(vendor, threads, embedded=isinstance(vendor, Keeper))
     chroma.renewed = lambda: told.append(True)
-    await chroma.upsert("ibid-renewed", IDS, ROWS, MINE)
+    await chroma.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
     await chroma.renew()
     left = await chroma.count("ibid-renewed")
     await threads.aclose()

@@ -51,7 +51,7 @@ async def test_first_tables(pool: Pool) -> None:
     """Every table of the first migration is there, and the tenant `default`."""
     found = await pool.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'ibid'")
     assert {row["tablename"] for row in found} >= {
-        *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk", "document_words"),
+        *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk"),
         *("job", "answer", "activity", "alembic_version"),
     }
     assert await pool.fetchval("SELECT id FROM ibid.tenant") == "default"

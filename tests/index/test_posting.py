@@ -1,13 +1,6 @@
 """Texts into postings."""
 
-from app.domain.document import Chunk
-from app.index.posting import build, spoken
-
-
-def test_a_passage_is_found_by_its_names_and_heading_too() -> None:
-    """File name, title and heading stand before the text."""
-    [text] = spoken("r-2022.pdf", "Annual report", [Chunk(1, "Sales rose.", 1, 1, "Results", 3)])
-    assert text.split("\n") == ["r-2022.pdf", "Annual report", "Results", "Sales rose."]
+from app.index.posting import build
 
 
 def test_a_count_beyond_16_bits_stays_at_the_most() -> None:

@@ -19,7 +19,8 @@ from app.retrieval.index_cache import IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
-from tests.fakes.filing import SPACE
+from app.stores.copies import ChromaCopy
+from tests.fakes.filing import SPACE, documents
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +41,15 @@ async def chroma(client: Client) -> AsyncIterator[Chroma]:
 
 
 @pytest.fixture
-async def source(pool: Pool, chroma: Chroma) -> AsyncIterator[DocumentSource]:
+def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
+    """Their vectors in Chroma."""
+    return ChromaCopy(pool, chroma, SPACE)
+
+
+@pytest.fixture
+def source(pool: Pool, chroma: Chroma) -> DocumentSource:
     """The documents of this test's database."""
-    opened = DocumentSource(pool, chroma, SPACE)
-    yield opened
-    await opened.aclose()
+    return documents(pool, chroma)
 
 
 @pytest.fixture
