@@ -24,6 +24,7 @@ from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
 from app.index.catalogue import RETRY_SECONDS
+from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.stores.chatlog import THREAD, ChatLogStore, thread
 from app.stores.corpus import COLUMNS as TEXTS
 from app.stores.corpus import reference
@@ -48,7 +49,7 @@ NAMESAKES = f"""
     ORDER BY wanted.key, document.session_id DESC, document.id DESC
 """  # noqa: S608 - constants of ours
 KEPT = f"""
-    SELECT {MEMORIES}, removed_at IS NOT NULL AS gone FROM ibid.memory
+    SELECT {MEMORIES} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
 # A client that brings its history along mostly brings what was said here: the words are in the thread.
@@ -59,7 +60,7 @@ SAID = f"""
     WHERE key = ANY($5)
 """  # noqa: S608 - a constant of ours
 REFERENCES = f"""
-    SELECT {TEXTS}, removed_at IS NOT NULL AS gone FROM ibid.corpus_text
+    SELECT {TEXTS} FROM ibid.corpus_text
     WHERE tenant = $1 AND collection = $2 AND point = ANY($3)
 """  # noqa: S608 - constants of ours
 
@@ -116,7 +117,7 @@ class OriginalStore:
             return {}
         with postgres_faults():
             rows = await self._pool.fetch(KEPT, scope.tenant, scope.user_id, list(ids))
-        known = {row["id"]: memory(row) for row in rows if not row["gone"]}
+        known = {row["id"]: memory(row) for row in rows}
         missing = set(ids) - {row["id"] for row in rows}
         points = await self._remembered(scope, missing) if missing else []
         return known | {point.id: remembered.memory(point) for point in points}
@@ -125,8 +126,7 @@ class OriginalStore:
         """Points of older tools."""
         with answering():
             stands = await standing.of_user(self._pool, scope.tenant, scope.user_id or "")
-        wanted = set(ids) - stands.removed
-        wanted &= wanted if stands.since is None else set(stands.since)
+        wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, remembered.owned(scope), wanted)
 
     async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
@@ -161,7 +161,7 @@ class OriginalStore:
         """Those of one collection."""
         with postgres_faults():
             rows = await self._pool.fetch(REFERENCES, scope.tenant, collection, list(ids))
-        kept = {row["point"]: reference(row) for row in rows if not row["gone"]}
+        kept = {row["point"]: reference(row) for row in rows}
         missing = set(ids) - {row["point"] for row in rows}
         points = [
             Point(point, {"text": text.text, "metadata": dict(text.metadata)}) for point, text in kept.items()
@@ -174,7 +174,7 @@ class OriginalStore:
         """Points that the record does not know; none of a collection that is not there."""
         if not ids:
             return []
-        wanted = replace(where, ids=tuple(sorted(ids)))
+        wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
         with answering():
             try:
                 return await self._points.scroll(collection, wanted, limit=len(ids))

@@ -17,9 +17,9 @@ from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
-from app.sources.document_vectors import DocumentVectors
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
+from app.stores.copies import ChromaCopy
 from tests.fakes.filing import SPACE, documents
 
 
@@ -41,9 +41,9 @@ async def chroma(client: Client) -> AsyncIterator[Chroma]:
 
 
 @pytest.fixture
-def vectors(pool: Pool, chroma: Chroma) -> DocumentVectors:
+def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
     """Their vectors in Chroma."""
-    return DocumentVectors(pool, chroma, SPACE)
+    return ChromaCopy(pool, chroma, SPACE)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ OTHERS: Mapping[str, Sequence[str]] = {"ibid": ("1",)}
 KEYS = ("ibid", "kind")
 TENANTS = ("tenant", "user_id")
 """Indexed fields of the collections that are made here."""
+NOT_OURS = tuple((field, tuple(values)) for field, values in OTHERS.items())
+"""The same as `Where.lacks`."""
 
 
 class QdrantRetriever:
