@@ -391,7 +391,7 @@ def test_long_questions_and_large_reaches_go_to_a_thread(passages: int, letters:
 
 
 def one_by_one(scores: dict[str, float], spots: dict[str, tuple[str, int]]) -> dict[str, float]:
-    """Scores with what the neighbours lend: half of the next one's on either side, a quarter of the second's."""
+    """Scores with what neighbours lend: half of the next one on either side, a quarter of the second."""
     best: dict[tuple[str, int], float] = {}
     for key, spot in spots.items():
         best[spot] = max(best.get(spot, 0.0), scores[key])
