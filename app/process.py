@@ -106,7 +106,7 @@ class Reply:
     """A result, or an item ahead of it."""
 
     payload: Payload
-    data: bytes
+    data: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,6 @@ class Child:
         self.program = program
         self.hello: Payload = {}
         """What it said when it was ready."""
-        self.ended = False
-        """Whether it takes no more calls."""
         self._process = process
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = self._loop.create_future()
@@ -141,6 +139,7 @@ class Child:
         self._numbers = itertools.count(1)
         self._calls: dict[int, Pending] = {}
         self._closing = False
+        self._over = False
         self._refusal = ""
         self._heard = 0.0
         self._output = 0
@@ -170,6 +169,11 @@ class Child:
                 raise NotStarted(f"it was not ready after {program.start_seconds:g} s") from None
             raise
         return child
+
+    @property
+    def ended(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._over or self._process.poll() is not None
 
     @property
     def pid(self) -> int:
@@ -275,10 +279,10 @@ class Child:
                 kind = Kind(code)
                 self._weigh(size, length)
                 payload = json.loads(await reader.readexactly(size)) if size else {}
-                data = await reader.readexactly(length) if length else b""
+                data = await read(reader, length)
                 self._hear(kind, number, payload, data)
         except (asyncio.IncompleteReadError, OSError):
-            self.ended = True  # who calls from now on has another, while the exit code is awaited
+            self._over = True  # who calls from now on has another, while the exit code is awaited
             status = await self.exited()
             self._end(Died(f"its process ended with {status}", code=status))
         except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
@@ -291,7 +295,7 @@ class Child:
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
                 raise ValueError("too much")
 
-    def _hear(self, kind: Kind, number: int, payload: Payload, data: bytes) -> None:
+    def _hear(self, kind: Kind, number: int, payload: Payload, data: bytes | bytearray) -> None:
         """One frame. Raises `ValueError`, `TypeError` or `LookupError` where it is out of order."""
         self._heard = self._loop.time()
         if kind == Kind.BEAT:
@@ -319,14 +323,14 @@ class Child:
 
     def _send(self, kind: Kind, number: int, payload: Payload | None = None, data: bytes = b"") -> None:
         """One frame; to nobody, if it has ended."""
-        if self._writer and not self.ended:
+        if self._writer and not self._over:
             self._writer.write(frame(kind, number, payload, data))
 
     def _watch(self) -> None:
         """End it, if it hangs."""
         now, due = self._loop.time(), self._look.when() if self._look else 0.0
         self._look = None
-        if self.ended or not self._calls:
+        if self._over or not self._calls:
             return
         if now - due > self.program.look_seconds:  # this process stood still: what it said is not read yet
             self._heard = now
@@ -348,7 +352,7 @@ class Child:
             self._closing = True
             waiting = len(self._calls)
             log.warning("child_ended", child=self.program.name, detail=str(died), waiting=waiting)
-        self.ended = True
+        self._over = True
         self.kill()
         if self._writer:
             self._writer.transport.abort()
@@ -379,6 +383,20 @@ def spawned(
         start_new_session=program.session,
         process_group=None if program.session else 0,
     )
+
+
+async def read(reader: asyncio.StreamReader, size: int) -> bytes | bytearray:
+    """So many bytes; many of them piece by piece, so that other tasks have their turns. Raises
+    `IncompleteReadError`."""
+    if size <= READ_AHEAD:
+        return await reader.readexactly(size)
+    data, at = bytearray(size), 0
+    while at < size:
+        part = await reader.readexactly(min(READ_AHEAD // 2, size - at))
+        data[at : at + len(part)] = part
+        at += len(part)
+        await asyncio.sleep(0)
+    return data
 
 
 @asynccontextmanager
@@ -418,7 +436,11 @@ class ChildProcess:
     async def child(self) -> Child:
         """One that is ready. Raises `NotStarted`, or whatever else its start does."""
         if self._starting is None or self._is_over(self._starting):
+            now = asyncio.get_running_loop().time()
+            if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._within:
+                raise NotStarted(f"its process ended {len(self._starts)} times within {self._within:g} s")
             self._starting = self._begin(self._start)
+            self._starts.append(now)
         if self._closed:
             raise NotStarted("it is closed")
         return await asyncio.shield(self._starting)
@@ -463,12 +485,8 @@ class ChildProcess:
 
     def _begin(self, start: Callable[[], Coroutine[Any, Any, Child]]) -> "asyncio.Task[Child]":
         """A start. Raises `NotStarted`."""
-        now = asyncio.get_running_loop().time()
         if self._closed:
             raise NotStarted("it is closed")
-        if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._within:
-            raise NotStarted(f"its process ended {len(self._starts)} times within {self._within:g} s")
-        self._starts.append(now)
         task = asyncio.create_task(start())
         task.add_done_callback(self._note)
         return task

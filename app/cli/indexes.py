@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from app.cli.checks import Ailment
 from app.cli.session import client, holder
 from app.clients.chroma import open_chroma
+from app.clients.chroma_process import Damaged
 from app.clients.folder import hold
 from app.clients.guarded import open_points, too_old
-from app.clients.keeper import Damaged
 from app.config import OURS, Settings
 from app.domain.errors import RetrievalError, StartError
 

@@ -50,7 +50,7 @@ def line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def heard(data: bytes) -> Parsed:
+def heard(data: bytes | bytearray) -> Parsed:
     """A PDF. Raises `PdfDamaged`."""
     try:
         head, *rows = [json.loads(each) for each in data.split(b"\n")]
@@ -91,7 +91,7 @@ def is_number(value: object, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def heard_files(files: Iterator[bytes]) -> Iterator[CutFile]:
+def heard_files(files: Iterator[bytes | bytearray]) -> Iterator[CutFile]:
     """Source files, up to the first that cannot be understood."""
     for data in files:
         try:

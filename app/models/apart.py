@@ -43,7 +43,7 @@ class Apart:
             return []
         asked = {"kind": kind, "texts": [text[:CHARACTERS] for text in texts]}
         try:
-            vectors = (await self.process.call("embed", asked, again=True)).data
+            vectors = bytes((await self.process.call("embed", asked, again=True)).data)
         except Fault as fault:
             raise RetrievalError(fault.payload["error"]) from None
         except Full:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma, open_chroma
+from app.clients.chroma import Chroma, InThreads, open_chroma
+from app.clients.chroma_process import ChromaProcess
 from app.clients.collection import Client
 from app.clients.embedded import embedded
-from app.clients.keeper import Keeper
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.config import Settings
@@ -23,7 +23,6 @@ from app.domain.passage import Embedding, Legs, Query, Scope
 from app.sources.documents import DocumentSource, open_documents
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.filing import SPACE, bag, file
-from tests.fakes.processes import wait_for
 
 SHARED = Part("default")
 TEXTS = [f"river number {n} flows to the {sea} sea" for n in range(50) for sea in ("black", "north", "red")]
@@ -42,13 +41,12 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    client, threads = Client(partial(embedded, tmp_path / "chroma")), Threads("chroma")
-    source = DocumentSource(pool, Chroma(client, threads), SPACE)
+    vendor = InThreads(Client(partial(embedded, tmp_path / "chroma")), Threads("chroma"))
+    source = DocumentSource(pool, Chroma(vendor), SPACE)
     document = await file(pool, source, SHARED, TEXTS)
     found = await search(source)
     await source.aclose()
-    await threads.aclose()
-    client.close()
+    await vendor.close()
     return document, found
 
 
@@ -94,7 +92,7 @@ async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
     async with open_documents(pool, chroma, SPACE) as source:
         shutil.rmtree(tmp_path / "chroma")
         assert await search(source) == before
-    crash(chroma)
+    await crash(chroma)
     async with open_documents(pool, chroma, SPACE) as source:
         assert await search(source) == before
         await filled(source)
@@ -109,19 +107,17 @@ async def test_a_child_killed_in_the_middle_costs_no_answer(
     async with open_documents(pool, chroma, SPACE) as source:
         searching = asyncio.create_task(search(source))
         await asyncio.sleep(0)
-        crash(chroma)
+        await crash(chroma)
         assert await searching == before
     async with open_documents(pool, chroma, SPACE) as source:
         assert await search(source) == before
         assert (await source._vectors.check())["vectors"] == len(TEXTS)
 
 
-def crash(chroma: Chroma) -> None:
+async def crash(chroma: Chroma) -> None:
     """kill -9 of the child."""
-    keeper = chroma._vendor
-    assert isinstance(keeper, Keeper)
-    assert keeper._link
-    assert keeper._link._process
-    os.kill(keeper._link._process.pid, signal.SIGKILL)
-    link = keeper._link
-    wait_for(lambda: link.ended)
+    vendor = chroma._vendor
+    assert isinstance(vendor, ChromaProcess)
+    child = await vendor.process.child()
+    os.kill(child.pid, signal.SIGKILL)
+    await child.exited()

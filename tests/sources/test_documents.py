@@ -7,9 +7,10 @@ from collections.abc import Awaitable
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client, VendorClient
 from app.clients.pool import Pool
+from app.clients.threads import Threads
 from app.domain.document import Chunk, Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
@@ -287,7 +288,7 @@ async def test_opening_drops_other_spaces_only_when_ours_is_current_and_chroma_o
     await file(pool, older, SESSION, RIVERS)
     values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, $2)"
     await pool.execute(values, SPACE.name, current)
-    own = Chroma(chroma._vendor, chroma._threads, embedded=embedded)
+    own = Chroma(chroma._vendor, embedded=embedded)
     async with open_documents(pool, own, SPACE):
         left = older._vectors._names[False] in await chroma.names()
     assert left != (current and embedded)
@@ -299,7 +300,7 @@ async def test_other_spaces_that_cannot_be_dropped_do_not_stop_the_start(
     """It is tried again at the next."""
     values = "INSERT INTO ibid.space (name, model, dim, floor, current) VALUES ($1, 'bag', 32, 0, true)"
     await pool.execute(values, SPACE.name)
-    down = Chroma(broken(), source._vectors._chroma._threads, embedded=True)
+    down = Chroma(broken(), embedded=True)
     async with open_documents(pool, down, SPACE) as opened:
         assert (await search(opened, "rhine")).stored == 0
 
@@ -368,17 +369,17 @@ async def test_chroma_down_costs_nothing_while_the_record_answers(pool: Pool, so
     """Vectors come from Postgres: the same answer."""
     await file(pool, source, SESSION, RIVERS)
     before = await search(source, "rhine")
-    async with open_documents(pool, Chroma(broken(), source._vectors._chroma._threads), SPACE) as other:
+    async with open_documents(pool, Chroma(broken()), SPACE) as other:
         assert await search(other, "rhine") == before
 
 
-def broken() -> Client:
+def broken() -> InThreads:
     """A client whose server is not there."""
 
     def connect() -> VendorClient:
         raise ValueError("Could not connect to a Chroma server")
 
-    return Client(connect)
+    return InThreads(Client(connect), Threads("broken"))
 
 
 async def test_cancellation_passes_through(pool: Pool, source: DocumentSource) -> None:
