@@ -1,9 +1,9 @@
-"""The child's side of a child process (`process.py` is the parent's): frames, its life, its limits.
+"""The child's side of a child process: framing, life cycle, limits. `process.py` is the parent's side.
 
-A child is run as `-m MODULE PARENT SOCKET [ARGUMENT...]`, with the parent's process id and an inherited
-socket. It says READY once, then answers every call once, with a result or a fault, after any number of items.
-A frame is a kind, the number of its call and two lengths (network order), then a JSON object and raw bytes.
-Imports the standard library only: its start is waited for.
+A child runs as `-m MODULE PARENT SOCKET [ARGUMENT...]`: the parent's process id and an inherited socket. It
+sends READY, then answers each call once, with RESULT or FAULT, after any number of ITEMs. A frame is kind,
+call number and two lengths (network order), a JSON object, and raw bytes. This module imports only the
+standard library, to keep starts short.
 """
 
 import ctypes
@@ -28,11 +28,11 @@ from typing import Any, NoReturn, TypeAlias
 HEAD = struct.Struct("!BIII")
 """Kind, number, bytes of JSON, bytes of data."""
 REFUSED, INTERNAL = 3, 5
-"""Exit codes: it cannot start and has said why; an error that nobody foresaw, in one of its threads."""
+"""Exit codes: it cannot start and has told the reason; an unexpected error in one of its threads."""
 JOIN_SECONDS = 4.0
-"""How long the end waits for calls under way: less than the parent does before it kills."""
+"""How long `serve` waits for calls in flight at the end: less than the parent waits before it kills."""
 GRACE_SECONDS = 5.0
-"""After the parent's deadline, at which a confined child ends itself should nobody have ended it."""
+"""After the parent's deadline a confined child ends itself, in case nobody else does."""
 FILES = 64
 """Open files of a confined child."""
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
@@ -43,38 +43,38 @@ Payload: TypeAlias = dict[str, Any]
 
 
 class Kind(IntEnum):
-    """Of a frame. CALL and CANCEL go to the child, the others to the parent."""
+    """Frame kinds. CALL and CANCEL go to the child, the others to the parent."""
 
     READY = 0
-    """Number 0; it may be called."""
+    """Its call number is 0."""
     CALL = 1
-    """Its name is the payload's `call`."""
+    """`call` in the payload names the handler."""
     CANCEL = 2
-    """Nobody waits for that call any more. It is answered all the same."""
+    """The caller has left. The call must be answered all the same."""
     ITEM = 3
-    """A part of a call's answer."""
+    """A part of the answer."""
     RESULT = 4
     FAULT = 5
-    """Why there is no result; with the number 0: why it cannot start (`error`)."""
+    """An error; with call number 0: why it cannot start (`error`)."""
     BEAT = 6
-    """Still at work."""
+    """Heartbeat."""
 
 
 def frame(kind: Kind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> bytes:
-    """As it is sent."""
+    """An encoded frame."""
     text = json.dumps(payload).encode() if payload else b""
     return HEAD.pack(kind, number, len(text), len(data)) + text + data
 
 
 def receive(source: socket.socket) -> tuple[Kind, int, Payload, bytearray]:
-    """The next frame. Blocks. Raises `EOFError` at the end of the other side, and `OSError`."""
+    """The next frame. Blocks. Raises `EOFError` when the other side has closed, and `OSError`."""
     kind, number, text, length = HEAD.unpack(exactly(source, HEAD.size))
     payload = json.loads(exactly(source, text)) if text else {}
     return Kind(kind), number, payload, exactly(source, length)
 
 
 def exactly(source: socket.socket, size: int) -> bytearray:
-    """So many bytes; without Python's lock while it waits and copies."""
+    """Exactly `size` bytes. Releases the GIL while it waits and copies."""
     data = bytearray(size)
     rest = memoryview(data)
     while rest:
@@ -86,37 +86,35 @@ def exactly(source: socket.socket, size: int) -> bytearray:
 
 
 class Call:
-    """What the parent asks. It is to be answered once, by `reply` or `fail`, from any thread."""
+    """A call of the parent. Answer it once, with `reply` or `fail`, from any thread."""
 
     def __init__(self, parent: "Parent", number: int, payload: Payload, data: bytearray) -> None:
         self.name = str(payload.pop("call"))
         self.payload = payload
         self.data = data
         self.cancelled = False
-        self.on_cancel: Callable[[], object] = bool
+        self.on_cancel: Callable[[], object] = lambda: None
         self._parent = parent
         self._number = number
 
     def reply(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        """The result."""
         self._parent.answered(self._number, Kind.RESULT, payload, data)
 
     def fail(self, payload: Mapping[str, Any]) -> None:
-        """Why there is none."""
         self._parent.answered(self._number, Kind.FAULT, payload)
 
     def item(self, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> None:
-        """A part of the answer, ahead of it."""
+        """Send a part of the answer."""
         self._parent.send(Kind.ITEM, self._number, payload, data)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """The caller has left."""
         self.cancelled = True
         self.on_cancel()
 
 
 class Parent:
-    """The way to the parent. Sending is safe in threads, and to nobody where the parent is gone."""
+    """The connection to the parent. Thread-safe; frames to a parent that is gone are dropped."""
 
     def __init__(self, pid: int, wire: socket.socket) -> None:
         self.pid = pid
@@ -125,17 +123,17 @@ class Parent:
         self._calls: dict[int, Call] = {}
 
     def ready(self, payload: Mapping[str, Any] | None = None) -> None:
-        """It may call from now on."""
+        """Tell the parent that it may call."""
         self.send(Kind.READY, 0, payload)
 
     def refuse(self, reason: str) -> NoReturn:
-        """End, since it cannot start."""
+        """Tell the parent why this process cannot start, and exit."""
         self.send(Kind.FAULT, 0, {"error": reason})
         end(REFUSED, reason)
 
     def serve(self, answer: Callable[[Call], None], *, threads: int = 0, beat: float = 0.0) -> None:
-        """Answer calls until the parent closes its side: in `threads` at once, or here one after the other.
-        `beat`: seconds after which the parent is told that this process lives, while it waits."""
+        """Pass calls to `answer` until the parent closes the socket: in so many `threads`, or one by one in
+        this one. `beat`: interval of heartbeats while calls are in flight; 0: none."""
         line: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         pool = [threading.Thread(target=work, args=(line, answer), daemon=True) for _ in range(threads)]
         for thread in pool:
@@ -161,20 +159,17 @@ class Parent:
             thread.join(max(0.0, until - time.monotonic()))
 
     def answered(self, number: int, kind: Kind, payload: Mapping[str, Any] | None, data: bytes = b"") -> None:
-        """The end of a call."""
         self._calls.pop(number, None)
         self.send(kind, number, payload, data)
 
     def send(
         self, kind: Kind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b""
     ) -> None:
-        """One frame."""
         told = frame(kind, number, payload, data)
         with self._sending, suppress(OSError):
             self._wire.sendall(told)
 
     def _beat(self, seconds: float) -> None:
-        """A thread's life."""
         while True:
             time.sleep(seconds)
             if self._calls:
@@ -182,7 +177,7 @@ class Parent:
 
 
 def work(line: "queue.SimpleQueue[Call | None]", answer: Callable[[Call], None]) -> None:
-    """A thread's life. What was cancelled in the queue is not begun."""
+    """Worker thread. Skips calls that were cancelled in the queue."""
     while (call := line.get()) is not None:
         if call.cancelled:
             call.fail({"error": "cancelled"})
@@ -191,19 +186,19 @@ def work(line: "queue.SimpleQueue[Call | None]", answer: Callable[[Call], None])
 
 
 def connected() -> tuple[Parent, list[str]]:
-    """Bind this process to its parent's life; the way to it, and the arguments. Before anything else."""
+    """Tie this process to its parent and connect to it; returns the other arguments. Call this first."""
     parent, descriptor, *arguments = sys.argv[1:]
     sys.excepthook = discreet
     threading.excepthook = lambda failed: end(INTERNAL, place(failed.exc_type, failed.exc_traceback))
     end_with(int(parent))
-    # Ctrl-C and a service manager's signals reach whole groups; the parent ends its children when it is done.
+    # A service manager may signal every process; the parent ends its children when it is done with them.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     return Parent(int(parent), socket.socket(fileno=int(descriptor))), arguments
 
 
 def end_with(parent: int) -> None:
-    """Die when the parent does, however it does. Elsewhere than on Linux the end of the socket has to do."""
+    """Die with the parent, even if it is killed. On systems other than Linux the closing socket has to do."""
     if sys.platform == "linux":
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -216,16 +211,17 @@ def prctl(option: int, value: int) -> None:
 
 
 def end(code: int, said: str = "") -> NoReturn:
-    """At once, also from a thread. What it says is logged by the parent."""
-    if said:
-        sys.stderr.write(f"{said}\n")
-    sys.stdout.flush()
-    sys.stderr.flush()
+    """Exit at once, also from a thread. The parent logs `said`."""
+    with suppress(OSError):  # the parent may be gone
+        if said:
+            sys.stderr.write(f"{said}\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)
 
 
 def discreet(kind: type[BaseException], _error: BaseException, trace: TracebackType | None) -> None:
-    """Say of an error its kind and place. Its message may hold text of a user's."""
+    """Exception hook that prints type and place but no message, which may quote a user's text."""
     sys.stderr.write(f"{place(kind, trace)}\n")
 
 
@@ -241,9 +237,9 @@ def place(kind: type[BaseException], trace: TracebackType | None) -> str:
 
 
 def confine(parent: int, memory_mb: int, seconds: float) -> None:
-    """Give up what reading a hostile file does not need, for good: memory (MiB of address space, what is
-    loaded included), processor time, files, precedence, and being root. What is needed is loaded before:
-    folders may be closed to whom root becomes."""
+    """Limit this process for good before it reads a hostile file: address space (MiB, including what is
+    loaded already), processor time, files, priority; root becomes an unprivileged user. Load modules and data
+    before: that user may not be able to read them."""
     if sys.platform == "linux":
         with suppress(OSError):
             # Should the machine run out of memory, the kernel is to take this process first.
@@ -272,7 +268,7 @@ def confine(parent: int, memory_mb: int, seconds: float) -> None:
 
 
 def limit(name: int, value: int) -> None:
-    """Lower one limit. macOS knows some of them by name only."""
+    """Lower one limit. macOS does not support all of them."""
     hard = resource.getrlimit(name)[1]
     least = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with nullcontext() if sys.platform == "linux" else suppress(ValueError, OSError):

@@ -1,10 +1,10 @@
-"""Child processes: started, called, restarted, ended with their parent. `child.py` is the child's side.
+"""Child processes: start, call, restart, stop with the parent. `child.py` is the child's side.
 
-`Child` is one process, from its start to its end. `ChildProcess` is one for as long as a service lives: what
-died is replaced at the next call. Several calls may be under way at once, over one Unix socket pair. A child
-has no setting and no key in its environment, leads a process group of its own, and ends with the thread that
-started it (the event loop's); what it prints is logged. Raises `Died` where a child ends, hangs or does not
-start, `Fault` for what it answers in place of a result, `Full`. Seconds.
+`Child` is one process, from start to exit. `ChildProcess` restarts it: a child that died is replaced at the
+next call. Calls are multiplexed over one Unix socket pair. A child has an empty environment (no settings, no
+keys) and its own process group, its output is logged, and Linux kills it when the thread that started it (the
+event loop's) ends. Raises `Died` when a child exits, hangs or does not start, `Fault` when it answers with an
+error, `Full` when too many calls are in flight. Times are seconds.
 """
 
 import asyncio
@@ -32,43 +32,43 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "HOME": "/",
 }
-"""All of a child's."""
+"""The whole environment of a child."""
 READ_AHEAD = 1 << 20
-"""Bytes of a child's that are kept for who has not read them yet."""
+"""Bytes that the stream reader buffers; larger data are copied in pieces of half of it."""
 EXIT_SECONDS = 5.0
-"""From the end of a child's socket, or a kill, to its exit code."""
+"""How long to wait for the exit code after the socket closed."""
 SAID_LINES = 100
 SAID_LETTERS = 300
-"""Logged of what one child prints: a native crash is talkative."""
+"""How much of one child's output is logged: a native crash prints a lot."""
 UNTRUSTED_JSON = 1 << 16
-"""Bytes of JSON in a frame of a child that is not trusted: it is decoded on the event loop."""
+"""Maximum bytes of JSON in a frame of an untrusted child: it is decoded on the event loop."""
 UNTRUSTED_FRAME = 1 << 10
-"""Bytes for which such a frame counts beyond its own: there may be a million empty ones."""
+"""Overhead counted for each frame of an untrusted child, which bounds the number of empty frames."""
 
 log = structlog.get_logger(__name__)
 
 
 class Died(Exception):
-    """A child ended before it answered, or was ended because it hung."""
+    """The child exited before it answered, or was killed because it hung."""
 
     def __init__(self, detail: str, *, code: int | None = None, hung: bool = False) -> None:
         super().__init__(detail)
         self.code = code
-        """Exit status, or less than 0 a signal; None: it was ended from here, or never ran."""
+        """Exit status, negative for a signal; None if the parent ended it, or it never ran."""
         self.hung = hung
 
 
 class NotStarted(Died):
-    """There is no child, and there cannot be one now."""
+    """There is no child, and none can be started now."""
 
     def __init__(self, detail: str, *, code: int | None = None, reason: str = "") -> None:
         super().__init__(reason or detail, code=code)
         self.reason = reason
-        """Why it refuses to start, in the child's own words."""
+        """The child's own explanation, or ""."""
 
 
 class Fault(Exception):
-    """What a child answers in place of a result."""
+    """The child answered with an error; its handler chose the payload."""
 
     def __init__(self, payload: Payload) -> None:
         super().__init__(payload)
@@ -76,34 +76,34 @@ class Fault(Exception):
 
 
 class Full(Exception):
-    """As many calls as may be are under way."""
+    """`Program.calls` calls are in flight already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started, and what it is allowed."""
+    """A command and the limits of the processes it starts."""
 
     name: str
-    """In the log."""
+    """For the log."""
     command: Sequence[str]
     session: bool = True
-    """In a session of its own. Else in ours, where the kernel weighs its niceness against our own."""
+    """Start a new session. False stays in ours, where the scheduler compares its niceness with ours."""
     start_seconds: float = 60.0
     close_seconds: float = 5.0
-    """For calls under way at the end. 0: it keeps nothing, and is killed."""
+    """How long `close` waits for calls in flight; 0 kills at once."""
     silence_seconds: float | None = None
-    """Without a word, while a call is under way, after which it hangs; it has to say that it lives."""
+    """A child that sends nothing for so long during a call has hung. It must send heartbeats (`serve`)."""
     look_seconds: float = 1.0
-    """Between looks at whether it hangs."""
+    """Interval of the check whether it hangs."""
     calls: int = 1_024
-    """Under way at once."""
+    """Maximum calls in flight."""
     output_bytes: int | None = None
-    """All that a child which is not trusted may say. None: it is trusted."""
+    """Total bytes an untrusted child may send; None: the child is trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A result, or an item ahead of it."""
+    """A result, or an item sent ahead of it."""
 
     payload: Payload
     data: bytes | bytearray
@@ -111,26 +111,26 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A call that is not answered yet."""
+    """A call in flight."""
 
     answer: "asyncio.Future[Reply]"
     until: float | None
-    """Loop time at which its child hangs."""
+    """Loop time after which the child counts as hung."""
     each: Callable[[Reply], object] | None
 
 
 def python(module: str) -> Sequence[str]:
-    """The command that runs a module of ours."""
+    """The command line that runs one of our modules."""
     return (sys.executable, "-P", "-s", "-m", module)
 
 
 class Child:
-    """One process. For one event loop, in which it is started."""
+    """One process, used from the event loop that started it."""
 
     def __init__(self, program: Program, process: "subprocess.Popen[bytes]") -> None:
         self.program = program
         self.hello: Payload = {}
-        """What it said when it was ready."""
+        """The payload of its READY frame."""
         self._process = process
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = self._loop.create_future()
@@ -147,15 +147,13 @@ class Child:
 
     @classmethod
     async def start(cls, program: Program, *arguments: str, files: Sequence[int] = ()) -> "Child":
-        """A child that is ready to be called; it inherits these open files. Raises `NotStarted`."""
-        ours, theirs = socket.socketpair()
+        """Start a process and wait until it is ready. It inherits the open `files`. Raises `NotStarted`."""
         try:
-            with theirs:
-                child = cls(program, spawned(program, theirs, arguments, files))
+            process, ours = spawned(program, arguments, files)
         except OSError as error:
-            ours.close()
             log.warning("child_not_started", child=program.name, fault=str(error))
             raise NotStarted(f"its process cannot be started: {error}") from error
+        child = cls(program, process)
         try:
             async with asyncio.timeout(program.start_seconds):
                 await child._open(ours)
@@ -172,17 +170,16 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether it takes no more calls."""
+        """True once it takes no more calls."""
         return self._over or self._process.poll() is not None
 
     @property
     def pid(self) -> int:
-        """The process's."""
         return self._process.pid
 
     @property
     def under_way(self) -> int:
-        """Calls that are not answered, those included that nobody waits for any more."""
+        """Number of calls not answered yet, including those whose caller was cancelled."""
         return len(self._calls)
 
     async def call(
@@ -194,8 +191,8 @@ class Child:
         hangs_after: float | None = None,
         each: Callable[[Reply], object] | None = None,
     ) -> Reply:
-        """The answer. `each` is given the items ahead of it. `hangs_after`: seconds after which the child is
-        killed, whoever still waits. Raises `Died`, `Fault`, `Full`."""
+        """Call a handler of the child; items are passed to `each`. After `hangs_after` seconds without an
+        answer the child is killed, even if the caller has left. Raises `Died`, `Fault`, `Full`."""
         if self.ended:
             raise Died("its process ended")
         if len(self._calls) >= self.program.calls:
@@ -216,13 +213,13 @@ class Child:
             raise
 
     def kill(self) -> None:
-        """At once, with its group."""
+        """SIGKILL its process group."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     async def exited(self) -> int | None:
-        """Its exit code: it has ended, or soon will. One that lives on is killed; None: it survives that."""
+        """Wait for its exit code; kill it if that takes too long. None: it survived even that."""
         pause = 0.001
         for until in (self._loop.time() + EXIT_SECONDS, self._loop.time() + EXIT_SECONDS + 1.0):
             while self._loop.time() < until:
@@ -234,7 +231,7 @@ class Child:
         return None
 
     async def close(self) -> None:
-        """End it, in order if it is given time for that. No call is left waiting, and no process."""
+        """End the process, letting calls in flight finish within `close_seconds`. Pending calls then fail."""
         self._closing = True
         if self._writer and self._ready.done() and not self.ended and self.program.close_seconds:
             self._writer.write_eof()
@@ -243,20 +240,19 @@ class Child:
         await self.exited()
         if not self._tasks and self._process.stdout:
             self._process.stdout.close()
-        if self._tasks:  # its last words, unless a child of its own keeps them open
+        if self._tasks:  # for its last output; a grandchild may keep the pipe open
             await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _open(self, ours: socket.socket) -> None:
-        """Until its first word."""
         reader, self._writer = await asyncio.open_unix_connection(sock=ours, limit=READ_AHEAD)
         self._tasks = [asyncio.create_task(self._read(reader)), asyncio.create_task(self._overhear())]
         await self._ready
 
     async def _overhear(self) -> None:
-        """Log what it prints, to the end. That may come later than its own, if it has children."""
+        """Log its output until the pipe closes; a grandchild may hold it open after the child has exited."""
         reader = asyncio.StreamReader()
         pipe, _ = await self._loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout
@@ -272,7 +268,7 @@ class Child:
             pipe.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Hand out what it answers, to the end."""
+        """Read frames until the socket closes."""
         try:
             while True:
                 code, number, size, length = HEAD.unpack(await reader.readexactly(HEAD.size))
@@ -282,22 +278,24 @@ class Child:
                 data = await read(reader, length)
                 self._hear(kind, number, payload, data)
         except (asyncio.IncompleteReadError, OSError):
-            self._over = True  # who calls from now on has another, while the exit code is awaited
+            self._over = True  # new calls need not wait for the exit code
             status = await self.exited()
             self._end(Died(f"its process ended with {status}", code=status))
         except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
             self._end(Died(f"its process said what cannot be read ({type(error).__name__})"))
 
     def _weigh(self, size: int, length: int) -> None:
-        """Raises `ValueError` where one that is not trusted says too much."""
+        """Enforce the bounds of an untrusted child. Raises `ValueError`."""
         if self.program.output_bytes is not None:
             self._output += size + length + UNTRUSTED_FRAME
             if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
                 raise ValueError("too much")
 
     def _hear(self, kind: Kind, number: int, payload: Payload, data: bytes | bytearray) -> None:
-        """One frame. Raises `ValueError`, `TypeError` or `LookupError` where it is out of order."""
+        """Handle one frame. Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
         self._heard = self._loop.time()
+        if not isinstance(payload, dict):
+            raise TypeError("no object")
         if kind == Kind.BEAT:
             return
         if number == 0 and not self._ready.done():
@@ -311,28 +309,27 @@ class Child:
         if kind == Kind.ITEM and pending.each is not None:
             pending.each(reply)
             return
-        if kind not in {Kind.RESULT, Kind.FAULT} or not isinstance(payload, dict):
+        if kind not in {Kind.RESULT, Kind.FAULT}:
             raise ValueError("out of order")
         del self._calls[number]
         if pending.answer.done():
-            return  # nobody waits for it any more
+            return  # its caller was cancelled
         if kind == Kind.RESULT:
             pending.answer.set_result(reply)
         else:
             pending.answer.set_exception(Fault(payload))
 
     def _send(self, kind: Kind, number: int, payload: Payload | None = None, data: bytes = b"") -> None:
-        """One frame; to nobody, if it has ended."""
         if self._writer and not self._over:
             self._writer.write(frame(kind, number, payload, data))
 
     def _watch(self) -> None:
-        """End it, if it hangs."""
+        """Kill the child if it hangs. Runs every `look_seconds` while calls are in flight."""
         now, due = self._loop.time(), self._look.when() if self._look else 0.0
         self._look = None
         if self._over or not self._calls:
             return
-        if now - due > self.program.look_seconds:  # this process stood still: what it said is not read yet
+        if now - due > self.program.look_seconds:  # the loop was blocked: frames may wait to be read
             self._heard = now
         elif self._hangs(now):
             self._end(Died("its process does not answer", hung=True))
@@ -340,14 +337,13 @@ class Child:
         self._look = self._loop.call_later(self.program.look_seconds, self._watch)
 
     def _hangs(self, now: float) -> bool:
-        """Whether it has been silent, or takes for a call, too long."""
         silence = self.program.silence_seconds
         return (silence is not None and now - self._heard > silence) or any(
             pending.until is not None and now > pending.until for pending in self._calls.values()
         )
 
     def _end(self, died: Died) -> None:
-        """Nobody waits for it any longer, and it lives no longer."""
+        """Kill the process and fail the calls in flight."""
         if not self._closing:
             self._closing = True
             waiting = len(self._calls)
@@ -360,7 +356,7 @@ class Child:
             self._look.cancel()
         if not self._ready.done():
             self._ready.set_exception(NotStarted(str(died), code=died.code, reason=self._refusal))
-            self._ready.exception()  # that nobody waits for it is no fault
+            self._ready.exception()  # mark it as retrieved: `start` may have been cancelled
         calls, self._calls = self._calls, {}
         for pending in calls.values():
             if not pending.answer.done():
@@ -368,26 +364,32 @@ class Child:
 
 
 def spawned(
-    program: Program, wire: socket.socket, arguments: Sequence[str], files: Sequence[int]
-) -> "subprocess.Popen[bytes]":
-    """The process, with its end of the socket pair. 1 to 3 ms of the loop. Raises `OSError`."""
-    return subprocess.Popen(  # noqa: S603 - our own program
-        [*program.command, str(os.getpid()), str(wire.fileno()), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        bufsize=0,
-        env=ENVIRONMENT,
-        cwd="/",
-        pass_fds=(wire.fileno(), *files),
-        start_new_session=program.session,
-        process_group=None if program.session else 0,
-    )
+    program: Program, arguments: Sequence[str], files: Sequence[int]
+) -> tuple["subprocess.Popen[bytes]", socket.socket]:
+    """Fork and exec; the process and our end of its socket pair. Blocks 1 to 3 ms. Raises `OSError`."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                [*program.command, str(os.getpid()), str(theirs.fileno()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                env=ENVIRONMENT,
+                cwd="/",
+                pass_fds=(theirs.fileno(), *files),
+                start_new_session=program.session,
+                process_group=None if program.session else 0,
+            )
+        except OSError:
+            ours.close()
+            raise
+    return process, ours
 
 
 async def read(reader: asyncio.StreamReader, size: int) -> bytes | bytearray:
-    """So many bytes; many of them piece by piece, so that other tasks have their turns. Raises
-    `IncompleteReadError`."""
+    """Exactly `size` bytes, large ones in pieces so that other tasks can run in between."""
     if size <= READ_AHEAD:
         return await reader.readexactly(size)
     data, at = bytearray(size), 0
@@ -401,7 +403,7 @@ async def read(reader: asyncio.StreamReader, size: int) -> bytes | bytearray:
 
 @asynccontextmanager
 async def started(program: Program, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Child]:
-    """A child for one use. Raises `NotStarted`."""
+    """A child for one use, closed at the end. Raises `NotStarted`."""
     child = await Child.start(program, *arguments, files=files)
     try:
         yield child
@@ -410,11 +412,11 @@ async def started(program: Program, *arguments: str, files: Sequence[int] = ()) 
 
 
 class ChildProcess:
-    """A child that is started when it is first called, and again where it died.
+    """A child that is started at the first call and restarted when it died.
 
-    One start at a time, which all callers wait for and none of them can cancel. After a start that failed
-    everybody is told so for `rest` seconds, and after `starts` of them within `within` seconds there is none
-    for a while: calls that kill their child must not keep a machine busy.
+    Concurrent callers share one start; a caller that is cancelled does not cancel it. A failed start is
+    repeated to all callers for `rest` seconds, and there are at most `starts` starts within `within` seconds,
+    so that calls which kill their child cannot keep the machine busy.
     """
 
     def __init__(
@@ -434,7 +436,7 @@ class ChildProcess:
         self._closed = False
 
     async def child(self) -> Child:
-        """One that is ready. Raises `NotStarted`, or whatever else its start does."""
+        """The running child, started if necessary. Raises `NotStarted`, and what `start` raises."""
         if self._starting is None or self._is_over(self._starting):
             now = asyncio.get_running_loop().time()
             if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._within:
@@ -454,7 +456,7 @@ class ChildProcess:
         hangs_after: float | None = None,
         again: bool = False,
     ) -> Reply:
-        """See `Child.call`. `again`: asked once more, of the next child, where this one dies meanwhile."""
+        """See `Child.call`. `again`: if the child dies meanwhile, repeat the call once with the next."""
         while True:
             child = await self.child()
             try:
@@ -465,7 +467,7 @@ class ChildProcess:
                 again = False
 
     async def restart(self, between: Callable[[], Awaitable[object]]) -> None:
-        """End the child, await `between`, start another. Who calls meanwhile waits for that one."""
+        """End the child, await `between`, start another. Calls made meanwhile wait for the new one."""
         before = self._starting
 
         async def renewed() -> Child:
@@ -477,14 +479,13 @@ class ChildProcess:
         await asyncio.shield(self._starting)
 
     async def close(self) -> None:
-        """End the child; who waits is told so."""
+        """End the child; calls in flight fail."""
         self._closed = True
         if self._starting is not None:
             self._starting.cancel()
         await ended(self._starting)
 
     def _begin(self, start: Callable[[], Coroutine[Any, Any, Child]]) -> "asyncio.Task[Child]":
-        """A start. Raises `NotStarted`."""
         if self._closed:
             raise NotStarted("it is closed")
         task = asyncio.create_task(start())
@@ -492,12 +493,11 @@ class ChildProcess:
         return task
 
     def _note(self, starting: "asyncio.Task[Child]") -> None:
-        """When it failed. That nobody waits for it is no fault."""
         if not starting.cancelled() and starting.exception():
             self._failed = asyncio.get_running_loop().time()
 
     def _is_over(self, starting: "asyncio.Task[Child]") -> bool:
-        """Whether another is to be started in its place."""
+        """Whether it is time for another start."""
         if not starting.done():
             return False
         if starting.cancelled():
@@ -508,7 +508,7 @@ class ChildProcess:
 
 
 async def ended(starting: "asyncio.Task[Child] | None") -> None:
-    """Wait for a start, and end what it started."""
+    """Wait for a start, then end its child."""
     if starting is not None:
         await asyncio.wait({starting})
         if not starting.cancelled() and not starting.exception():

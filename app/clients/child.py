@@ -1,7 +1,8 @@
-"""The process that has the embedded Chroma: `-m app.clients.child`, with a folder and `aside` or `look`.
+"""The process of the embedded Chroma (`-m app.clients.child FOLDER [aside|look]`), called by
+`chroma_process.py`.
 
-Asked by `chroma_process.py`, a few calls at once. Ends with REFUSED where its folder cannot be written to,
-BROKEN where its content cannot be used, INTERNAL where that shows later; the parent acts on it.
+Exit codes: REFUSED when the folder cannot be written to, BROKEN when its content cannot be used, INTERNAL
+when that shows later, during a call.
 """
 
 import os
@@ -20,7 +21,7 @@ NICE = 5
 
 
 def main() -> None:
-    """Open the folder, serve it, close it."""
+    """Open the folder, answer calls, close it."""
     parent, (folder, *mode) = connected()
     os.nice(NICE)
     alone()
@@ -30,7 +31,7 @@ def main() -> None:
 
 
 def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
-    """The folder's client, and the first word; ends the process if there is none."""
+    """Open the folder and report READY; exit if it cannot be used."""
     try:
         if "aside" in mode:
             put_aside(folder)
@@ -50,7 +51,7 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
 
 
 def answer(client: Client, call: Call) -> None:
-    """What a call gives, or why it does not."""
+    """Answer a call; see `collection.perform`."""
     arguments, matrix = unpacked(call.payload, call.data)
     try:
         reply, found = perform(client, call.name, arguments["of"], arguments["with"], matrix)

@@ -50,7 +50,7 @@ class Vectors:
 
 
 class InThreads:
-    """The vendor's own client, whose calls block, in threads. Keeps `collection.Vendor`."""
+    """The vendor's blocking client in threads. Implements `collection.Vendor`."""
 
     def __init__(self, client: Client, threads: Threads) -> None:
         self.client = client
@@ -68,7 +68,7 @@ class InThreads:
         return await self._threads.run(partial(perform, self.client, do, of, arguments, matrix))
 
     async def close(self) -> None:
-        """Wait for calls under way, for a while."""
+        """Wait a while for calls in flight, then close the client."""
         await self._threads.aclose()
         await asyncio.to_thread(self.client.close)
 

@@ -1,8 +1,8 @@
-"""The embedded Chroma in a process of its own (`child.py`), on a folder of ours.
+"""The embedded Chroma in a child process (`child.py`), since the vendor holds the GIL for whole calls.
 
-The vendor holds Python's lock for whole calls. A child that dies loses the calls under way; the next call
-starts another. One that cannot use its folder, or twice within SUSPECT_SECONDS fails of itself, is followed
-by one that moves the folder aside and begins an empty one. Raises `Lost`. Seconds.
+When the child dies, calls in flight are lost and the next call starts another. If it cannot open its folder,
+or crashes twice within SUSPECT_SECONDS, the next child moves the folder aside and begins an empty one. Raises
+`Lost`, `Overloaded`. Times are seconds.
 """
 
 import asyncio
@@ -24,29 +24,29 @@ from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Prog
 
 PROGRAM = Program("chroma", python("app.clients.child"), calls=72)
 ANSWER_SECONDS = 60.0
-"""What a call may take; a child that takes longer hangs, and is killed."""
+"""A child that takes longer for a call counts as hung and is killed."""
 SUSPECT_SECONDS = 60.0
 SUSPICIONS = 2
-"""Failures of the child's own within SUSPECT_SECONDS that damn its folder: the record has all of it."""
+"""Crashes within SUSPECT_SECONDS after which the folder is replaced: Postgres has all of its content."""
 CRASHES = frozenset(
     -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 )
-"""Exit codes of a process that stumbled over its data; SIGKILL is somebody else's doing."""
+"""Exit codes that suggest damaged data; SIGKILL does not."""
 
 log = structlog.get_logger(__name__)
 
 
 class Damaged(Lost):
-    """Whoever only looks found a folder that cannot be used."""
+    """The folder cannot be used, and `look` forbids to replace it."""
 
 
 class ChromaProcess:
-    """Keeps `collection.Vendor`."""
+    """Implements `collection.Vendor`."""
 
     def __init__(self, folder: Path, *, look: bool = False, program: Program = PROGRAM) -> None:
         self._folder = folder
         self._look = look
-        """Nothing is moved or tidied: a folder that cannot be used is only told."""
+        """Change nothing in the folder; damage raises `Damaged`."""
         self._program = program
         self._last: Child | None = None
         self._failures: list[float] = []
@@ -56,7 +56,7 @@ class ChromaProcess:
     async def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
     ) -> Answer:
-        """One call of the child."""
+        """Call the child; see `collection.perform`."""
         shape, data = packed(matrix)
         asked = {"of": of, "with": arguments or {}, **shape}
         with lost():
@@ -64,26 +64,26 @@ class ChromaProcess:
         return unpacked(reply.payload, reply.data)
 
     async def renew(self) -> None:
-        """An empty folder, so that what was deleted is in no file: the record gives back all the rest."""
+        """Begin an empty folder, so that no file holds deleted vectors; it is refilled from Postgres."""
         with lost():
             await self.process.restart(lambda: asyncio.to_thread(self._clear))
 
     def filled(self) -> None:
-        """The folder has all that the record has. Where that cannot be noted it is filled again."""
+        """Note that the folder is complete. If that cannot be noted, it will be filled once more."""
         with suppress(OSError):
             (self._folder / UNFILLED).unlink()
 
     async def close(self) -> None:
-        """End the child in order, or else at once."""
+        """End the child."""
         await self.process.close()
 
     def _clear(self) -> None:
-        """Remove the folder, and what was moved aside."""
+        """Remove the folder, and folders moved aside."""
         for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
             shutil.rmtree(folder, ignore_errors=True)
 
     async def _start(self) -> Child:
-        """A child that serves the folder; what it cannot use goes aside, once."""
+        """Start a child; a folder that it cannot use is moved aside, once."""
         await self._suspect()
         try:
             child = await self._begin(aside=len(self._failures) >= SUSPICIONS and not self._look)
@@ -99,14 +99,13 @@ class ChromaProcess:
         return child
 
     async def _begin(self, *, aside: bool) -> Child:
-        """One child."""
         if aside:
             self._failures.clear()
         mode = [*["aside"] * aside, *["look"] * self._look]
         return await Child.start(self._program, str(self._folder.absolute()), *mode)
 
     async def _suspect(self) -> None:
-        """Note whether the last child failed of its own."""
+        """Count the last child's end if it was a crash."""
         now = time.monotonic()
         self._failures = [at for at in self._failures if now - at < SUSPECT_SECONDS]
         if self._last is not None and await self._last.exited() in {INTERNAL, *CRASHES}:
@@ -116,7 +115,7 @@ class ChromaProcess:
 
 @contextmanager
 def lost() -> Iterator[None]:
-    """A call's faults. That a child died says nothing of the next."""
+    """Translate errors. A child that died says nothing about the next (`down` is None)."""
     try:
         yield
     except Fault as fault:

@@ -31,7 +31,7 @@ BROKEN = 4
 Result = TypeVar("Result")
 Matrix: TypeAlias = NDArray[np.float32]
 Answer: TypeAlias = tuple[Mapping[str, Any], Matrix | None]
-"""Of a call: JSON values, and rows where there are any."""
+"""A result: JSON values, and a matrix or None."""
 
 
 class Lost(IbidError):
@@ -108,7 +108,7 @@ class VendorClient(Protocol):
 
 
 class Vendor(Protocol):
-    """Chroma as its facade asks it: a child process (`chroma_process.py`), or a server (`chroma.py`)."""
+    """What `Chroma` calls: a child process (`chroma_process.py`), or a server (`chroma.InThreads`)."""
 
     @property
     def renewals(self) -> int:
@@ -193,8 +193,8 @@ def perform(
     arguments: Mapping[str, Any] | None = None,
     matrix: Matrix | None = None,
 ) -> Answer:
-    """One call: `beat`, `names`, `forget`; or of the collection named `of`, made if it is missing: `count`,
-    `get`, `query` (near one row), `upsert` (rows), `delete`. `arguments` are the vendor's own. Blocks."""
+    """Do one operation: `beat`, `names`, `forget`; or, on the collection named `of` (created if missing),
+    `count`, `get`, `query` (near one row), `upsert` (rows), `delete` with the vendor's arguments. Blocks."""
     if do == "beat":
         client.beat()
         return {}, None
@@ -238,13 +238,13 @@ def rows(found: Sequence[Sequence[float]] | None) -> Matrix | None:
 
 
 def packed(matrix: Matrix | None) -> tuple[dict[str, Any], bytes]:
-    """A matrix as a frame has it: its shape for the JSON, and its bytes."""
+    """A matrix for a frame: its shape for the payload, and its bytes."""
     if matrix is None:
         return {}, b""
     return {"shape": matrix.shape}, np.ascontiguousarray(matrix, dtype=np.float32).tobytes()
 
 
 def unpacked(payload: dict[str, Any], data: bytes | bytearray) -> tuple[dict[str, Any], Matrix | None]:
-    """The JSON, and the matrix beside it."""
+    """The payload without `shape`, and the matrix."""
     shape = payload.pop("shape", None)
     return payload, None if shape is None else np.frombuffer(data, dtype=np.float32).reshape(shape)

@@ -1,7 +1,7 @@
-"""Cutting source files: each request in a process of its own (`worker.py`), under limits, two at once.
+"""Code chunking in a child process per request (`worker.py`), under limits, two at a time.
 
-A file at which a worker dies (too much time or memory, a crash of the parser) is cut by lines in the next
-one; the others are cut as ever. Raises `InvalidField`, `Overloaded`.
+If a worker dies at a file (too much time or memory, a crash of the parser), that file is cut by lines in the
+next worker; the others are cut by syntax as usual. Raises `InvalidField`, `Overloaded`.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class CodeCutter:
             async with asyncio.timeout(RUN_SECONDS), started(self._worker) as worker:
                 await worker.call("cut", limits, request, each=told.append)
         except (TimeoutError, Died):
-            if not told:  # it says that it begins: what goes wrong from there on is a file's fault
+            if not told:  # the first item says that it begins; a later failure is the fault of a file
                 raise Overloaded("the worker that cuts code did not start", retry_after=AGAIN) from None
         made = await asyncio.to_thread(lambda: list(heard_files(each.data for each in told[1:])))
         return [replace(file, note=PLAIN) if n < plain else file for n, file in enumerate(made[: len(files)])]

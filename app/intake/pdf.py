@@ -1,7 +1,7 @@
-"""Reading PDFs: each in a process of its own (`worker.py`), under limits.
+"""PDF parsing in a child process per document (`worker.py`), under limits.
 
-A hostile file can take the time and memory of its worker, no more: the deadline and every cancellation kill
-it, and what it says is checked. Raises `EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`,
+A hostile file can use up the time and memory of its worker, nothing else: the deadline and every cancellation
+kill it, and its output is checked. Raises `EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`,
 `PdfUnreadable`, `PdfTooComplex`; `Unavailable` where no process can be started.
 """
 
@@ -19,7 +19,7 @@ from app.process import Died, Fault, NotStarted, Program, Reply, python, started
 HEAD = 1024
 """Bytes within which `%PDF-` must stand, as readers have always taken it (PDF 32000-1, annex H.3)."""
 MAX_OUTPUT = 128 << 20
-"""Bytes a worker may say: more than the most text it takes comes to (`reader.MAX_CHARS`)."""
+"""Bytes a worker may send: more than the longest text it accepts (`reader.MAX_CHARS`)."""
 AGAIN = 5
 WORKER = Program("pdf", python("app.intake.worker"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
 
@@ -39,7 +39,7 @@ class PdfParser:
         return await asyncio.to_thread(heard, reply.data)
 
     async def _read(self, file: int, filename: str) -> Reply:
-        """What a worker says of an open file. It inherits the descriptor: it may not look into the folder."""
+        """A worker's reply. It inherits the file's descriptor, since it may not be able to open the path."""
         limits = self.limits
         request = {
             "file": file,
@@ -71,8 +71,8 @@ def check(file: BinaryIO) -> None:
 
 
 def crash(code: int | None, memory_mb: int) -> BadInput:
-    """The problem of a worker that died; None: of one that was ended, as it said what cannot be read. PDFium
-    aborts when it gets no memory; what else it dies of is a structure it cannot read."""
+    """The problem for a worker's exit code; None: it broke the protocol. PDFium aborts when it gets no
+    memory; other crashes come from a structure it cannot read."""
     if code in {-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGKILL}:
         return PdfTooComplex(f"Reading it takes more than {memory_mb:,} MiB of memory")
     if code in {-signal.SIGXCPU, -signal.SIGALRM}:

@@ -1,6 +1,6 @@
-"""What a worker (`worker.py`) finds, as the bytes of its replies: JSON lines.
+"""Encoding of the worker's results (`worker.py`) as JSON lines, and validation on the service's side.
 
-The service trusts nothing of it: what is not of this form, or out of range, is damage.
+The service does not trust a worker: a value of another type or out of range makes the PDF damaged.
 """
 
 import json
@@ -26,7 +26,7 @@ INTEGER_MAX = 2**31 - 1
 """The record's columns hold no larger number."""
 UNREADABLE = "The worker that read it said nothing that can be understood"
 BROKEN = (ValueError, TypeError, KeyError, RecursionError)
-"""What reading anything else raises."""
+"""What malformed data raise."""
 
 FAULTS: dict[str, type[BadInput]] = {
     fault.slug: fault
@@ -60,13 +60,13 @@ def heard(data: bytes | bytearray) -> Parsed:
 
 
 def refusal(payload: Mapping[str, Any]) -> BadInput:
-    """The problem that a worker names."""
+    """The problem that a FAULT payload names."""
     kind = FAULTS.get(str(payload.get("fault")))
     return kind(str(payload.get("detail"))[:DETAIL_CHARS]) if kind else PdfDamaged(UNREADABLE)
 
 
 def checked(parsed: Parsed) -> Parsed:
-    """The same, if its values are of the kind and range they say. Raises `ValueError`."""
+    """Check types and ranges. Raises `ValueError`."""
     fits = is_number(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)
     for n, chunk in enumerate(parsed.chunks, 1):
         fits = fits and is_number(chunk.ordinal, n, n) and is_sound(chunk, parsed.pages)
@@ -92,7 +92,7 @@ def is_number(value: object, least: int, most: int) -> bool:
 
 
 def heard_files(files: Iterator[bytes | bytearray]) -> Iterator[CutFile]:
-    """Source files, up to the first that cannot be understood."""
+    """Source files, up to the first malformed one."""
     for data in files:
         try:
             yield cut_file(json.loads(data))
@@ -101,7 +101,7 @@ def heard_files(files: Iterator[bytes | bytearray]) -> Iterator[CutFile]:
 
 
 def cut_file(value: dict[str, Any]) -> CutFile:
-    """A file, if its values are of the kind and range they say. Raises `BROKEN`."""
+    """A file, its types and ranges checked. Raises `BROKEN`."""
     cuts = tuple(Cut(**cut) for cut in value["cuts"])
     fits = isinstance(value["language"], str) and isinstance(value["note"], str)
     for cut in cuts:

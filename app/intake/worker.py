@@ -1,7 +1,7 @@
-"""The process that reads one PDF, or cuts the source files of one request: `-m app.intake.worker`.
+"""The worker process that parses one PDF, or cuts the source files of one request (`-m app.intake.worker`).
 
-Before it looks at a file it gives up what it does not need (`child.confine`). It writes no text of a document
-to stderr.
+It drops privileges and limits itself (`child.confine`) before it looks at a file, and never writes text of a
+document to stderr.
 """
 
 import json
@@ -32,7 +32,7 @@ PARSING_SECONDS = 20.0
 
 
 def main() -> None:
-    """Answer the one call."""
+    """Answer one call."""
     parent, _ = connected()
     parent.ready()
     parent.serve(partial(answer, parent.pid))
@@ -46,7 +46,7 @@ def answer(parent: int, call: Call) -> None:
     asked = call.payload
     try:
         if os.geteuid() == 0:
-            count("")  # loads the vocabulary, which a root that has become another may not open
+            count("")  # loads the vocabulary, which may be unreadable after the change of user
         confine(parent, asked["memory_mb"], asked["seconds"])
         with os.fdopen(asked["file"], "rb") as file:
             found = told(parse(file, asked["filename"], asked["max_pages"]))
@@ -71,9 +71,9 @@ def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
 
 
 def cut_files(parent: int, call: Call) -> None:
-    """An item when it begins, then one a file, as soon as it is cut; the first `plain` files by lines. A file
-    that takes more than HARD_SECONDS of processor time ends the process, since nothing else interrupts native
-    code; so does one that takes too much memory."""
+    """Send an empty item, then one per file as soon as it is cut; the first `plain` files are cut by lines. A
+    file that takes more than HARD_SECONDS of processor time or too much memory kills the process, since
+    nothing else interrupts native code."""
     from app.index.pieces import pieces  # noqa: PLC0415 - what a PDF's worker does not need
     from app.intake.code import cut_file  # noqa: PLC0415
     from app.intake.language import TEXT, grammar, language_of  # noqa: PLC0415

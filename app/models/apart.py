@@ -1,9 +1,9 @@
-"""The bundled model in a process of its own (`child.py`), started anew where it ends.
+"""The bundled model in a child process (`child.py`), restarted when it dies.
 
-What was asked of a child that died or hung is asked once more of the next. Raises `RetrievalError`: embedding
-(it failed twice), unavailable (there is no child, and there cannot be one now, or it is closing), overloaded,
-and what a lane refuses by; `StartError` where the model is not the one Ibid was made for, or no child can be
-started at all.
+A call that a child did not answer because it died or hung is repeated once with the next. Raises
+`RetrievalError`: embedding (it failed twice), unavailable (no child can be started now, or it is closing),
+overloaded, and the errors of a lane; `StartError` when the model's files are not the expected ones, or no
+child can be started at all.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ from app.models.encoder import CHARACTERS, SIZE
 from app.models.lanes import Kind
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 
-# Not in a session of its own: only within one does the kernel weigh its niceness against the service's.
+# In our session: the scheduler compares niceness within a session only (autogroup).
 PROGRAM = Program(
     "embedder", python("app.models.child"), session=False, close_seconds=0.0, silence_seconds=15.0
 )
 
 
 class Apart:
-    """Keeps `embedder.Model`."""
+    """Implements `embedder.Model`."""
 
     def __init__(self, process: ChildProcess) -> None:
         self.process = process
 
     async def open(self) -> None:
-        """The first child. Raises `StartError`."""
+        """Start the first child. Raises `StartError`."""
         try:
             await self.process.child()
         except NotStarted as error:
@@ -57,7 +57,7 @@ class Apart:
 
 @asynccontextmanager
 async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
-    """The model in its process, and here what tells how a question is read. It ends with the context."""
+    """The model in its process, and in this one what tells how a question is tokenised."""
     process = ChildProcess(lambda: Child.start(program))
     apart = Apart(process)
     try:

@@ -1,6 +1,6 @@
-"""The process that embeds: `-m app.models.child`, asked by `apart.py`.
+"""The embedding process (`-m app.models.child`), called by `apart.py`.
 
-Python's lock is taken for a part of each embedding; here nobody waits for it but others who embed.
+Embedding holds the GIL for part of the time; in a process of its own it does not delay the event loop.
 """
 
 from concurrent.futures import Future
@@ -24,11 +24,11 @@ def main() -> None:
         parent.refuse(str(error))
     parent.ready()
     parent.serve(partial(answer, lanes), beat=BEAT_SECONDS)
-    end(0)  # to free the model takes longer than the kernel takes
+    end(0)  # freeing the model takes longer than a plain exit
 
 
 def answer(lanes: Lanes, call: Call) -> None:
-    """`embed` texts: float32 little-endian, one text's after the other's."""
+    """`embed`: the texts' vectors, concatenated, float32 little-endian."""
     try:
         vectors = lanes.submit(Kind(call.payload["kind"]), call.payload["texts"])
     except RetrievalError as error:
@@ -39,7 +39,6 @@ def answer(lanes: Lanes, call: Call) -> None:
 
 
 def tell(call: Call, vectors: "Future[list[Embedding]]") -> None:
-    """Its vectors, or why there are none."""
     if vectors.cancelled():
         call.fail({"error": "cancelled"})
     elif isinstance(error := vectors.exception(), RetrievalError):

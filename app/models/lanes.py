@@ -1,9 +1,10 @@
-"""Lanes of the bundled model: daemon threads that turn texts into vectors, one text at a time.
+"""Thread pools of the bundled model, one per kind of request ("lane"), embedding one text at a time.
 
-A query never queues behind an ingest, and outranks it; sentences of an extractive answer lie between, and are
-refused early, because such an answer can do without. In a lane callers take turns text by text, so a document
-of thousands of texts holds nobody up; what a cancelled caller still waited for is dropped. Raises
-`RetrievalError`: overloaded (too many callers wait), embedding (the model failed), unavailable (closing).
+Queries have threads and priority of their own, so they never queue behind an ingest; sentences of an
+extractive answer are in between, and are refused early because the answer can do without. Within a lane
+callers take turns text by text, so a document of thousands of texts does not block others; texts of a
+cancelled caller are dropped. Raises `RetrievalError`: overloaded (too many callers wait), embedding (the
+model failed), unavailable (closing).
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from app.domain.passage import Embedding
 from app.models.encoder import Encoder, Faults
 
 log = logging.getLogger(__name__)
-"""Of the standard library: a child process prints it, and is spared the other's import."""
+"""Standard library: in the child process it prints to stderr, without the import of structlog."""
 
 CORES = max(1, min(4, os.cpu_count() or 1))
 CLOSE_SECONDS = 5.0
@@ -63,7 +64,7 @@ PACES: Mapping[Kind, Pace] = {
 
 
 class Work:
-    """One caller's texts on their way to vectors."""
+    """One caller's texts and the vectors made so far."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
@@ -73,12 +74,10 @@ class Work:
         self.done: Future[list[Embedding]] = Future()
 
     def fail(self, reason: str) -> None:
-        """There will be no vectors."""
         with suppress(InvalidStateError):
             self.done.set_exception(RetrievalError(reason))
 
     def finish(self) -> None:
-        """All of them are there. A caller that left has cancelled its future."""
         with suppress(InvalidStateError):
             self.done.set_result(self.vectors)
 
@@ -100,7 +99,7 @@ class Lane:
             thread.start()
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
-        """The texts' vectors, in order. To cancel it drops what is not embedded yet."""
+        """The texts' vectors, in order. Cancelling the future drops the texts not embedded yet."""
         work = Work(texts)
         if not texts:
             work.finish()
@@ -116,7 +115,6 @@ class Lane:
         return work.done
 
     def serve(self) -> None:
-        """A thread's life."""
         lower_priority(self.pace.nice)
         while taken := self.take():
             work, n = taken
@@ -157,7 +155,7 @@ class Lane:
 
 
 class Lanes:
-    """All of them over one model. Keeps `embedder.Model`."""
+    """All lanes over one model. Implements `embedder.Model`."""
 
     def __init__(self, encode: Encoder, faults: Faults = ()) -> None:
         self.lanes = {kind: Lane(encode, pace, faults) for kind, pace in PACES.items()}
