@@ -46,7 +46,7 @@ EMBEDDING = (
             "tests/models/test_apart.py::test_a_child_that_hangs_is_ended",
             "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
             "tests/services/test_retrieval.py::test_a_question_asked_again_is_not_embedded_again",
-            "tests/integration/test_outages.py::test_texts_that_the_server_fails_on_cost_no_other_tenant",
+            "tests/integration/test_outages.py::test_texts_that_the_server_fails_on_cost_nobody_else",
             "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
             "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
         ),
