@@ -178,7 +178,7 @@ CHROMA = (
         tests=(
             f"{SERVERS}test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back",
             "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_vectors_are_in_memory",
-            "tests/clients/test_keeper.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
+            "tests/clients/test_chroma_process.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
             "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
         ),
     ),
@@ -202,7 +202,7 @@ CHROMA = (
         "its folder is damaged: files cut, noise, another program's",
         chat=f"{RECORD}; the folder is put aside and filled anew",
         rag=AS_EVER,
-        tests=("tests/clients/test_keeper.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
+        tests=("tests/clients/test_chroma_process.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
     ),
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client
 from app.clients.edge import Edge, open_edge
 from app.clients.embedded import embedded
@@ -36,7 +36,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 async def chroma(client: Client) -> AsyncIterator[Chroma]:
     """Chroma with threads of this test's loop."""
     threads = Threads("chroma", threads=2)
-    yield Chroma(client, threads)
+    yield Chroma(InThreads(client, threads))
     await threads.aclose()
 
 

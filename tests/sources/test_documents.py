@@ -6,9 +6,10 @@ from collections.abc import Awaitable
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.threads import Threads
 from app.domain.document import Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
@@ -307,7 +308,7 @@ async def test_chroma_down_costs_nothing_while_vectors_are_in_memory(
     """They come from Postgres; larger parts are found by their words, and it is said so."""
     await file(pool, SESSION, RIVERS)
     before = await search(source, "rhine")
-    down = Chroma(broken(), chroma._threads)
+    down = Chroma(InThreads(broken(), Threads("broken")))
     assert await search(documents(pool, down), "rhine") == before
     large = await search(documents(pool, down, exact_mb=0), "rhine")
     assert (large.words, large.partial) == (before.words, "unavailable")
