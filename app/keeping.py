@@ -17,20 +17,19 @@ from app.domain.greeting import is_small_talk
 from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
-from app.index.census import Census
 from app.models.tokens import O200k
 from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
-from app.services.upkeep import Upkeep
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.copies import QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
 from app.stores.homes import HomeStore
 from app.stores.memories import MemoryStore
-from app.stores.strays import StrayStore
+from app.stores.outbox import Outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,7 @@ class Kept:
     """Open."""
 
     points: GuardedPoints
+    outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
 
@@ -62,9 +62,12 @@ async def kept_in(
     points = plain.lodged(await HomeStore(pool).all())
     catalogue, store = Catalogue(points), await place(settings, pool)
     only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
+    outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
+    points.on_renewal(outbox.lost)
     on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
+        outbox,
         MemorySource(*on, store=store, seconds=seconds, shared=shared),
         CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared),
     )
@@ -87,19 +90,14 @@ class Writers:
 
     memories: MemoryService
     corpus: CorpusService
-    upkeep: Upkeep
     keepsake: Keepsake
 
 
-def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
+def writers(pool: Pool, embedder: Embedder) -> Writers:
     """On what is open."""
-    record, texts = MemoryStore(pool), CorpusStore(pool)
-    memories = MemoryService(record, kept.memories, HeardStore(pool), embedder, O200k())
-    upkeep = Upkeep(StrayStore(pool), Census(kept.points), (record, kept.memories), (texts, kept.corpus))
-    kept.points.on_renewal(upkeep.hurry)
+    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k())
     return Writers(
         memories=memories,
-        corpus=CorpusService(texts, kept.corpus, embedder, O200k()),
-        upkeep=upkeep,
+        corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
         keepsake=Keepsake(memories, is_small_talk),
     )

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from app.clients.chroma import open_chroma
+from app.clients.chroma import Chroma, open_chroma
 from app.clients.folder import Held, hold
 from app.clients.identity import identity
 from app.clients.memory import Outside, open_outside
@@ -28,11 +28,13 @@ from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.services.cache import Cache
 from app.services.guarded import GuardedModel
-from app.sources.document_vectors import DocumentVectors, open_document_vectors
 from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
 from app.stores.jobs import JobStore
+from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
 
 
@@ -51,8 +53,10 @@ class Opened:
     indexes: IndexCache
     """Of all sources."""
     documents: DocumentSource
-    vectors: DocumentVectors
-    """Chroma."""
+    vectors: ChromaCopy
+    """Chroma's copy of their vectors."""
+    outbox: Outbox
+    """Fills it."""
     kept: Kept
     """Qdrant, with memories and corpus."""
     rows: Rows
@@ -82,9 +86,8 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_postgres(settings) as pool,
         open_space(settings, pool, apart=apart) as (embedder, space),
         open_indexes(settings, space.dim) as indexes,
-        open_document_vectors(pool, chroma, space) as vectors,
+        open_vectors(pool, chroma, space) as (vectors, outbox),
         open_kept(settings, pool, space, indexes) as kept,
-        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -95,9 +98,13 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_results(settings, redis) as cache,
     ):
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
-        documents = DocumentSource(indexes, pool, vectors.retriever, space, store=store, seconds=seconds)
+        retriever = ChromaRetriever(chroma)
+        documents = DocumentSource(indexes, pool, retriever, space, store=store, seconds=seconds)
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
-            *(held, pool, embedder, indexes, documents, vectors, kept, rows, model, models, jobs, token),
+            *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),
+            jobs=jobs,
+            token=token,
             outside=outside,
             reranker=reranker,
             redis=redis,
@@ -117,6 +124,19 @@ async def open_space(
         await spaces.keep(space)
         await spaces.make_current(space.name)
         yield embedder, space
+
+
+@asynccontextmanager
+async def open_vectors(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
+    """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
+    copy = ChromaCopy(pool, chroma, space)
+    outbox = Outbox(pool, copy, await identity(pool))
+    chroma.renewed = outbox.lost
+    try:
+        await chroma.ready()
+        yield copy, outbox
+    finally:
+        chroma.renewed = None
 
 
 @asynccontextmanager

@@ -26,6 +26,8 @@ SHARED = {
     "ibid.corpus_text": "reference texts are the tenant's",
     "ibid.collection_version": "counts the tenant's writes",
     "ibid.tenant": "names of tenants",
+    "ibid.outbox": "ids of what has changed, until the engines have taken it",
+    "ibid.engine": "how far the engines are",
     "ibid.space": "embedding models",
     "ibid.collection_home": "names of collections",
     "ibid.project_knowledge": "what is told of a project is the tenant's",
@@ -58,8 +60,8 @@ class Memories:
 def service(pool: Pool, settings: Settings) -> UserService:
     """As wiring builds it, with a stand-in for Qdrant."""
     kept = SimpleNamespace(memories=Memories(), points=None)
-    documents = SimpleNamespace(probe=FakeFiles("chroma"))
-    parts = SimpleNamespace(pool=pool, kept=kept, documents=documents, cache=None)
+    vectors = FakeFiles("chroma")
+    parts = SimpleNamespace(pool=pool, kept=kept, vectors=vectors, cache=None)
     return users(settings, cast(Opened, parts), Recorder(FakeLog()))
 
 

@@ -107,6 +107,11 @@ class Chroma:
         found = await self._read(collection, lambda store: store.get(where=where, include=[]))
         return list(found["ids"])
 
+    async def page(self, collection: str, start: int, limit: int) -> list[str]:
+        """Ids from the `start`-th on, as long as nothing is written meanwhile."""
+        found = await self._read(collection, lambda store: store.get(offset=start, limit=limit, include=[]))
+        return list(found["ids"])
+
     async def payloads(self, collection: str, where: Where | None) -> list[Mapping[str, object]]:
         """All metadata of what has this metadata, in no order."""
         found = await self._read(collection, lambda store: store.get(where=where, include=["metadatas"]))

@@ -169,7 +169,8 @@ CHROMA = (
         Dependency.CHROMA,
         Failing.DOWN,
         "the server is gone, or the embedded one's process died (the next call starts another)",
-        chat=f"{RECORD}. Parts beyond EXACT_MAX_MB: found by words, degraded documents/unavailable",
+        chat=f"{RECORD}. Parts too large to be searched exactly are found by words alone: degraded"
+        " documents/unavailable",
         rag=AS_EVER,
         writes=AGAIN,
         health=SHOWN,

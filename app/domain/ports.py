@@ -155,16 +155,6 @@ class Parser(Protocol):
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
-class DocumentIndex(Protocol):
-    """The engine's copy of documents' vectors (`sources/document_vectors.py`)."""
-
-    async def put(self, part: Part, document_id: str, embeddings: Sequence[Embedding]) -> None:
-        """All vectors of one document; again replaces. Invisible until the record says ready."""
-
-    async def remove(self, part: Part, document_id: str) -> None:
-        """Drop a document's vectors; nothing there is no error."""
-
-
 class DocumentRecord(Protocol):
     """The record as the background work sees it (`stores/documents.py`)."""
 

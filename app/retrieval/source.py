@@ -49,6 +49,8 @@ ANALYSED = 100
 """Rows that are analysed in one turn: some tens of milliseconds in a thread."""
 DATED = 20
 """Passages of the days that are asked about."""
+DATED_READ = 500
+"""Of a scope whose vectors are not in memory, so many of those passages are compared."""
 DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
 NO_DAY = np.iinfo(np.int32).min
@@ -241,7 +243,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         for _ in range(ATTEMPTS):
             asked *= WIDER
             places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
-            near = search.spots(index, places)
+            near = await computed(len(index.entries), search.spots, index, places)
             if len(near) >= limit or len(places) < asked:
                 break
         return near
@@ -260,8 +262,10 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         vector = np.frombuffer(embedded, dtype="<f4")
         masks = [on_days(segment.columns[DAY], days) for segment in search.segments]
         found = await computed(search.size, search.dense, vector, DATED, masks)
+        if not all(index.exact for index in search.indexes):
+            found |= await self._cosines(vector, {search.place(spot): spot for spot in _rows(search, masks)})
         cosines |= found
-        return list(found)
+        return [spot for spot, _ in search.ranked(found.items())[:DATED]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +334,17 @@ async def analysed(
 def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:
     """`id revision,id revision,...` as entries of a listing: ids without the separator."""
     return dict(row.rsplit(" ", 1) for row in rows.split(separator)) if rows else {}
+
+
+def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Spot]:
+    """Some rows of segments whose vectors are not in memory, the last first."""
+    bare = [
+        (number, int(row))
+        for number, mask in enumerate(masks)
+        if search.segments[number].vectors is None
+        for row in np.flatnonzero(mask)[::-1][:DATED_READ]
+    ]
+    return [spot for spot in bare if search.seen(spot)]
 
 
 def day_number(day: date | None) -> int:

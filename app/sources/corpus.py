@@ -9,27 +9,24 @@ passed over with a note; one that fails costs its own passages only. Reads raise
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import structlog
 
 from app.clients.faults import record_faults, retrieval_faults
-from app.clients.phrase import MEANING, WORDS
 from app.clients.points import Collection as Shape
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Points
 from app.clients.pool import Pool
 from app.domain.answer import new_id
-from app.domain.corpus import Reference
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
 from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
 from app.domain.space import Space
 from app.index import payload, referred
-from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.index.catalogue import Catalogue, fits
 from app.index.mark import short
-from app.index.remembered import tenants
 from app.retrieval.index import IndexSearch, Matrix, Place, Segment, Spot, rows_segment
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import invert
@@ -37,7 +34,6 @@ from app.retrieval.retrievers import Filter
 from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
 from app.retrieval.source import Foreign, IndexedSource, Reached, analysed, revisions, stack
 
-FIELDS = Indexed(keys=("source", "kind"), tenants=("tenant",), times=("created_at",))
 AT_ONCE = 8
 """Collections of other tools asked at the same time for one question."""
 LIST_SECONDS = 1.0
@@ -56,12 +52,11 @@ LISTED = """
     SELECT coalesce((SELECT version FROM ibid.collection_version WHERE tenant = $1 AND collection = $2), 0)
             AS version,
         (SELECT string_agg($2 || '/' || point || ' ' || revision, chr(31)) FROM ibid.corpus_text
-            WHERE tenant = $1 AND collection = $2 AND indexed_at IS NOT NULL AND removed_at IS NULL
-            AND space = $3) AS rows
+            WHERE tenant = $1 AND collection = $2 AND space = $3) AS rows
 """
 SEGMENT = """
     SELECT point, terms, CASE WHEN $2 THEN embedding END AS embedding FROM ibid.corpus_text
-    WHERE point = ANY($1) AND removed_at IS NULL
+    WHERE point = ANY($1)
 """
 TEXTS = "SELECT point, revision, title || E'\\n' || text AS words FROM ibid.corpus_text WHERE point = ANY($1)"
 KEEP = """
@@ -72,7 +67,7 @@ KEEP = """
 VECTORS = "SELECT point, embedding FROM ibid.corpus_text WHERE point = ANY($1) AND space = $2"
 SHOWN = """
     SELECT collection, point, id, text, title, metadata, tokens, created_at FROM ibid.corpus_text
-    WHERE point = ANY($1) AND removed_at IS NULL
+    WHERE point = ANY($1)
 """
 
 log = structlog.get_logger(__name__)
@@ -255,34 +250,6 @@ class CorpusSource(IndexedSource[Shelf]):
         if gone:
             return Searched(notes=(f"{name} is not there any more",))
         return Searched(notes=(f"{name} did not answer: {error.reason}",), fault=error.reason)
-
-    # Writes.
-
-    async def put(
-        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Into the engine; again replaces."""
-        points = [
-            referred.point(scope, text, embedding, self._space.name)
-            for text, embedding in zip(texts, embeddings, strict=True)
-        ]
-        await self._catalogue.put(collection, self._space, FIELDS, points)
-
-    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
-        """Gone from the engine; nothing there is no error."""
-        with unavailable():
-            await self._points.remove(collection, replace(tenants(scope), ids=tuple(points)))
-
-    async def drop(self, collection: str) -> None:
-        """The collection, if Ibid made it and is empty: the record knows nothing of other tools' points."""
-        with unavailable():
-            self._catalogue.forget()
-            shape = await self._catalogue.get(collection)
-            if shape is None or (shape.dense, shape.words) != (MEANING, WORDS):
-                return
-            if await self._points.count(collection, Where()) == 0:
-                await self._points.drop(collection)
-                self._catalogue.forget()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from app.domain.memory import RAW, UNTOLD, Memory
 from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope, day_of
 from app.domain.space import Space
 from app.index import cards, payload, remembered, standing
-from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.index.catalogue import Catalogue, fits, unavailable
 from app.index.mark import short
 from app.index.standing import Standing
 from app.retrieval.index import IndexSearch, Lend, Matrix, Place, Segment, Spot, rows_segment
@@ -33,10 +33,9 @@ from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.neighbours import SPOT, spot_number, spread
 from app.retrieval.postings import Mask, invert
 from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
+from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS, QdrantRetriever
 from app.retrieval.source import DAY, Foreign, IndexedSource, Reached, analysed, day_number, revisions, stack
 
-FIELDS = Indexed(keys=("source", "kind", "vantage_id"), tenants=("tenant", "user_id"), times=("created_at",))
 PAGE = 256
 """Points read at a time."""
 CARDS = 50
@@ -51,7 +50,7 @@ NAMESPACE = "namespace"
 User = tuple[str, str]
 """Tenant and user."""
 
-SEARCHED = "indexed_at IS NOT NULL AND removed_at IS NULL AND origin <> ALL($3::text[]) AND space = $4"
+SEARCHED = "origin <> ALL($3::text[]) AND space = $4"
 LISTED = f"""
     SELECT coalesce((SELECT version FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2), 0) AS version,
         (SELECT string_agg(id || ' ' || revision, ',') FROM ibid.memory
@@ -59,7 +58,7 @@ LISTED = f"""
 """  # noqa: S608 - a constant of ours
 SEGMENT = """
     SELECT id, terms, CASE WHEN $2 THEN embedding END AS embedding, vantage_id, thread_id, place, created_at
-    FROM ibid.memory WHERE id = ANY($1) AND removed_at IS NULL
+    FROM ibid.memory WHERE id = ANY($1)
 """
 TEXTS = "SELECT id, revision, text FROM ibid.memory WHERE id = ANY($1)"
 KEEP = """
@@ -67,14 +66,11 @@ KEEP = """
     FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (id, revision, terms)
     WHERE memory.id = given.id AND memory.revision = given.revision
 """
-OWNED = """
-    SELECT removed_at IS NULL AND indexed_at IS NOT NULL FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = $3
-"""
+OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
 VECTORS = "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND space = $2"
 SHOWN = """
     SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place
-    FROM ibid.memory WHERE id = ANY($1) AND removed_at IS NULL
+    FROM ibid.memory WHERE id = ANY($1)
 """
 
 
@@ -229,12 +225,9 @@ class MemorySource(IndexedSource[User]):
         ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
         if stands.since is not None or not self._shared:
             return cards.cut(ours, CARDS)
-        where = replace(
-            remembered.owned(scope, kinds=tuple(kinds)),
-            lacks=tuple((field, tuple(values)) for field, values in OTHERS.items()),
-        )
+        where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
         found = [point async for point in self._scrolled(where, most=MOST_CARDS)]
-        others = [remembered.memory(point) for point in found if point.id not in stands.removed]
+        others = [remembered.memory(point) for point in found]
         return cards.cut([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
@@ -248,21 +241,7 @@ class MemorySource(IndexedSource[User]):
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
         if stands.since is not None:
             return False
-        return bool(await self._count(replace(remembered.owned(scope), ids=(memory_id,))))
-
-    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
-        """Into the engine; again replaces."""
-        points = [
-            remembered.point(scope, memory, embedding, self._space.name)
-            for memory, embedding in zip(memories, embeddings, strict=True)
-        ]
-        await self._catalogue.put(RAW, self._space, FIELDS, points)
-
-    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
-        """Gone from the engine."""
-        with unavailable():
-            where = remembered.owned(scope) if scope.user_id else remembered.tenants(scope)
-            await self._points.remove(RAW, replace(where, ids=tuple(ids)))
+        return bool(await self._count(replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))))
 
     async def erase(self, scope: Scope) -> int:
         """All points of the user's, those of older tools and all cards too; how many there were."""

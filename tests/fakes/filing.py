@@ -14,8 +14,8 @@ from app.domain.space import Space
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import pack
 from app.retrieval.retrievers.chroma import ChromaRetriever
-from app.sources.document_vectors import DocumentVectors
 from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
 
 SPACE = Space("bag@32", "bag", 32, 0.0)
 
@@ -80,11 +80,11 @@ async def file(
     part: Part,
     texts: Sequence[str],
     name: str = "a.pdf",
-    vectors: DocumentVectors | None = None,
+    vectors: ChromaCopy | None = None,
 ) -> str:
     """A document as ingestion leaves it: recorded, its `vectors` in Chroma, ready."""
     document = await insert(pool, part, texts, name)
-    if vectors:
-        await vectors.put(part, document, [bag(text) for text in texts])
     await publish(pool, part, document)
+    if vectors:
+        await vectors.follow("", [document])
     return document

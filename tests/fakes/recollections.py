@@ -4,15 +4,18 @@ import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from app.clients.pool import Pool
 from app.domain.corpus import Reference
-from app.domain.memory import Memory
+from app.domain.memory import RAW, Memory
 from app.domain.passage import Embedding, Scope
+from app.retrieval.postings import pack
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.copies import QdrantCopy
 from app.stores.corpus import BUMP as BUMP_COLLECTION
 from app.stores.memories import WRITE
 from app.stores.register import BUMP, row_of
@@ -20,14 +23,13 @@ from tests.fakes.filing import SPACE, bag
 
 ANN = Scope(user_id="ann")
 THEN = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
-MARK = "UPDATE ibid.memory SET indexed_at = now(), revision = nextval('ibid.revision') WHERE id = $1"
 SHELVED = """
     INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
-        embedding, created_at, indexed_at, revision)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), nextval('ibid.revision'))
+        embedding, created_at, revision)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, nextval('ibid.revision'))
     ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
         metadata = excluded.metadata, embedding = excluded.embedding, revision = excluded.revision,
-        terms = NULL, removed_at = NULL
+        terms = NULL
 """
 NAMES = uuid.UUID(int=7)
 
@@ -51,22 +53,23 @@ async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) ->
         for place, text in enumerate(texts, 1)
     ]
     await enter(source._pool, scope, *memories)
-    await source.put(scope, memories, [bag(text) for text in texts])
+    copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
+    await copy.follow(RAW, [each.id for each in memories])
     return [each.id for each in memories]
 
 
-async def enter(pool: Pool, scope: Scope, *memories: Memory, searchable: bool = True) -> None:
+async def enter(pool: Pool, scope: Scope, *memories: Memory) -> None:
     """Memories as the write side leaves them in the record."""
     for each in memories:
-        await pool.execute(WRITE, scope.tenant, SPACE.name, *row_of(each), bag(each.text))
-        if searchable:
-            await pool.execute(MARK, each.id)
+        revised = replace(each, revision=await pool.fetchval("SELECT nextval('ibid.revision')"))
+        row = (*row_of(revised), bag(each.text), pack(each.text))
+        await pool.execute(WRITE, scope.tenant, SPACE.name, *row)
     await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 
 
 async def withdraw(pool: Pool, scope: Scope, *ids: str) -> None:
     """Memories that are gone from the record."""
-    await pool.execute("UPDATE ibid.memory SET removed_at = now() WHERE id = ANY($1)", ids)
+    await pool.execute("DELETE FROM ibid.memory WHERE id = ANY($1)", ids)
     await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 
 
@@ -88,7 +91,8 @@ async def shelve(
         row = (scope.tenant, collection, *facts, SPACE.name, bag(each.text), each.created_at)
         await source._pool.execute(SHELVED, *row)
     await source._pool.execute(BUMP_COLLECTION, scope.tenant, collection)
-    await source.put(scope, collection, kept, [bag(each.text) for each in kept])
+    copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
+    await copy.follow(collection, [each.point for each in kept])
     return [each.point for each in kept]
 
 

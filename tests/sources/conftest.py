@@ -15,11 +15,11 @@ from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
-from app.retrieval.index_cache import IndexCache
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
-from app.sources.document_vectors import DocumentVectors
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
+from app.stores.copies import ChromaCopy
 from tests.fakes.filing import SPACE, documents
 
 
@@ -41,9 +41,9 @@ async def chroma(client: Client) -> AsyncIterator[Chroma]:
 
 
 @pytest.fixture
-def vectors(pool: Pool, chroma: Chroma) -> DocumentVectors:
+def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
     """Their vectors in Chroma."""
-    return DocumentVectors(pool, chroma, SPACE)
+    return ChromaCopy(pool, chroma, SPACE)
 
 
 @pytest.fixture
@@ -74,14 +74,6 @@ def catalogue(edge: Edge) -> Catalogue:
 
 
 @pytest.fixture
-async def indexes() -> AsyncIterator[IndexCache]:
-    """The indexes in memory."""
-    cache = IndexCache(SPACE.dim)
-    yield cache
-    await cache.aclose()
-
-
-@pytest.fixture
 def memories(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
     """The memories of this test."""
     return MemorySource(pool, edge, catalogue, indexes, SPACE)
@@ -93,8 +85,15 @@ def corpus(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) ->
     return CorpusSource(pool, edge, catalogue, indexes, SPACE)
 
 
+@pytest.fixture(params=["exact", "engine"])
+async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
+    """Of this test; `engine` as EXACT_MAX_MB=0: no vector is in memory."""
+    opened = IndexCache(SPACE.dim, exact_bytes=0 if request.param == "engine" else EXACT_BYTES)
+    yield opened
+    await opened.aclose()
+
+
 @pytest.fixture
-async def rows(pool: Pool) -> AsyncIterator[Rows]:
+async def rows(pool: Pool, indexes: IndexCache) -> Rows:
     """What projects are read from in this test's database."""
-    async with open_rows(pool, SPACE) as opened:
-        yield opened
+    return await open_rows(pool, indexes, SPACE)

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from app.clients.chroma import Chroma, open_chroma
 from app.clients.collection import Client
 from app.clients.embedded import embedded
+from app.clients.identity import identity
 from app.clients.keeper import Keeper
 from app.clients.pool import Pool
 from app.clients.threads import Threads
@@ -22,8 +23,9 @@ from app.config import Settings
 from app.domain.document import Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
-from app.sources.document_vectors import DocumentVectors, open_document_vectors
 from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
+from app.stores.outbox import Outbox
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.filing import SPACE, bag, documents, file
 from tests.fakes.processes import wait_for
@@ -47,7 +49,8 @@ async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     await pool.execute(CURRENT, SPACE.name)
     client, threads = Client(partial(embedded, tmp_path / "chroma")), Threads("chroma")
     chroma = Chroma(client, threads)
-    document = await file(pool, SHARED, TEXTS, vectors=DocumentVectors(pool, chroma, SPACE))
+    document = await file(pool, SHARED, TEXTS)
+    await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()
     found = await search(documents(pool, chroma))
     await threads.aclose()
     client.close()
@@ -61,11 +64,26 @@ async def chroma(tmp_path: Path) -> AsyncIterator[Chroma]:
         yield opened
 
 
-async def filled(vectors: DocumentVectors, document: str) -> None:
+@asynccontextmanager
+async def following(pool: Pool, chroma: Chroma) -> AsyncIterator[ChromaCopy]:
+    """Chroma's copy, kept up in the background."""
+    copy = ChromaCopy(pool, chroma, SPACE)
+    outbox = Outbox(pool, copy, await identity(pool))
+    chroma.renewed = outbox.lost
+    await chroma.ready()
+    running = asyncio.create_task(outbox.run())
+    try:
+        yield copy
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def filled(vectors: ChromaCopy) -> None:
     """Until what was lost has been given back."""
     for _ in range(600):
         with suppress(RetrievalError):
-            if await vectors.held(SHARED, document) == len(TEXTS):
+            if await vectors.complete():
                 return
         await asyncio.sleep(0.05)
     raise AssertionError("chroma was not refilled")
@@ -77,16 +95,16 @@ async def test_a_damaged_folder_costs_no_answer(
 ) -> None:
     """Neither the first nor the last: what cannot be used makes way, and is filled again. The first kind of
     damage is done to a whole service, in tests/integration/test_servers.py."""
-    document, before = stored
+    _, before = stored
     assert callable(damage)
     damage(tmp_path / "chroma")
     async with (
         open_chroma(Settings(ibid={"data_dir": tmp_path})) as chroma,
-        open_document_vectors(pool, chroma, SPACE) as vectors,
+        following(pool, chroma) as vectors,
     ):
         assert before.meaning
         assert await search(documents(pool, chroma)) == before
-        await filled(vectors, document)
+        await filled(vectors)
         assert await search(documents(pool, chroma, exact_mb=0)) == before
 
 
@@ -94,27 +112,27 @@ async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
     stored: tuple[str, Legs], pool: Pool, chroma: Chroma, tmp_path: Path
 ) -> None:
     """Whatever the child then says: writes work again at last, without a restart of the service."""
-    document, before = stored
-    async with open_document_vectors(pool, chroma, SPACE):
+    _, before = stored
+    async with following(pool, chroma):
         shutil.rmtree(tmp_path / "chroma")
         assert await search(documents(pool, chroma)) == before
     crash(chroma)
-    async with open_document_vectors(pool, chroma, SPACE) as vectors:
+    async with following(pool, chroma) as vectors:
         assert await search(documents(pool, chroma)) == before
-        await filled(vectors, document)
+        await filled(vectors)
 
 
 async def test_a_child_killed_in_the_middle_costs_no_answer(
     stored: tuple[str, Legs], pool: Pool, chroma: Chroma
 ) -> None:
     """A search that is under way, and the next, with vectors in memory or without."""
-    document, before = stored
-    async with open_document_vectors(pool, chroma, SPACE) as vectors:
+    _, before = stored
+    async with following(pool, chroma) as vectors:
         searching = asyncio.create_task(search(documents(pool, chroma)))
         await asyncio.sleep(0)
         crash(chroma)
         assert await searching == before
-        await filled(vectors, document)
+        await filled(vectors)
         assert await search(documents(pool, chroma, exact_mb=0)) == before
 
 

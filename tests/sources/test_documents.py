@@ -14,8 +14,9 @@ from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
 from app.domain.space import Space
 from app.retrieval.postings import pack
-from app.sources.document_vectors import DocumentVectors
+from app.retrieval.retrievers.chroma import collection
 from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
 from tests.fakes.chromas import broken
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 
@@ -269,7 +270,7 @@ async def test_labels_of_many_documents_are_told_apart(pool: Pool, source: Docum
 
 
 async def test_a_part_too_large_for_memory_is_asked_of_chroma(
-    pool: Pool, chroma: Chroma, vectors: DocumentVectors, source: DocumentSource
+    pool: Pool, chroma: Chroma, vectors: ChromaCopy, source: DocumentSource
 ) -> None:
     """The same passages come back with the same exact similarities; removed ones, which Chroma still has,
     are left out however many they are."""
@@ -290,12 +291,12 @@ async def test_a_part_too_large_for_memory_is_asked_of_chroma(
 
 
 async def test_what_chroma_has_lost_keeps_its_similarity(
-    pool: Pool, chroma: Chroma, vectors: DocumentVectors, source: DocumentSource
+    pool: Pool, chroma: Chroma, vectors: ChromaCopy, source: DocumentSource
 ) -> None:
     """Candidates of lexical retrieval are scored with the record's vectors."""
     document = await file(pool, SESSION, RIVERS, vectors=vectors)
     before = await search(source, "otters")
-    await vectors.remove(SESSION, document)
+    await chroma.delete(collection(SPACE.name, is_global=False), {"document": document})
     legs = await search(documents(pool, chroma, exact_mb=0), "otters")
     assert legs.passages[f"{document}:3"] == before.passages[f"{document}:3"]
 

@@ -172,7 +172,6 @@ async def test_the_newest_cards_are_told_however_many_there_are(
     plant(server, RAW, DANUBE, kind="style", created_at=THEN.isoformat())
     ours = [memory(ANN, f"{n}", kind="preference", created_at=THEN.replace(day=n + 1)) for n in range(9)]
     await enter(pool, ANN, *ours)
-    await memories.put(ANN, ours, [bag(each.text) for each in ours])
     cards = await memories.cards(ANN, ["preference", "persona", "style"])
     assert [card.text for card in cards[:3]] == ["8", "7", "6"]
     assert [card.text for card in cards[3:]] == [DANUBE]
