@@ -163,7 +163,6 @@ POSTGRES = (
 )
 
 RECORD = "200, the same answer: vectors come from Postgres"
-AGAIN = "202 once `wait` is over: bytes and job are kept, and the job tries again until Chroma takes it"
 CHROMA = (
     Case(
         Dependency.CHROMA,
@@ -171,14 +170,13 @@ CHROMA = (
         "the server is gone, or the embedded one's process died (the next call starts another)",
         chat=f"{RECORD}. Only parts too large to be searched exactly lack: degraded documents/unavailable",
         rag=AS_EVER,
-        writes=AGAIN,
         health=SHOWN,
-        kept="as ever; it is given back what it lacks",
+        kept="as ever; changes wait in the outbox, and are taken over when it is back",
         tests=(
             f"{SERVERS}test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back",
-            "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_the_record_answers",
+            "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_vectors_are_in_memory",
             "tests/clients/test_keeper.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
-            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
+            "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
         ),
     ),
     Case(
@@ -187,7 +185,6 @@ CHROMA = (
         "it accepts and does not answer",
         chat=f"{RECORD}, after 4 s where the part is not in memory yet; after three in a row at once",
         rag=AS_EVER,
-        writes=AGAIN,
         health=f"{SHOWN}, after 2 s",
         tests=(
             f"{SERVERS}test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone",
