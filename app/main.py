@@ -97,7 +97,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     app.state.settings, app.state.services = settings, services
     routers = (*ROUTERS, *VANTAGE) if settings.enable.vantage_endpoints else ROUTERS
     for router in routers:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     problems.install(app)
     pages.install(app)
     schema.install(app, routers, top_k_max=settings.rag.top_k_max)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from app.clients.chroma import open_chroma
 from app.clients.folder import hold
 from app.clients.guarded import open_points
-from app.clients.points import Points
+from app.clients.points import DENSE, Points
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Settings
@@ -63,7 +63,7 @@ class Indexes:
         """Points that others wrote are set aside, the engines filled, and those points given back."""
         stocks = await self._known.collections()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
-        theirs = {each.name for each in await self._points.collections() if not each.words}
+        theirs = {each.name for each in await self._points.collections() if each.dense != DENSE}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
         for name in names:
             await self._move.clear(name, self._known.known)

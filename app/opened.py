@@ -88,7 +88,6 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_indexes(settings, space.dim) as indexes,
         open_vectors(pool, chroma, space) as (vectors, outbox),
         open_kept(settings, pool, space, indexes) as kept,
-        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -101,6 +100,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
         retriever = ChromaRetriever(chroma)
         documents = DocumentSource(indexes, pool, retriever, space, store=store, seconds=seconds)
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
             *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),
             jobs=jobs,

@@ -102,11 +102,8 @@ async def _ours(request: Request, error: IbidError) -> Response:
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """A body or a parameter that does not fit; a body that is not JSON is a 400, not a 422."""
+    """A body or a parameter that does not fit."""
     found = error.errors()
-    if any(fault["type"] == "json_invalid" for fault in found):
-        at = next(fault["loc"][-1] for fault in found)
-        return response(tree.BadInput(f"The body is not JSON: see character {at}."), request.scope)
     faults = [_told(fault) for fault in found[:ERRORS_SHOWN]]
     first = f"{faults[0]['field']}: {faults[0]['message']}"
     more = f" ({len(found) - 1} more)" if len(found) > 1 else ""

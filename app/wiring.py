@@ -111,7 +111,8 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
     ingest = Ingest(record, parser, Patient(parts.embedder, 0), settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
+    events = EventStore(parts.pool)
+    chores = (parts.jobs.expire, record.sweep, events.fold, events.tidy)
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
 
 

@@ -14,11 +14,9 @@ import pytest
 
 from app.clients.folder import Lock, take
 from app.clients.pool import Pool
-from app.config import Ibid, Rag, Settings, names
-from tests.api.conftest import served
+from app.config import names
 from tests.fakes import process
 from tests.fakes.databases import Databases
-from tests.fakes.services import Fakes
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "api.example.com"])
@@ -79,20 +77,6 @@ def test_the_word_of_a_killed_service_is_not_taken_for_the_new_ones(
         finally:
             started.kill()
             os.close(held)
-
-
-def test_an_app_that_tests_share_keeps_nothing_of_the_one_before(tmp_path: Path) -> None:
-    """Services, settings and whatever is put on it are each test's own; other settings have another."""
-    earlier, later = (Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path / name)) for name in "ab")
-    services = Fakes().services()
-    app = served(earlier, Fakes().services())
-    app.state.left = True
-
-    again = served(later, services)
-
-    assert again is app
-    assert vars(app.state) == {"_state": {"settings": later, "services": services}}
-    assert served(later.model_copy(update={"rag": Rag(top_k_max=3)}), services) is not app
 
 
 @pytest.mark.parametrize("turn", [1, 2])

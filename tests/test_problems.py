@@ -181,14 +181,6 @@ async def test_a_405_lists_the_methods_of_all_routes_of_the_path(client: httpx.A
     assert response.headers["allow"] == "POST, DELETE"
 
 
-@pytest.mark.parametrize("body", [b"{", b"", b"nul", b'{"n": 1,}'], ids=["open", "empty", "word", "comma"])
-async def test_a_body_that_is_not_json_is_a_400_or_missing(client: httpx.AsyncClient, body: bytes) -> None:
-    """A syntax error is no wrong value; an empty body is a missing one."""
-    response = await client.post("/body", content=body, headers={"content-type": "application/json"})
-
-    told(response, 400 if body else 422, "bad-request" if body else "validation")
-
-
 async def test_what_was_sent_is_not_echoed(client: httpx.AsyncClient) -> None:
     """A reply may be logged or shown elsewhere."""
     response = await client.post("/body", json={"n": SECRET})

@@ -1,4 +1,4 @@
-"""The terms of each passage beside its text and vector, and a version of each collection.
+"""The terms of each passage beside its text and vector, tokens of projects' rows, versions of collections.
 
 One statement then loads the index of a scope. Rows that have no terms yet, or those of an older analysis, are
 analysed when their scope is first loaded, and kept. The postings of whole documents are not needed any more.
@@ -47,6 +47,7 @@ def upgrade() -> None:
         "DROP TABLE ibid.document_words",
     ):
         op.execute(statement)
+    op.execute("ALTER TABLE ibid.project_words ADD COLUMN tokens integer")
 
 
 def downgrade() -> None:
@@ -59,3 +60,4 @@ def downgrade() -> None:
     op.execute("DROP TABLE ibid.collection_version")
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} DROP COLUMN terms")
+    op.execute("ALTER TABLE ibid.project_words DROP COLUMN tokens")

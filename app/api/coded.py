@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAdapter, WrapValidator
 
-from app.api.bodies import NO_NUL, SAYS, Body, Name
-from app.api.drafts import Fact, TextId
+from app.api.bodies import NO_NUL, SAYS, Body
+from app.api.drafts import Facts, TextId
 from app.domain.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeRow
 from app.domain.timestamp import moment
 
@@ -104,8 +104,8 @@ class CodeBody(Body):
     file_path: NewPath | None = None
     language: Language | None = None
     chunk_text: Annotated[str, StringConstraints(min_length=1, max_length=32_000, pattern=SAYS)]
-    chunk_metadata: dict[Name, Fact] = Field(
-        default={}, max_length=50, description="function_name, class_name, signature, start_line, end_line, …"
+    chunk_metadata: Facts = Field(
+        default={}, description="function_name, class_name, signature, start_line, end_line, …"
     )
     id: TextId | None = Field(None, description="Again replaces. A UUID may stay as it is.")
 

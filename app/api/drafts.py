@@ -4,15 +4,25 @@ Refused are words put into other mouths: origins of the assistant and of the dae
 that `ibid profiles` computes. Cards that a person may write himself (persona, style, preference) are taken.
 """
 
-import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, WrapValidator
+from pydantic import (
+    AfterValidator,
+    FailFast,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    StringConstraints,
+    TypeAdapter,
+    WrapValidator,
+)
+from pydantic_core.core_schema import CoreSchema, NullableSchema, UnionSchema
 
 from app.api.bodies import NO_NUL, SAYS, Body, Name
+from app.api.wire import encoded
 from app.domain.corpus import METADATA_BYTES, Given
 from app.domain.memory import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
 
@@ -64,7 +74,7 @@ def shelf(name: str) -> str:
 
 def small(metadata: dict[str, Any]) -> dict[str, Any]:
     """Metadata that every citation can carry."""
-    if len(json.dumps(metadata, ensure_ascii=False).encode()) > METADATA_BYTES:
+    if len(encoded(metadata)) > METADATA_BYTES:
         raise ValueError(f"at most {METADATA_BYTES >> 10} KiB as JSON")
     return metadata
 
@@ -83,14 +93,31 @@ Collection: TypeAlias = Annotated[
 TextId: TypeAlias = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#%\\]+$")
 ]
-Fact: TypeAlias = (
+FACT = (
+    "Input should be text of at most 2,000 characters without NUL, a boolean, a finite number, null, or a"
+    " list of at most 50 single lines of 1 to 200 characters"
+)
+
+
+def one_fault(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of an optional union, with one error for a wrong value, not one for each alternative."""
+    schema = cast(NullableSchema, handler(source))
+    union = cast(UnionSchema, schema["schema"])
+    union["custom_error_type"], union["custom_error_message"] = "fact", FACT
+    return schema
+
+
+Fact: TypeAlias = Annotated[
     Annotated[str, StringConstraints(max_length=2_000, pattern=NO_NUL)]
     | bool
     | Annotated[int, Field(ge=-(2**53), le=2**53)]
     | Annotated[float, Field(allow_inf_nan=False)]
     | Annotated[list[Name], Field(max_length=50)]
-    | None
-)
+    | None,
+    GetPydanticSchema(one_fault),
+]
+Facts: TypeAlias = Annotated[dict[Name, Fact], Field(max_length=50), FailFast()]
+"""Only the first wrong name or value is reported: to describe all 25,000 of a request takes 50 ms."""
 
 
 class MemoryBody(Body):
@@ -132,9 +159,8 @@ class TextBody(Body):
     text: Kept
     id: TextId | None = Field(None, description="Again replaces. Default: made of the words.")
     title: Annotated[str, StringConstraints(max_length=500, pattern=NO_NUL)] = ""
-    metadata: Annotated[dict[Name, Fact], AfterValidator(small)] = Field(
+    metadata: Annotated[Facts, AfterValidator(small)] = Field(
         default={},
-        max_length=50,
         description="Stored with the text and returned in every citation (at most 8 KiB of JSON). Search"
         " results also show `kind`, `origin`, `url` and `tags`.",
     )

@@ -46,7 +46,7 @@ EMBEDDING = (
             "tests/models/test_apart.py::test_a_child_that_hangs_is_ended",
             "tests/services/test_projects.py::test_without_an_embedding_thn_shows_conversations",
             "tests/services/test_retrieval.py::test_a_question_asked_again_is_not_embedded_again",
-            "tests/integration/test_outages.py::test_texts_that_the_server_fails_on_cost_no_other_tenant",
+            "tests/integration/test_outages.py::test_texts_that_the_server_fails_on_cost_nobody_else",
             "tests/models/test_embeddings.py::test_clients_that_leave_do_not_close_it_to_others",
             "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
         ),
@@ -80,7 +80,7 @@ EMBEDDING = (
             f"{FAULTS}test_the_embedder_s_process_killed_costs_no_answer_its_meaning",
             "tests/models/test_apart.py::test_a_child_that_dies_is_followed_by_another",
             "tests/models/test_apart.py::test_a_text_that_kills_twice_fails_and_the_next_is_embedded",
-            "tests/models/test_apart.py::test_a_start_that_fails_is_told_and_tried_again_after_a_rest",
+            "tests/test_process.py::test_a_start_that_failed_is_told_for_a_while_and_then_tried_again",
         ),
     ),
 )

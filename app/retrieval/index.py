@@ -279,7 +279,7 @@ class IndexSearch:
         """Where those passages of one index are that the asker may see."""
         first = self._firsts[list(map(id, self.indexes)).index(id(index))]
         found = {place: (first + number, row) for place, (number, row) in index.located(places).items()}
-        return {place: spot for place, spot in found.items() if self._seen(spot)}
+        return {place: spot for place, spot in found.items() if self.seen(spot)}
 
     def holds(self, entry: str) -> bool:
         """Whether any of the indexes has it."""
@@ -289,7 +289,7 @@ class IndexSearch:
         """The index that holds a passage."""
         return self.indexes[bisect_right(self._firsts, spot[0]) - 1]
 
-    def _seen(self, spot: Spot) -> bool:
+    def seen(self, spot: Spot) -> bool:
         """Whether it is alive and in reach."""
         alive = self._alive[spot[0]]
         return alive is None or bool(alive[spot[1]])

@@ -10,7 +10,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Generic, TypeVar
 
@@ -39,6 +39,8 @@ from app.retrieval.terms import VERSION
 
 LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
+FOREIGN_SHARE = 1 / 4
+"""Part of it that an engine has to say what other tools wrote."""
 WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
@@ -47,6 +49,8 @@ ANALYSED = 100
 """Rows that are analysed in one turn: some tens of milliseconds in a thread."""
 DATED = 20
 """Passages of the days that are asked about."""
+DATED_READ = 500
+"""Of a scope whose vectors are not in memory, so many of those passages are compared."""
 DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
 NO_DAY = np.iinfo(np.int32).min
@@ -104,6 +108,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         self._cache = cache
         self._space = space
         self._load_seconds = seconds * LOAD_SHARE
+        self._foreign_seconds = seconds * FOREIGN_SHARE
 
     # What a source says of itself.
 
@@ -173,27 +178,31 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         cosines: dict[Spot, float] = {}
         near: Sequence[Spot] = ()
         dated: Sequence[Spot] = ()
-        other = Foreign()
+        fault, other = "", Foreign()
         if embedded is None:
             words = await asyncio.to_thread(content, query.text)
         else:
             self._check(embedded)
-            vector = np.frombuffer(embedded, dtype="<f4")
-            beside = asyncio.create_task(self.foreign(reached, query, embedded))
-            try:
-                with stage(DENSE):
-                    near, cosines = await self._dense(search, embedded, lexical, query.limit)
-                    dated = await self._dated(search, vector, query.days, cosines)
-                other = await beside
-            finally:
-                beside.cancel()
+            with stage(DENSE):
+                near, cosines, fault = await self._dense(search, embedded, lexical, query.limit)
+                dated = await self._dated(search, embedded, query.days, cosines)
+                other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):
             passages = await self.passages(reached, search, similar) if chosen else {}
         shown = [spot for spot in chosen if spot in passages]
         hits = await computed(effort if words else 0, search.hits, shown, words)
-        return _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit, late=late)
+        legs = _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit)
+        return replace(legs, partial="timeout" if late else fault or other.fault)
+
+    async def _others(self, reached: Reached[ScopeKey], query: Query, vector: Embedding) -> Foreign:
+        """What other tools wrote, if it comes in time."""
+        try:
+            async with asyncio.timeout(self._foreign_seconds):
+                return await self.foreign(reached, query, vector)
+        except TimeoutError:
+            return Foreign(fault="timeout")
 
     def similar(self, cosine: float) -> float:
         """A raw cosine as a similarity."""
@@ -207,49 +216,56 @@ class IndexedSource(ABC, Generic[ScopeKey]):
 
     async def _dense(
         self, search: IndexSearch, embedded: Embedding, lexical: Sequence[Spot], limit: int
-    ) -> tuple[Sequence[Spot], dict[Spot, float]]:
-        """The nearest, best first, and the cosines of all candidates."""
-        vector = np.frombuffer(embedded, dtype="<f4")
+    ) -> tuple[Sequence[Spot], dict[Spot, float], str]:
+        """The nearest, best first; the cosines of all candidates; why an engine did not answer."""
+        vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
         found = await computed(search.size, search.dense, vector, limit)
         cosines = found | search.cosines(vector, lexical)
         for index in search.indexes:
             if not index.exact:
-                near, others = await self._by_engine(search, index, embedded, lexical, limit)
-                found |= near
-                cosines |= near | others
-        return [spot for spot, _ in search.ranked(found.items())[:limit]], cosines
+                try:
+                    near = await self._by_engine(search, index, embedded, limit)
+                except RetrievalError as error:  # words still find, and the record has the vectors
+                    log.warning("engine did not answer", source=self.name, reason=error.reason)
+                    near, fault = {}, error.reason
+                others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
+                exact = await self._cosines(vector, near | others)
+                found |= {spot: exact[spot] for spot in near.values() if spot in exact}
+                cosines |= exact
+        return [spot for spot, _ in search.ranked(found.items())[:limit]], cosines, fault
 
     async def _by_engine(
-        self, search: IndexSearch, index: ScopeIndex, vector: Embedding, lexical: Sequence[Spot], limit: int
-    ) -> tuple[dict[Spot, float], dict[Spot, float]]:
-        """Of one large scope: about the nearest, and the lexical candidates, each with its exact cosine."""
+        self, search: IndexSearch, index: ScopeIndex, vector: Embedding, limit: int
+    ) -> dict[Place, Spot]:
+        """About the nearest of one large scope."""
         near: dict[Place, Spot] = {}
         asked = limit
         for _ in range(ATTEMPTS):
             asked *= WIDER
             places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
-            near = search.spots(index, places)
+            near = await computed(len(index.entries), search.spots, index, places)
             if len(near) >= limit or len(places) < asked:
                 break
-        others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
-        rows = await self.vectors([*{**near, **others}])
-        query = np.frombuffer(vector, dtype="<f4")
-        exact = {place: float(np.vecdot(row, query)) for place, row in rows.items()}
-        return (
-            {spot: exact[place] for place, spot in near.items() if place in exact},
-            {spot: exact[place] for place, spot in others.items() if place in exact},
-        )
+        return near
+
+    async def _cosines(self, vector: Matrix, spots: Mapping[Place, Spot]) -> dict[Spot, float]:
+        """Exact, by the record's vectors."""
+        rows = await self.vectors([*spots]) if spots else {}
+        return {spots[place]: float(np.vecdot(row, vector)) for place, row in rows.items()}
 
     async def _dated(
-        self, search: IndexSearch, vector: Matrix, days: Sequence[Stretch], cosines: dict[Spot, float]
+        self, search: IndexSearch, embedded: Embedding, days: Sequence[Stretch], cosines: dict[Spot, float]
     ) -> Sequence[Spot]:
         """The nearest among the passages of the days that are asked about; their cosines are added."""
         if not days or not all(DAY in segment.columns for segment in search.segments):
             return ()
+        vector = np.frombuffer(embedded, dtype="<f4")
         masks = [on_days(segment.columns[DAY], days) for segment in search.segments]
         found = await computed(search.size, search.dense, vector, DATED, masks)
+        if not all(index.exact for index in search.indexes):
+            found |= await self._cosines(vector, {search.place(spot): spot for spot in _rows(search, masks)})
         cosines |= found
-        return list(found)
+        return [spot for spot, _ in search.ranked(found.items())[:DATED]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +278,7 @@ class Chosen:
     hits: Mapping[Spot, Hit] = field(default_factory=dict)
 
 
-def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit: int, *, late: bool) -> Legs:
+def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit: int) -> Legs:
     """The two rankings, with the passages of both in the order of their places."""
     passages, hits = chosen.passages, chosen.hits
     others = [passage for passage in other.passages if not search.holds(passage.id)]
@@ -288,7 +304,6 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
         beside=beside,
         dated=dated,
         notes=other.notes,
-        partial="timeout" if late else other.fault,
     )
 
 
@@ -319,6 +334,17 @@ async def analysed(
 def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:
     """`id revision,id revision,...` as entries of a listing: ids without the separator."""
     return dict(row.rsplit(" ", 1) for row in rows.split(separator)) if rows else {}
+
+
+def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Spot]:
+    """Some rows of segments whose vectors are not in memory, the last first."""
+    bare = [
+        (number, int(row))
+        for number, mask in enumerate(masks)
+        if search.segments[number].vectors is None
+        for row in np.flatnonzero(mask)[::-1][:DATED_READ]
+    ]
+    return [spot for spot in bare if search.seen(spot)]
 
 
 def day_number(day: date | None) -> int:

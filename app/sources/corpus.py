@@ -181,7 +181,7 @@ class CorpusSource(IndexedSource[Shelf]):
     async def _foreign_counts(self, scope: Scope) -> Held | None:
         """None: the engine does not say now."""
         try:
-            async with asyncio.timeout(LIST_SECONDS):
+            async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
                 names = [
                     shape.name for shape in (await self._catalogue.all()).values() if self._wanted(shape)
                 ]

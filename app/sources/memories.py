@@ -185,7 +185,7 @@ class MemorySource(IndexedSource[User]):
         if not self._shared or stands.since is not None:
             return 0  # while an erasure is under way they are told no more
         try:
-            async with asyncio.timeout(COUNT_SECONDS):
+            async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
                 return await self._retriever.count(RAW, others_of(scope))
         except (TimeoutError, RetrievalError):
             return new_id()

@@ -16,7 +16,7 @@ from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
 from app.domain.timestamp import moment
-from app.index.table import WHOSE
+from app.retrieval.project_tables import WHOSE
 from app.stores.events import OWN, unfolded
 from app.stores.part import cleared, hold
 from app.stores.register import hold as take

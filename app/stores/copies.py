@@ -15,8 +15,7 @@ import numpy as np
 from app.clients.chroma import Chroma
 from app.clients.embedded import REMADE_MOST
 from app.clients.faults import postgres_faults
-from app.clients.phrase import MEANING, WORDS
-from app.clients.points import Point, Points, Where
+from app.clients.points import DENSE, Point, Points, Where
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
@@ -263,7 +262,7 @@ class QdrantCopy:
         with unavailable():
             self._catalogue.forget()
             shape = await self._catalogue.get(name)
-            ours = shape is not None and (shape.dense, shape.words) == (MEANING, WORDS)
+            ours = shape is not None and shape.dense == DENSE
             if ours and await self._points.count(name, Where()) == 0:
                 await self._points.drop(name)
                 self._catalogue.forget()

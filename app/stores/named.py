@@ -5,6 +5,7 @@ gives way to the next in a chain: names can be guessed, and nobody is told of th
 Raises `Rejected` for any other type, and for numbers that are too short to tell rows apart.
 """
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -68,11 +69,10 @@ def whole(name: str) -> str | None:
 
 def links(type_: str, name: str, count: int = LINKS) -> list[str]:
     """The ids that a row of ours may have, first the one that it has if nobody else does."""
-    found = []
-    for _ in range(count):
-        found.append(made(type_, name))
-        name = str(uuid.uuid5(uuid.UUID(name), "next"))
-    return found
+    names = [name]
+    while len(names) < count:
+        names.append(str(uuid.uuid5(uuid.UUID(names[-1]), "next")))
+    return [made(type_, each) for each in names]
 
 
 def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str | None:
@@ -100,12 +100,16 @@ def given(type_: str, names: Sequence[Called]) -> set[str]:
 
 
 async def located(
-    type_: str, names: Sequence[Called], find: Callable[[Sequence[str]], Awaitable[Found]]
+    type_: str,
+    names: Sequence[Called],
+    find: Callable[[Sequence[str]], Awaitable[Found]],
+    count: int = LINKS,
 ) -> list[str]:
-    """The id of each. Who took n of a chain costs as much as n rows do."""
-    count = LINKS
+    """The id of each; `count` links of each chain are looked at first. Who took n of a chain costs as much as
+    n rows do."""
     while True:
-        chains = [links(type_, name.ours, count) for name in names]
+        # In a thread: a megabyte of code has thousands of chunks, and each link takes 6 µs.
+        chains = await asyncio.to_thread(lambda n: [links(type_, name.ours, n) for name in names], count)
         found = await find(sorted(given(type_, names).union(*chains)))
         keys = [chosen(type_, name, chain, found) for name, chain in zip(names, chains, strict=True)]
         if None not in keys:

@@ -7,10 +7,10 @@ does not answer is `Unavailable`, never an erasure.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 
@@ -24,7 +24,6 @@ from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
 from app.index.catalogue import RETRY_SECONDS
-from app.index.context import ContextSource
 from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.stores.chatlog import THREAD, ChatLogStore, thread
 from app.stores.corpus import COLUMNS as TEXTS
@@ -65,6 +64,9 @@ REFERENCES = f"""
     WHERE tenant = $1 AND collection = $2 AND point = ANY($3)
 """  # noqa: S608 - constants of ours
 
+Named: TypeAlias = Callable[[Scope, Sequence[str]], Awaitable[Sequence[Passage]]]
+"""Rows in reach by their ids, as a search would find them today; raises `RetrievalError`."""
+
 T = TypeVar("T")
 Found = dict[str, T]
 """By id."""
@@ -73,11 +75,11 @@ Found = dict[str, T]
 class OriginalStore:
     """See the module."""
 
-    def __init__(self, pool: Pool, points: Points, rows: Sequence[ContextSource] = ()) -> None:
-        """`rows`: what projects keep."""
+    def __init__(self, pool: Pool, points: Points, rows: Mapping[str, Named] | None = None) -> None:
+        """`rows`: those of each of the projects' sources, by their ids."""
         self._pool = pool
         self._points = points
-        self._rows = rows
+        self._rows = rows or {}
         self._chatlog = ChatLogStore(pool)
 
     async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
@@ -93,14 +95,11 @@ class OriginalStore:
             *map(told, cards.values()),
             *corpus.values(),
         ]
-        for source in self._rows:
-            found += await self._named(source, scope, [entry.id for entry in of[source.name]])
+        for source, named in self._rows.items():
+            if of[source]:
+                with answering():
+                    found += await named(scope, [entry.id for entry in of[source]])
         return {(passage.source, passage.id): passage for passage in found}
-
-    async def _named(self, source: ContextSource, scope: Scope, ids: Sequence[str]) -> list[Passage]:
-        """Rows of a project's source, as a search would find them today."""
-        with answering():
-            return await source.named(scope, ids) if ids else []
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
         """Those turns of the scope's thread that are there."""

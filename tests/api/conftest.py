@@ -6,17 +6,12 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from starlette.datastructures import State
 
 from app.config import DocumentLimits, Ibid, Settings
 from app.main import create_app
-from app.services.services import Services
 from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, running
 from tests.fakes.services import Fakes
-
-APPS: dict[str, FastAPI] = {}
-"""Those of this worker, by their settings."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,21 +33,10 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(_env_file=None, ibid=Ibid(data_dir=tmp_path), document=DocumentLimits(max_mb=1))
 
 
-def served(settings: Settings, services: Services) -> FastAPI:
-    """The app of these settings, with these services alone. FastAPI completes each route when it is first
-    looked at, 6 ms of a processor, and to find one looks at all before it: 40 ms for the first request of a
-    new app. So one is made for each kind of settings, of which the data folder is not built in."""
-    kind = settings.model_dump_json(exclude={"ibid": {"data_dir"}})
-    if kind not in APPS:
-        APPS[kind] = create_app(settings, services)
-    APPS[kind].state = State({"settings": settings, "services": services})
-    return APPS[kind]
-
-
 @pytest.fixture
 def app(fakes: Fakes, settings: Settings) -> FastAPI:
     """The app."""
-    return served(settings, fakes.services())
+    return create_app(settings, fakes.services())
 
 
 @pytest.fixture

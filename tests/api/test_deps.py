@@ -17,8 +17,7 @@ from app.domain.errors import Forbidden, Unavailable
 from app.domain.passage import Scope
 from app.domain.ports import Caller
 from app.knobs import Enable
-from app.main import ROUTERS, VANTAGE
-from tests.api.conftest import served
+from app.main import ROUTERS, VANTAGE, create_app
 from tests.fakes.checks import told
 from tests.fakes.server import browsing, connected, request_head
 from tests.fakes.services import FakeKeys, Fakes
@@ -265,7 +264,7 @@ async def test_a_user_key_implies_its_user_and_a_tenant_key_must_name_one(
     place = "query" if method == "GET" else "body"
     bob = given | {"user_id": "bob"}
 
-    async with browsing(served(enabled, fakes.services())) as client:
+    async with browsing(create_app(enabled, fakes.services())) as client:
         implied, forbidden, missing, named = [
             await (
                 client.get(path, params=said, headers=bearing(key))
@@ -292,7 +291,7 @@ async def test_what_a_user_key_tells_a_namespace_is_its_users(
 ) -> None:
     """A tenant key that names nobody tells all of its users."""
     enabled = settings.model_copy(update={"enable": Enable(vantage_endpoints=True)})
-    async with browsing(served(enabled, fakes.services())) as client:
+    async with browsing(create_app(enabled, fakes.services())) as client:
         body = {"vantage_id": "clinic", "text": "Closed on Wednesdays."}
         response = await client.post(f"/vantage/{shape}", json=body, headers=bearing(key))
 

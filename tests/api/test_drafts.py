@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app.api.drafts import CorpusBody, Memories, MemoryBody, read
+from app.api.drafts import FACT, CorpusBody, Memories, MemoryBody, read
 from app.domain.corpus import Given
 from app.domain.memory import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
 
@@ -140,3 +140,24 @@ def test_texts_that_cannot_be_kept_are_refused(texts: list[object]) -> None:
     """Before anything is embedded."""
     with pytest.raises(ValidationError):
         CorpusBody.model_validate({"texts": texts})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "place", "message"),
+    [
+        pytest.param({"x": {"deep": 1}, "y": {}}, ("x",), FACT, id="the first value"),
+        pytest.param({"x": ["a", 1, 2]}, ("x",), FACT, id="a list"),
+        pytest.param({"x": "\x00" * 3}, ("x",), FACT, id="NUL"),
+        pytest.param({"\n": {}}, ("\n", "[key]"), "String should match pattern", id="a name"),
+    ],
+)
+def test_wrong_metadata_of_a_text_are_one_fault(
+    metadata: dict[str, object], place: tuple[str, ...], message: str
+) -> None:
+    """A body has room for 25,000 wrong values, of six kinds each."""
+    with pytest.raises(ValidationError) as refused:
+        CorpusBody.model_validate({"texts": ["a", {"text": "b", "metadata": metadata}]})
+
+    [fault] = refused.value.errors()
+    assert fault["loc"] == ("texts", 1, "metadata", *place)
+    assert fault["msg"].startswith(message)

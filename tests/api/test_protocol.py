@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, suppress
 import pytest
 
 from app.api import protocol
-from app.api.protocol import HEAD_BYTES, HEADERS, refusal
+from app.api.protocol import refusal
 from app.domain.errors import BadInput
 from tests.fakes.logged import Lines
 from tests.fakes.server import Answer, connected, request_head
@@ -96,6 +96,8 @@ def test_the_response_is_whole_and_has_the_common_headers() -> None:
 GET = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 CHUNKED = request_head("/api/chat", "Content-Type: application/json", "Transfer-Encoding: chunked")
 QUESTION = json.dumps({"message": "hi", "session_id": "s", "stream": False}).encode()
+HEAD_BYTES, HEADERS = 32 << 10, 100
+"""What a client may count on (docs/problems.md)."""
 FAR = 40 * HEAD_BYTES
 TOO_LARGE = {
     "a value": (GET + b"X: " + b"x" * FAR + b"\r\n\r\n", 431, "headers-too-large"),

@@ -15,10 +15,10 @@ from app.domain import errors
 from app.domain.passage import Scope
 from app.domain.ports import Caller
 from app.knobs import Enable, Vantage
+from app.main import create_app
 from app.services.feedback import Remark
 from app.services.inquiry import Inquiry
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
-from tests.api.conftest import served
 from tests.api.test_chat import EARLY, SOON, said
 from tests.fakes.checks import told
 from tests.fakes.server import browsing, connected, events, post
@@ -51,7 +51,7 @@ async def test_without_the_switch_nothing_is_there(
     """404 whatever is sent, before it is read, and whoever sends it."""
     fakes.keys = FakeKeys({"k": Caller("acme", "ada")})
     off = settings.model_copy(update={"enable": Enable()})
-    async with browsing(served(off, fakes.services())) as client:
+    async with browsing(create_app(off, fakes.services())) as client:
         headers = {"content-type": "application/json"}
         response = await client.request(method, path, content=body, headers=headers)
     told(response, 404, "not-found")
@@ -236,7 +236,7 @@ async def test_who_debugs_sees_the_prompt(
     """With RAG_DEBUG_MODE or VANTAGE_DEBUG; here a key exists, so that unset is off."""
     fakes.keys, fakes.debug = FakeKeys({"k": Caller("acme", None)}), rag
     seen = settings.model_copy(update={"vantage": Vantage(debug=vantage)})
-    async with browsing(served(seen, fakes.services())) as client:
+    async with browsing(create_app(seen, fakes.services())) as client:
         await client.post(PATH, json=ASK, headers={"authorization": "Bearer k"})
     assert [ask.debug for ask in fakes.vantage.asks] == [shown]
 

@@ -1,31 +1,29 @@
 """JSON on the wire."""
 
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated
 
 import pytest
+from fastapi import APIRouter, FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.exceptions import HTTPException
-from starlette.types import Message
+from pydantic import AfterValidator
+from starlette.responses import Response
 
-from app.api.wire import BLOCK, Json, JsonRequest, encoded, is_json, values
+from app import problems
+from app.api.bodies import Body
+from app.api.wire import BLOCK, Json, JsonRoute, encoded, is_json, parsed, values
+from app.domain.errors import BadInput
 from app.domain.timestamp import moment
+from tests.fakes.server import browsing
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-
-
-def requested(body: bytes) -> JsonRequest:
-    """A request with this body."""
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return JsonRequest({"type": "http", "method": "POST", "headers": []}, receive)
 
 
 @given(VALUES)
@@ -38,10 +36,10 @@ def test_what_is_sent_reads_back_the_same(value: object) -> None:
 
 
 @given(VALUES)
-async def test_what_is_received_is_what_was_meant(value: object) -> None:
+def test_what_is_received_is_what_was_meant(value: object) -> None:
     """However the sender escaped it."""
     for ascii_only in (True, False):
-        assert await requested(json.dumps(value, ensure_ascii=ascii_only).encode()).json() == value
+        assert parsed(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 
 def test_text_is_sent_as_itself() -> None:
@@ -64,12 +62,46 @@ def test_what_json_does_not_have_is_not_sent(value: float) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
-async def test_other_encodings_are_refused(encoding: str) -> None:
+def test_other_encodings_are_refused(encoding: str) -> None:
     """CONTRACT's opening: UTF-8."""
-    with pytest.raises(HTTPException) as caught:
-        await requested('{"text": "é"}'.encode(encoding)).json()
+    with pytest.raises(BadInput, match="UTF-8"):
+        parsed('{"text": "é"}'.encode(encoding))
 
-    assert caught.value.status_code == 400
+
+def counted(word: str) -> str:
+    """Count a validation."""
+    VALIDATIONS[word] += 1
+    return word
+
+
+VALIDATIONS: Counter[str] = Counter()
+Word = Annotated[str, AfterValidator(counted)]
+
+
+class WordBody(Body):
+    """A word of a length."""
+
+    word: Word
+    length: int = 0
+
+
+@pytest.mark.parametrize(("length", "status"), [(3, 200), ("three", 422)])
+async def test_a_body_is_validated_once(app: FastAPI, length: object, status: int) -> None:
+    """Right or wrong: FastAPI takes what was validated as it is."""
+    router = APIRouter(route_class=JsonRoute)
+
+    @router.post("/words")
+    async def words(body: WordBody) -> Response:
+        return Json(body.model_dump())
+
+    small = FastAPI(routes=router.routes)
+    small.state = app.state
+    problems.install(small)
+    VALIDATIONS.clear()
+    async with browsing(small) as client:
+        response = await client.post("/words", json={"word": "one", "length": length})
+
+    assert (response.status_code, VALIDATIONS) == (status, {"one": 1})
 
 
 @pytest.mark.parametrize(

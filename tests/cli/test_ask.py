@@ -99,6 +99,16 @@ def test_a_model_that_fails_is_told(begun: Ibid, model: ModelServer, fault: Faul
     assert failed.err.startswith(said)
 
 
+def test_an_answer_commands_no_terminal(begun: Ibid, model: ModelServer) -> None:
+    """Its words are shown, without what would colour them, name the window or fill the clipboard."""
+    model.reply = "It is \x1b[31mred\x1b[0m,\x1b]0;owned\x07 \x1b]52;c;cm0gLXJm\x07says \x9b2Jthe\x08 model."
+
+    answered = begun("ask", "What is red?")
+
+    assert answered.out.startswith("It is red, says the model.")
+    assert not [sign for sign in answered.out + answered.err if not (sign.isprintable() or sign == "\n")]
+
+
 def test_without_a_session_nothing_earlier_counts(begun: Ibid, model: ModelServer) -> None:
     """Each question stands alone; with a session the turns before it go along."""
     for words in (["First?"], ["Second?"], ["Third?", "--session", "s"], ["Fourth?", "--session", "s"]):

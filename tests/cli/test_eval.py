@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
 from app.cli.eval import Source, apart, chosen, interruptible, tell_all
@@ -20,6 +22,7 @@ from app.config import OpenAI, Postgres, Qdrant, Settings
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
 from app.services.evaluation import Found
 from tests.cli.conftest import COMMAND_SECONDS, PROGRAM, Ibid, lines
+from tests.fakes.model import Fault, model_server
 
 FERRY = "The ferry to Samso leaves at seven in the morning."
 BEES = "My sister keeps bees behind the old mill."
@@ -127,6 +130,32 @@ def test_sigterm_leaves_nothing_behind(ibid: Ibid) -> None:
     assert "nothing in before.jsonl to compare mine with" in said
     assert not list(scratch.glob("ibid-eval-*"))
     assert not list((ibid.place / "out").iterdir())
+
+
+def test_a_busy_embedding_server_is_waited_for(ibid: Ibid) -> None:
+    """Refused a dozen times, a text is embedded all the same: a measurement has no deadline."""
+    mine = written(ibid.place / "mine", "ada")
+    ended = threading.Event()
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(model_server()) as model:
+
+        def refused() -> int:
+            return sum("Samso" in str(request.body) for request in model.asked("/embeddings"))
+
+        def recover() -> None:
+            while refused() < 12 and not ended.wait(0.02):
+                pass
+            model.fault = Fault()
+
+        model.fault = Fault(status=429, text="Samso", retry_after="0.01")
+        waiting = threading.Thread(target=recover)
+        waiting.start()
+        try:
+            done = ibid.process("eval", str(mine), EMBED_BASE_URL=model.url, EMBED_MODEL="fake-embedding")
+        finally:
+            ended.set()
+            waiting.join()
+
+        assert (done.code, refused() >= 12) == (0, True), done.err
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(ibid: Ibid) -> None:

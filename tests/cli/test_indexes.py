@@ -119,7 +119,7 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
 
 
 async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would weigh words by the texts of everybody."""
+    """The client does not support it."""
     monkeypatch.setattr(guarded, "OLDEST", (1, 21))
     with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
         await indexes.qdrant(Settings(qdrant=Qdrant(url=server.url)))

@@ -105,7 +105,7 @@ async def test_one_file_that_is_refused_costs_no_other(shelf: Shelf, service: Se
 
 async def test_a_busy_service_is_asked_again(shelf: Shelf, service: Service) -> None:
     """For a while; then the run ends, and the next goes on from there."""
-    service.busy = 3
+    service.busy = 7
     assert await shelf.put([Text("a", "a")], Report()) == 1
     service.busy = 1_000_000_000
     with pytest.raises(Answered):

@@ -12,8 +12,8 @@ from app.clients.migrations import migrate
 from app.clients.pool import Pool
 from app.domain.errors import StartError
 from app.domain.passage import Scope
-from app.index.finder import NEWEST
-from app.index.table import CHUNK, CONVERSATION, rows_of
+from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
+from app.sources.rows import NEWEST
 
 TABLES = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns "

@@ -94,7 +94,7 @@ async def house(drive: Path) -> AsyncIterator[House]:
 
 
 async def test_points_are_copied_with_all_they_say(house: House) -> None:
-    """Ids and payloads to the letter, vectors and words of ours; theirs stay, and what says nothing."""
+    """Ids and payloads to the letter, vectors of ours; theirs stay, and what says nothing."""
     before = await house.held(RAW)
     assert await house.carried() == [2]
     seven, nine = await house.held(f"{RAW}_ibid")

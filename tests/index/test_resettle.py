@@ -78,6 +78,7 @@ async def test_what_others_wrote_is_embedded_anew(house: House) -> None:
     held = await house.held()
     assert sorted(held) == ["7", "8"]
     assert held["7"].payload == THEIRS[0].payload
+    assert held["7"].dense
     assert (await house.edge.collections())[0].dim == SPACE.dim
     assert house.embedder.asked == ["A journal of the sea."]
 

@@ -77,6 +77,10 @@ def taken(response: httpx.Response) -> Any:
     return response.json()
 
 
+TIME = re.compile(r'_at":"([^"]+)')
+"""Every time that a reply tells."""
+
+
 def live(who: httpx.Client, user: str, words: str) -> dict[str, str]:
     """Leave the words wherever a person can; the ids of what tells of them."""
     memory = taken(who.post("/memories", json={"user_id": user, "text": f"I know that {words}."}))
@@ -300,3 +304,15 @@ def test_a_user_key_uploads_for_its_own_user(home: Home) -> None:
     for each in (named, shared):
         home.tenant.delete(f"/api/documents/{each['id']}")
     home.bob.delete(f"/api/documents/{own['id']}")
+
+
+def test_times_are_told_in_utc_wherever_they_were_sent_from(home: Home) -> None:
+    """With a Z: of a memory, in the list and in the export."""
+    sent = {"user_id": "eve", "text": "I moved to Pune.", "created_at": "2026-03-01T09:30:00+05:30"}
+    kept = taken(home.tenant.post("/memories", json=sent))["memory"]["created_at"]
+    listed = home.tenant.get("/memories", params={"user_id": "eve"}).text
+    exported = home.tenant.get("/users/eve/export").text
+
+    assert kept == "2026-03-01T04:00:00Z"
+    assert not [at for at in TIME.findall(listed + exported) if not at.endswith("Z")]
+    assert (listed + exported).count(kept) == 2

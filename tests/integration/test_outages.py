@@ -168,9 +168,12 @@ def test_a_wrong_embedding_costs_the_meaning_only(world: World, fault: Fault, re
     assert world.ask()["degraded"] == []
 
 
-def test_texts_that_the_server_fails_on_cost_no_other_tenant(world: World) -> None:
+@pytest.mark.parametrize("whose", [("zeta", ""), ("default", "bob")], ids=["another tenant", "a user"])
+def test_texts_that_the_server_fails_on_cost_nobody_else(world: World, whose: tuple[str, str]) -> None:
     """Twelve of them, for longer than it takes to be left alone: the other's question is embedded."""
-    key = created(world.service.folder, "--tenant=zeta", POSTGRES_DSN=world.postgres.dsn)
+    tenant, user = whose
+    more = [f"--user={user}"] if user else []
+    key = created(world.service.folder, f"--tenant={tenant}", *more, POSTGRES_DSN=world.postgres.dsn)
     with embedding(world, Fault(status=500, text="gibberish")), client(world.service, key) as other:
         for n in range(12):
             body = {"message": f"Is gibberish {n} known of the harbour?", "session_id": "s", "stream": False}

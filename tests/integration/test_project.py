@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -227,6 +228,23 @@ def test_a_context_alone_is_the_project_s(world: World) -> None:
     assert told["notes"] == ["Retrieved 1 conversations by words and meaning"]
     assert send(world.zeta, "/projects/UNKNOWN/context", {"message": "What of the quillon?"})["context"] == ""
     assert len(world.model.requests) == asked
+
+
+def peak(running: Service) -> int:
+    """The most memory that the service itself has taken, in MiB."""
+    status = Path(f"/proc/{running.process.pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) >> 10
+
+
+def test_code_that_breaks_its_parser_costs_the_service_nothing(house: Service) -> None:
+    """It is parsed in another process, within limits; its reply says that it was cut by lines."""
+    before = peak(house)
+    file = {"path": "a.sh", "text": "((a)" * 60_000}
+    given = house.client.put("/projects/broken/code/files", json={"files": [file]})
+
+    assert given.status_code == 200, given.text
+    assert peak(house) - before < 128
+    assert "by lines" in given.json()["items"][0]["note"]
 
 
 def test_any_project_shows_its_code(world: World) -> None:

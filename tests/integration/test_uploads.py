@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.forms import glyph_pdf
+from tests.fakes.forms import annotated_pdf, form_pdf, glyph_pdf
 from tests.fakes.pdfs import bomb_pdf, damaged_pdf, encrypted_pdf, image_pdf, text_pdf
 from tests.fakes.process import Service, service
 
@@ -141,3 +141,15 @@ def test_a_document_that_is_being_read_is_not_absent(house: Service) -> None:
     while house.client.get(f"/api/documents/{response.json()['id']}").json()["state"] == "processing":
         time.sleep(0.2)
     assert house.chat("What does the keeper count?", session_id="reading")["rag"]["reason"] == "ok"
+
+
+def test_what_is_filled_in_and_typed_onto_a_page_is_read(house: Service) -> None:
+    """Values of a form, and a text that is an annotation: answers quote them."""
+    paid = b"<< /Type /Annot /Subtype /FreeText /Rect [72 600 300 640] /Contents (Paid by the sexton) >>"
+    said = ""
+    for name, content in (("form.pdf", form_pdf()), ("note.pdf", annotated_pdf([paid]))):
+        kept = house.upload(name, content, session_id="filled").json()
+        said += house.client.get(f"/api/documents/{kept['id']}/chunks/1?session_id=filled").json()["text"]
+
+    assert "Aurora Borealis" in said
+    assert "Paid by the sexton" in said

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.neighbour import spread as spread_one_by_one
 from app.retrieval import bm25
 from app.retrieval.bm25 import LEAST_MEAN, Lexical
 from app.retrieval.index import (
@@ -391,6 +390,18 @@ def test_long_questions_and_large_reaches_go_to_a_thread(passages: int, letters:
 # Neighbours
 
 
+def one_by_one(scores: dict[str, float], spots: dict[str, tuple[str, int]]) -> dict[str, float]:
+    """Scores with what neighbours lend: half of the next one on either side, a quarter of the second."""
+    best: dict[tuple[str, int], float] = {}
+    for key, spot in spots.items():
+        best[spot] = max(best.get(spot, 0.0), scores[key])
+    found = dict(scores)
+    for key, (thread, place) in spots.items():
+        for step, share in ((-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25)):
+            found[key] += share * best.get((thread, place + step), 0.0)
+    return found
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["", "t", "u"]), st.integers(0, 6), st.sampled_from([0.0, 0.0, 1.0, 2.5])),
@@ -406,7 +417,7 @@ def test_neighbours_lend_as_counted_one_by_one(rows: list[tuple[str, int, float]
         key: (thread, place) for key, (thread, place, _) in zip(keys, rows, strict=True) if thread and place
     }
     scores = {key: score for key, (_, _, score) in zip(keys, rows, strict=True)}
-    total = spread_one_by_one(scores, spots)
+    total = one_by_one(scores, spots)
     parts = [part for part in (rows[:cut], rows[cut:]) if part]
     segments = [
         rows_segment(

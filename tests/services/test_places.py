@@ -36,8 +36,6 @@ from app.domain.thread import thread_block
 from app.domain.trace import Reason
 from app.domain.weights import Said
 from app.index import referred, remembered
-from app.index.context import Told
-from app.index.finder import Found as FoundRow
 from app.projects.entry import fitted
 from app.projects.gathered import Gathered, Item, Part, row_of
 from app.projects.profile import profile_of
@@ -136,6 +134,7 @@ def row(source: type[Any], fill: Fill) -> Passage:
     names = ["title", "summary_short", "summary_detailed", "memory_snippet", "project"]
     names += ["file_path", "language", "chunk_text"]
     columns: dict[str, Any] = {
+        "id": name,
         **{column: fill(f"{name}.{column}") for column in names},
         "tags": json.dumps([fill(f"{name}.tag"), "x"]),
         "key_entities": json.dumps([{"name": fill(f"{name}.entity")}]),
@@ -144,10 +143,8 @@ def row(source: type[Any], fill: Fill) -> Passage:
         "place": 1,
         "indexed_at": NOW,
     }
-    found = FoundRow(name, "1", 0.9, near=True, columns=columns)
     made: Any = object.__new__(source)
-    told = Told(Text(made.text(columns)), 9)
-    return made.passage(found, told, "k3v9q2ax", 0.9)  # type: ignore[no-any-return]
+    return made.passage(columns, Text(made.text(columns)), 9, "k3v9q2ax")  # type: ignore[no-any-return]
 
 
 def knowledge(fill: Fill) -> Knowledge:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client
 from app.clients.edge import Edge, open_edge
 from app.clients.embedded import embedded
@@ -15,7 +15,7 @@ from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
-from app.retrieval.index_cache import IndexCache
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
@@ -36,7 +36,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 async def chroma(client: Client) -> AsyncIterator[Chroma]:
     """Chroma with threads of this test's loop."""
     threads = Threads("chroma", threads=2)
-    yield Chroma(client, threads)
+    yield Chroma(InThreads(client, threads))
     await threads.aclose()
 
 
@@ -74,14 +74,6 @@ def catalogue(edge: Edge) -> Catalogue:
 
 
 @pytest.fixture
-async def indexes() -> AsyncIterator[IndexCache]:
-    """The indexes in memory."""
-    cache = IndexCache(SPACE.dim)
-    yield cache
-    await cache.aclose()
-
-
-@pytest.fixture
 def memories(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
     """The memories of this test."""
     return MemorySource(pool, edge, catalogue, indexes, SPACE)
@@ -93,8 +85,15 @@ def corpus(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) ->
     return CorpusSource(pool, edge, catalogue, indexes, SPACE)
 
 
+@pytest.fixture(params=["exact", "engine"])
+async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
+    """Of this test; `engine` as EXACT_MAX_MB=0: no vector is in memory."""
+    opened = IndexCache(SPACE.dim, exact_bytes=0 if request.param == "engine" else EXACT_BYTES)
+    yield opened
+    await opened.aclose()
+
+
 @pytest.fixture
-async def rows(pool: Pool) -> AsyncIterator[Rows]:
+async def rows(pool: Pool, indexes: IndexCache) -> Rows:
     """What projects are read from in this test's database."""
-    async with open_rows(pool, SPACE) as opened:
-        yield opened
+    return await open_rows(pool, indexes, SPACE)

@@ -177,7 +177,7 @@ async def test_the_engine_alone_finds_the_same(
 ) -> None:
     """EXACT_MAX_MB=0: its candidates, with exact similarities and the same words."""
     await shelve(corpus, HERE, "rivers", RIVERS)
-    await shelve(corpus, HERE, "beasts", [*BEASTS, *(f"fish number {n}" for n in range(50))])
+    await shelve(corpus, HERE, "beasts", [*BEASTS, *(f"fish number {n}" for n in range(20))])
     await shelve(corpus, OTHER, "rivers", ["the danube of others"])
     engine = CorpusSource(pool, edge, catalogue, IndexCache(SPACE.dim, exact_bytes=0), SPACE)
     for question in ("danube black sea", "fish number 7"):

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma, open_chroma
+from app.clients.chroma import Chroma, InThreads, open_chroma
+from app.clients.chroma_process import ChromaProcess
 from app.clients.collection import Client
 from app.clients.embedded import embedded
 from app.clients.identity import identity
-from app.clients.keeper import Keeper
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.config import Settings
@@ -28,7 +28,6 @@ from app.stores.copies import ChromaCopy
 from app.stores.outbox import Outbox
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.filing import SPACE, bag, documents, file
-from tests.fakes.processes import wait_for
 
 SHARED = Part("default")
 TEXTS = [f"river number {n} flows to the {sea} sea" for n in range(50) for sea in ("black", "north", "red")]
@@ -47,13 +46,12 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    client, threads = Client(partial(embedded, tmp_path / "chroma")), Threads("chroma")
-    chroma = Chroma(client, threads)
+    vendor = InThreads(Client(partial(embedded, tmp_path / "chroma")), Threads("chroma"))
+    chroma = Chroma(vendor)
     document = await file(pool, SHARED, TEXTS)
     await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()
     found = await search(documents(pool, chroma))
-    await threads.aclose()
-    client.close()
+    await vendor.close()
     return document, found
 
 
@@ -116,7 +114,7 @@ async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
     async with following(pool, chroma):
         shutil.rmtree(tmp_path / "chroma")
         assert await search(documents(pool, chroma)) == before
-    crash(chroma)
+    await crash(chroma)
     async with following(pool, chroma) as vectors:
         assert await search(documents(pool, chroma)) == before
         await filled(vectors)
@@ -130,18 +128,16 @@ async def test_a_child_killed_in_the_middle_costs_no_answer(
     async with following(pool, chroma) as vectors:
         searching = asyncio.create_task(search(documents(pool, chroma)))
         await asyncio.sleep(0)
-        crash(chroma)
+        await crash(chroma)
         assert await searching == before
         await filled(vectors)
         assert await search(documents(pool, chroma, exact_mb=0)) == before
 
 
-def crash(chroma: Chroma) -> None:
+async def crash(chroma: Chroma) -> None:
     """kill -9 of the child."""
-    keeper = chroma._vendor
-    assert isinstance(keeper, Keeper)
-    assert keeper._link
-    assert keeper._link._process
-    os.kill(keeper._link._process.pid, signal.SIGKILL)
-    link = keeper._link
-    wait_for(lambda: link.ended)
+    vendor = chroma._vendor
+    assert isinstance(vendor, ChromaProcess)
+    child = await vendor.process.child()
+    os.kill(child.pid, signal.SIGKILL)
+    await child.exited()

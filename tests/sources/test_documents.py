@@ -6,9 +6,10 @@ from collections.abc import Awaitable
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.threads import Threads
 from app.domain.document import Part
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
@@ -304,14 +305,14 @@ async def test_what_chroma_has_lost_keeps_its_similarity(
 async def test_chroma_down_costs_nothing_while_vectors_are_in_memory(
     pool: Pool, chroma: Chroma, source: DocumentSource
 ) -> None:
-    """They come from Postgres; beyond EXACT_MAX_MB it is a retrieval error."""
+    """They come from Postgres; larger parts are found by their words, and it is said so."""
     await file(pool, SESSION, RIVERS)
     before = await search(source, "rhine")
-    down = Chroma(broken(), chroma._threads)
+    down = Chroma(InThreads(broken(), Threads("broken")))
     assert await search(documents(pool, down), "rhine") == before
-    with pytest.raises(RetrievalError) as caught:
-        await search(documents(pool, down, exact_mb=0), "rhine")
-    assert caught.value.reason == "unavailable"
+    large = await search(documents(pool, down, exact_mb=0), "rhine")
+    assert (large.words, large.partial) == (before.words, "unavailable")
+    assert large.passages == {hit.key: before.passages[hit.key] for hit in before.words}
 
 
 async def test_the_floor_of_the_space_is_taken_out(

@@ -13,8 +13,7 @@ from app.domain.answer import new_id
 from app.domain.card import CardDraft, Shape
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
-from app.index.table import CONVERSATION
-from app.index.words import keep, packed
+from app.retrieval.project_tables import CONVERSATION, Analysed, keep
 from app.stores import belongings
 from app.stores.answers import AnswerStore
 from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
@@ -202,7 +201,7 @@ async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
     holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
     row = await pool.fetchval(INDEXED["conversations"], "acme", "ada", "THN", vector("x"))
     async with pool.acquire() as connection, connection.transaction():
-        await keep(connection, CONVERSATION, {row: packed("mine")})
+        await keep(connection, CONVERSATION, {row: Analysed(b"", 1)})
         erasing = asyncio.create_task(holding.erase(ADA))
         done, _ = await asyncio.wait({erasing}, timeout=0.3)
         assert not done

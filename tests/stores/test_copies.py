@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client
 from app.clients.embedded import REMADE_MOST, embedded
 from app.clients.identity import identity
@@ -40,7 +40,7 @@ def client() -> Iterator[Client]:
 async def chroma(client: Client) -> AsyncIterator[Chroma]:
     """Chroma with threads of this test's loop."""
     threads = Threads("chroma", threads=2)
-    yield Chroma(client, threads)
+    yield Chroma(InThreads(client, threads))
     await threads.aclose()
 
 
@@ -141,7 +141,7 @@ class Counted(Chroma):
     """A Chroma that says how many vectors it has."""
 
     def __init__(self, chroma: Chroma, stored: int) -> None:
-        super().__init__(chroma._vendor, chroma._threads, embedded=True)
+        super().__init__(chroma._vendor, embedded=True)
         self.stored = stored
         self.made_anew = 0
 
@@ -155,5 +155,5 @@ class Counted(Chroma):
 @pytest.mark.parametrize("embedded", [True, False])
 def test_a_servers_files_are_its_own(pool: Pool, chroma: Chroma, embedded: bool) -> None:
     """Ours are those of the embedded one."""
-    own = Chroma(chroma._vendor, chroma._threads, embedded=embedded)
+    own = Chroma(chroma._vendor, embedded=embedded)
     assert ChromaCopy(pool, own, SPACE).external is not embedded

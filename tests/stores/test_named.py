@@ -1,5 +1,6 @@
 """Ids in tables whose id another tool may have typed."""
 
+import asyncio
 import uuid
 from collections.abc import Sequence
 
@@ -93,3 +94,17 @@ async def test_a_chain_ends_where_nobody_is(kind: str) -> None:
         return (), set(ids) & set(others)
 
     assert await located(kind, [Called(None, OURS), Called(None, GIVEN)], find) == [last, made(kind, GIVEN)]
+
+
+async def test_ids_are_made_beside_the_event_loop() -> None:
+    """A megabyte of code has thousands of chunks. Their ids must not hold up other requests."""
+    other = asyncio.create_task(asyncio.sleep(0))
+    asked: list[Sequence[str]] = []
+
+    async def find(ids: Sequence[str]) -> Found:
+        asked.append(ids)
+        return (), ()
+
+    assert await located("uuid", [Called(None, OURS)], find, count=1) == [OURS]
+    assert asked == [[OURS]]
+    assert other.done()

@@ -16,6 +16,7 @@ from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.domain.recipe import sha256
 from app.domain.trace import Entry, Verdict
+from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.qdrant import MARK
 from app.stores.documents import DocumentStore
 from app.stores.originals import OriginalStore
@@ -229,21 +230,21 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
 async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: Edge) -> None:
     """In the answer's project, and only what its asker may see of it."""
     thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
-    async with open_rows(pool, SPACE) as rows:
-        originals = OriginalStore(pool, edge, rows.every)
-        [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
-        [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
-        [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))
-        entries = [line("conversations", key) for key in (shared, own, dream)] + [line("dreams", dream)]
-        found = await originals.passages(thn, entries)
-        [searched] = await rows.conversations.newest(thn, 5)
-        assert found == {("conversations", shared): searched}
-        assert set(await originals.passages(ada, entries)) == {
-            ("conversations", shared), ("conversations", own),
-        }  # fmt: skip
-        anywhere = await originals.passages(Scope(), entries)
-        assert set(anywhere) == {("conversations", shared), ("dreams", dream)}
-        assert await originals.passages(Scope(tenant="other"), entries) == {}
-        await pool.close()
-        with pytest.raises(Unavailable):
-            await originals.passages(thn, entries)
+    rows = await open_rows(pool, IndexCache(SPACE.dim), SPACE)
+    originals = OriginalStore(pool, edge, {source.name: source.named for source in rows.every})
+    [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
+    [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
+    [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))
+    entries = [line("conversations", key) for key in (shared, own, dream)] + [line("dreams", dream)]
+    found = await originals.passages(thn, entries)
+    [searched] = await rows.conversations.newest(thn, 5)
+    assert found == {("conversations", shared): searched}
+    assert set(await originals.passages(ada, entries)) == {
+        ("conversations", shared), ("conversations", own),
+    }  # fmt: skip
+    anywhere = await originals.passages(Scope(), entries)
+    assert set(anywhere) == {("conversations", shared), ("dreams", dream)}
+    assert await originals.passages(Scope(tenant="other"), entries) == {}
+    await pool.close()
+    with pytest.raises(Unavailable):
+        await originals.passages(thn, entries)

@@ -43,12 +43,16 @@ class Filter:
 
 
 class Retriever(Protocol):
-    """One engine."""
+    """An engine that finds the nearest vectors."""
 
     async def nearest(
         self, collection: str, vector: Embedding, where: Filter, limit: int, *, payload: bool = False
     ) -> list[Near]:
         """About the nearest points, best first; none of a collection that is not there."""
+
+
+class DerivedIndex(Retriever, Protocol):
+    """One that holds copies of the record's vectors; pgvector searches the record itself."""
 
     async def upsert(self, collection: str, points: Sequence[EnginePoint]) -> None:
         """Write; each id again replaces. The collection is made where it is missing."""

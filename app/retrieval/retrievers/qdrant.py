@@ -6,7 +6,7 @@ Raises `RetrievalError`.
 
 from collections.abc import Mapping, Sequence
 
-from app.clients.points import Ask, Point, Points, Where
+from app.clients.points import Point, Points, Where
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.retrieval.retrievers import EnginePoint, Filter, Near
@@ -15,6 +15,9 @@ MARK: Mapping[str, str] = {"ibid": "1"}
 """In the payload of every point of ours."""
 OTHERS: Mapping[str, Sequence[str]] = {"ibid": ("1",)}
 """`Filter.not_equal` of what other tools wrote."""
+KEYS = ("ibid", "kind")
+TENANTS = ("tenant", "user_id")
+"""Indexed fields of the collections that are made here."""
 NOT_OURS = tuple((field, tuple(values)) for field, values in OTHERS.items())
 """The same as `Where.lacks`."""
 
@@ -29,9 +32,8 @@ class QdrantRetriever:
         self, collection: str, vector: Embedding, where: Filter, limit: int, *, payload: bool = False
     ) -> list[Near]:
         """About the nearest points, best first."""
-        ask = Ask(condition(where), limit, dense=vector, payload=payload)
         try:
-            [found] = await self._points.search(collection, [ask])
+            found = await self._points.search(collection, condition(where), vector, limit, payload=payload)
         except RetrievalError as error:
             if error.rejected:
                 return []
@@ -39,9 +41,18 @@ class QdrantRetriever:
         return [Near(point.id, point.score, point.payload) for point in found]
 
     async def upsert(self, collection: str, points: Sequence[EnginePoint]) -> None:
-        """Write; each id again replaces."""
+        """Write; each id again replaces. The collection is made where it is missing."""
         rows = [Point(point.id, {**point.payload, **MARK}, point.vector) for point in points]
-        await self._points.put(collection, rows)
+        if not rows:
+            return
+        try:
+            await self._points.put(collection, rows)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+            dim = len(points[0].vector) // 4
+            await self._points.create(collection, dim, keys=KEYS, tenants=TENANTS)
+            await self._points.put(collection, rows)  # raises again where something else was refused
 
     async def delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove; nothing there is no error."""

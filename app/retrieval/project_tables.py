@@ -1,25 +1,32 @@
-"""The two tables that projects are read from, as SQL: their columns, a row's vector, who may see which rows.
+"""The two tables that projects are read from, as SQL: columns, vectors, terms, and who may see which rows.
 
 Other tools write them too: any column may be null, and hold megabytes (what is read is cut here, in
 characters), a vector may have any length. Pieces of statements are made from names in this file alone, what
-a caller gives are always parameters. Nothing here raises.
+a caller gives are always parameters. Terms and token counts are kept beside the tables, in
+`ibid.project_words`, with the revision of the row (xmin) that they were made from: by Ibid's writers in the
+transaction of the row, otherwise when its scope is loaded. Vendors' errors pass through.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from app.domain import embedded
 from app.domain.passage import Scope
+from app.retrieval.postings import pack
+from app.retrieval.terms import VERSION
+from app.retrieval.vocabulary import count
 
 VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
 """A row's: Ibid's own where another tool's stands in `embedding`."""
-DISTANCE = f"""
-    CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}}
-    THEN ({VECTOR}) <=> {{vector}} END
+COMPARABLE = f"""
+    CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}} THEN {VECTOR} END
 """
-"""Cosine distance to a query's vector, in [0, 2]; null for a row without a vector of its space, NaN for one
-of zeros. Only CASE promises that two vectors of different lengths never meet: the operator would raise. A row
-whose vector another tool made, in a space that nobody named, is searched as it is."""
+"""A row's vector if it is of the space; null otherwise. One that another tool made, in a space that nobody
+named, counts if its length fits."""
+DISTANCE = f"({COMPARABLE}) <=> {{vector}}"
+"""Cosine distance to a query's vector, in [0, 2]; null for a row without a comparable vector, NaN for one of
+zeros. Only CASE promises that two vectors of different lengths never meet: the operator would raise."""
 FAR = "2.5"
 """Beyond every distance, before NaN."""
 
@@ -88,8 +95,8 @@ class Table:
     shown: str
     """Whether it has anything to show."""
     twins: str = ""
-    """Rows in reach (`:where`) of the same files as those `found`: id, and place among those that are called
-    the same, from 1."""
+    """Of the rows `found` the id, and the place among those in reach (`:where`) that are called the same,
+    from 1."""
 
 
 SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
@@ -119,10 +126,12 @@ CHUNK = Table(
     told=some(["chunk_text"]),
     shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
     twins=f"""
-        SELECT id::text AS id, row_number() OVER (
-            PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
-        ) AS place
-        FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+        SELECT id, place FROM (
+            SELECT id::text AS id, row_number() OVER (
+                PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
+            ) AS place
+            FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+        ) AS called WHERE id IN (SELECT id FROM found)
     """,  # noqa: S608 - no parameter of anybody's
 )
 
@@ -147,6 +156,21 @@ class Where:
 NOBODY = Where("false", ())
 
 
+class Lot(NamedTuple):
+    """The rows that are versioned together, and searched as one scope."""
+
+    tenant: str
+    owner: str
+    project: str
+    """Its first 200 characters; "": of none."""
+
+    @property
+    def where(self) -> Where:
+        """Its rows."""
+        named = "left(project, 200) = $3" if self.project else "(project = $3 OR project IS NULL)"
+        return Where(f"{WHOSE} AND {named}", tuple(self))
+
+
 def owners(scope: Scope) -> list[str]:
     """Whose rows: the tenant's shared ones, and the asker's own."""
     return sorted({"", scope.owner})
@@ -164,3 +188,82 @@ def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = Tr
         return Where(REACHED, tuple(known))
     named = "project = ANY($3::text[])" if inside else "(project <> ALL($3::text[]) OR project IS NULL)"
     return Where(f"{REACHED} AND {named}", (*known, sorted(projects)))
+
+
+class Analysed(NamedTuple):
+    """What is kept of a row's text."""
+
+    terms: bytes
+    """As `postings.pack` makes them, of all that the row is found by."""
+    tokens: int
+    """Of the text that is shown."""
+
+
+def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
+    """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
+    columns = {name: row[name] for name in (*SPOKEN[0], *SPOKEN[1])}
+    shown = embedded.conversation_text(**columns, brief=brief)
+    return Analysed(pack(embedded.conversation_words(**columns)), count(shown))
+
+
+def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
+    """Of a row of code_index."""
+    found_by = {name: row[name] for name in ("file_path", "chunk_metadata", "chunk_text")}
+    return Analysed(pack(embedded.code_words(**found_by)), count(chunk_shown(row)))
+
+
+def chunk_shown(row: Mapping[str, Any]) -> str:
+    """The text of a chunk."""
+    return embedded.plain((row["chunk_text"] or "")[: embedded.CHUNK])
+
+
+# The revision is the row's own: of what this transaction wrote, and of what it found. Whoever deletes the row
+# waits, and then sees the terms that were kept meanwhile (docs/decisions/0045).
+KEEP = """
+    INSERT INTO ibid.project_words (kind, id, seen, analysis, terms, tokens)
+    SELECT $1, given.id, held.xmin::text, $2, given.terms, given.tokens
+    FROM unnest($3::text[], $4::bytea[], $5::int[], $6::text[]) AS given (id, terms, tokens, seen)
+    JOIN {table} AS held ON held.{id} = given.id::uuid
+    WHERE given.seen IS NULL OR given.seen = held.xmin::text
+    FOR KEY SHARE OF held
+    ON CONFLICT (kind, id) DO UPDATE SET
+        seen = excluded.seen, analysis = excluded.analysis, terms = excluded.terms, tokens = excluded.tokens
+"""
+KEPT = """
+    (SELECT words.{column} FROM ibid.project_words AS words
+        WHERE words.kind = '{kind}' AND words.id = held.{id}::text AND words.seen = held.xmin::text
+        AND words.analysis = {version})
+"""
+"""What is kept of a row of the table `held` at its revision, by one probe of the index."""
+FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
+
+
+class Statements(Protocol):
+    """A connection in its transaction, or a pool."""
+
+    async def execute(self, query: str, *args: Any) -> str:  # noqa: ANN401 - as asyncpg has it
+        """One statement."""
+
+
+def kept(table: Table, column: str) -> str:
+    """`terms` or `tokens` of a row of `held`, as SQL."""
+    return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
+
+
+async def keep(
+    connection: Statements,
+    table: Table,
+    analysed: Mapping[str, Analysed],
+    seen: Mapping[str, str] | None = None,
+) -> None:
+    """By row id, of rows that are there; in the transaction that wrote them, after the last change of them.
+    Again replaces. `seen`: of rows that others write, the revision that was read; none other's are kept."""
+    revisions = [seen[key] if seen else None for key in analysed]
+    terms, tokens = [each.terms for each in analysed.values()], [each.tokens for each in analysed.values()]
+    statement = KEEP.format(table=table.name, id=table.id)
+    await connection.execute(statement, table.kind, VERSION, list(analysed), terms, tokens, revisions)
+
+
+async def forget(connection: Statements, table: Table, ids: Collection[str]) -> None:
+    """Drop what is kept of rows that go."""
+    await connection.execute(FORGET, table.kind, list(ids))

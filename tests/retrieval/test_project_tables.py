@@ -1,4 +1,4 @@
-"""Who may see which rows, and what is read of their columns."""
+"""Who may see which rows, what is read of their columns, and what is kept beside them."""
 
 import json
 from typing import Any
@@ -7,8 +7,20 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.passage import Scope
-from app.index.table import CHUNK, CONVERSATION, Table, owners, rows_of
-from tests.fakes.rows import conversation, insert
+from app.retrieval.postings import pack
+from app.retrieval.project_tables import (
+    CHUNK,
+    CONVERSATION,
+    Analysed,
+    Table,
+    chunk_analysed,
+    conversation_analysed,
+    forget,
+    keep,
+    owners,
+    rows_of,
+)
+from tests.fakes.rows import chunked, conversation, insert, told
 
 ROWS = [("", "THN"), ("", "DAAS"), ("", None), ("ann", "THN"), ("ben", "THN")]
 
@@ -125,3 +137,47 @@ async def test_megabytes_of_json_show_nothing(pool: Pool, items: str) -> None:
     await pool.execute(insert_all.format(items=items))
     talk, code = await read(pool, CONVERSATION), await read(pool, CHUNK)
     assert (talk["tags"], talk["key_entities"], code["chunk_metadata"]) == (None, None, None)
+
+
+X, Y = Analysed(pack("x"), 1), Analysed(pack("y"), 2)
+KEPT = "SELECT kind, id, seen, tokens FROM ibid.project_words ORDER BY kind, id"
+
+
+def test_writers_analyse_rows_by_their_columns() -> None:
+    """The same terms as are made of a row that another tool wrote; of dreams the short summary is shown."""
+    row = {"file_path": "a.py", "chunk_metadata": {"function_name": "walk"}, "chunk_text": "pass"}
+    assert chunk_analysed(row) == (pack("a.py\nwalk\npass"), 1)
+    names = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
+    talk = dict.fromkeys(names, None) | {"summary_detailed": "sea of sand", "summary_short": "sea"}
+    for brief, tokens in ((False, 3), (True, 1)):
+        analysed = conversation_analysed(talk, brief=brief)
+        assert analysed == (pack("sea of sand\nsea"), tokens)
+
+
+async def test_terms_are_kept_with_the_revision_written(pool: Pool) -> None:
+    """In the transaction of the row; of a row that is not there nothing is kept."""
+    row, stranger = (await chunked(pool, Scope(), "THN", ["x"]))[0], "7" * 8 + "-7777" * 3 + "-" + "7" * 12
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("UPDATE public.code_index SET chunk_text = 'y' WHERE id = $1::uuid", row)
+        await keep(connection, CHUNK, {row: Y, stranger: X})
+    seen = await pool.fetchval("SELECT xmin::text FROM public.code_index")
+    assert [tuple(kept) for kept in await pool.fetch(KEPT)] == [("code", row, seen, 2)]
+
+
+async def test_terms_of_another_revision_are_not_kept(pool: Pool) -> None:
+    """What was read before somebody changed the row."""
+    row = (await chunked(pool, Scope(), "THN", ["x"]))[0]
+    await keep(pool, CHUNK, {row: X}, {row: "1"})
+    assert await pool.fetch(KEPT) == []
+
+
+async def test_terms_are_dropped_by_kind(pool: Pool) -> None:
+    """Of rows that go."""
+    [chunk], [talk] = (
+        await chunked(pool, Scope(), "THN", ["x"]),
+        await told(pool, Scope(), "THN", ["x"]),
+    )
+    await keep(pool, CHUNK, {chunk: X})
+    await keep(pool, CONVERSATION, {talk: X})
+    await forget(pool, CHUNK, [chunk, talk])
+    assert [row["kind"] for row in await pool.fetch(KEPT)] == ["conversations"]

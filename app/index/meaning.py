@@ -1,5 +1,0 @@
-"""Where a search is computed: on the loop, or in a thread."""
-
-from app.retrieval.index import INLINE, computed
-
-__all__ = ["INLINE", "computed"]
