@@ -197,6 +197,9 @@ class MemorySource(IndexedSource[User]):
             return Foreign()
         try:
             shape = await self._catalogue.get(RAW)
+            if shape is None:  # another replica has made it since
+                self._catalogue.forget()
+                shape = await self._catalogue.get(RAW)
             if shape is None:
                 return Foreign()
             if not fits(shape, self._space):

@@ -85,6 +85,7 @@ class CorpusStore:
         """All or none; each id again replaces. (text, whether it is new)."""
         kept = []
         terms = await asyncio.to_thread(packed, texts)
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(given.text for given in texts)))))
         async with transaction(self._pool) as connection:
             await self._permit(connection, scope.tenant, collection)
             await turn(connection, scope, collection)

@@ -69,6 +69,7 @@ class MemoryStore:
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
         terms = await asyncio.to_thread(lambda: [pack(storable(draft.text)) for draft in drafts])
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
             await hold(connection, tenant, user)
             if await connection.fetchval(ERASED, tenant, user, since):

@@ -144,7 +144,7 @@ class Outbox:
         if found.refill:
             return ""
         if position is None:
-            begun = found.told is not None or await self._copy.total() > found.waiting
+            begun = found.told is not None or (not found.waiting and await self._copy.total())
             return "it has no position" if begun else ""
         if position.identity != self._identity:
             return "it follows another database"

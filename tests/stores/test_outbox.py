@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from app.domain.corpus import Given
 from app.domain.errors import RetrievalError
 from app.domain.memory import DAEMONS, GRAVITY, RAW, Draft
 from app.domain.passage import Scope
+from app.domain.space import Space
 from app.index.catalogue import Catalogue
 from app.stores import outbox as module
 from app.stores.belongings import Memories
@@ -24,12 +26,14 @@ from app.stores.copies import STATE, Position, QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.memories import MemoryStore
 from app.stores.outbox import EngineProbe, Outbox
+from app.stores.vectors import VectorStore
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say
 from tests.fakes.logged import captured
 from tests.fakes.uploads import SPACE, vector
 
 BOB = Scope("acme", user_id="bob")
+NEXT = Space("next@2", "next", 2, 0.0)
 CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
 
 
@@ -56,10 +60,10 @@ class House:
     outbox: Outbox = field(init=False)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["House"]:
+    async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
         """Until the end of the block."""
         async with open_edge(self.folder) as self.edge:
-            copy = QdrantCopy(self.pool, self.edge, Catalogue(self.edge), SPACE)
+            copy = QdrantCopy(self.pool, self.edge, Catalogue(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
             yield self
 
@@ -320,6 +324,23 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         await house.outbox.drain()
 
         assert await house.texts("sleep") == ["tides"]
+
+
+async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: House) -> None:
+    """The swap entered a refill: the next start drops the old vectors and writes the new ones."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+    vectors, made = VectorStore(house.pool), struct.pack("<2f", 0.6, 0.8)
+    missing = await vectors.missing(NEXT.name, 9)
+    await vectors.keep(NEXT.name, missing, [made] * len(missing))
+    assert await vectors.swap(NEXT)
+
+    async with house.running(NEXT):
+        await house.outbox.drain()
+
+        [shape] = await house.edge.collections()
+        assert (shape.dim, await house.texts(), await house.outbox.behind()) == (2, ["I moved."], "")
 
 
 async def test_a_fresh_record_asks_for_nothing(house: House) -> None:
