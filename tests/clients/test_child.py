@@ -75,7 +75,7 @@ def ask(client: Client, do: str, arguments: dict[str, Any] | None = None, matrix
 def test_get_gives_ids_and_a_matrix(client: Client) -> None:
     """In step with each other."""
     told, matrix = ask(client, "get", {"ids": ["d:2", "d:9"], "include": ["embeddings"]})
-    assert told == {"ids": ["d:2"]}
+    assert told == {"ids": ["d:2"], "metadatas": None}
     assert matrix is not None
     assert (matrix.dtype.name, matrix.tolist()) == ("float32", [[0, 1, 0]])
 

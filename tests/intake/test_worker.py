@@ -82,7 +82,7 @@ LEFT = """
 import os, sys
 from pathlib import Path
 from app.child import confine
-from app.index.vocabulary import count
+from app.retrieval.vocabulary import count
 from app.intake.worker import parse
 names = sys.argv[2:]
 files = [open(name, "rb") for name in names]
