@@ -30,7 +30,7 @@ Fields = Callable[[str], Indexed]
 
 
 class Known(Protocol):
-    """The part of the record that is needed (`stores/strays.py`)."""
+    """The part of the record that is needed (`stores/copies.py`)."""
 
     async def known(self, points: Sequence[str]) -> set[str]:
         """Which of these points it has: they are ours, and come back from it."""
