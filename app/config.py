@@ -23,9 +23,11 @@ from app.knobs import (
     DocumentLimits,
     Embed,
     Enable,
+    Exact,
     Feedback,
     Group,
     Ibid,
+    Index,
     Memory,
     OpenAI,
     Postgres,
@@ -47,9 +49,11 @@ __all__ = [
     "DocumentLimits",
     "Embed",
     "Enable",
+    "Exact",
     "Feedback",
     "Group",
     "Ibid",
+    "Index",
     "Memory",
     "OpenAI",
     "Postgres",
@@ -87,6 +91,8 @@ class Settings(BaseSettings):
 
     ibid: Ibid = Ibid()
     rag: Rag = Rag()
+    exact: Exact = Exact()
+    index: Index = Index()
     openai: OpenAI = OpenAI()
     chat: Chat = Chat()
     embed: Embed = Embed()

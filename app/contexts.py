@@ -1,7 +1,6 @@
 """Projects: their sources and services (a part of `wiring.py`)."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -11,10 +10,10 @@ from app.domain.breaker import Breaker
 from app.domain.ports import Embedder
 from app.domain.project import ProjectSource
 from app.domain.space import Space
-from app.index.context import ContextSource
 from app.intake.cutter import CodeCutter
 from app.models.tokens import O200k
 from app.projects.profile import DREAMING
+from app.retrieval.index_cache import IndexCache
 from app.services.code import BarredCode, CodeService
 from app.services.excerpt import Means
 from app.services.known import Knowing
@@ -24,6 +23,7 @@ from app.services.rows import GuardedRows
 from app.sources.code import CodeSource
 from app.sources.conversations import ConversationSource
 from app.sources.dreams import DreamSource
+from app.sources.rows import RowSource
 from app.stores.code import CodeStore
 
 DREAMS = frozenset(DREAMING)
@@ -45,21 +45,19 @@ class Rows:
     dreams: DreamSource
 
     @property
-    def every(self) -> tuple[ContextSource, ...]:
+    def every(self) -> tuple[RowSource, ...]:
         """All three."""
         return self.conversations, self.code, self.dreams
 
 
-@asynccontextmanager
-async def open_rows(pool: Pool, space: Space, seconds: float = 6.0) -> AsyncIterator[Rows]:
-    """The sources, and an end to what they do in the background. `seconds`: RAG_TIMEOUT_SECONDS."""
+async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: float = 6.0) -> Rows:
+    """The sources. `seconds`: RAG_TIMEOUT_SECONDS."""
     given: Given = {"store": await identity(pool), "seconds": seconds}
-    async with AsyncExitStack() as opened:
-        yield Rows(
-            await opened.enter_async_context(ConversationSource(pool, space, DREAMS, **given)),
-            await opened.enter_async_context(CodeSource(pool, space, **given)),
-            await opened.enter_async_context(DreamSource(pool, space, DREAMS, **given)),
-        )
+    return Rows(
+        ConversationSource(pool, indexes, space, DREAMS, **given),
+        CodeSource(pool, indexes, space, **given),
+        DreamSource(pool, indexes, space, DREAMS, **given),
+    )
 
 
 def guarded(rows: Rows, postgres: Breaker, patient: float) -> dict[str, GuardedRows]:

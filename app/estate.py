@@ -30,7 +30,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
         files=(
             RecordFiles(pool),
             PointFiles(kept.points, external=settings.qdrant.url is not None),
-            parts.documents.probe,
+            parts.vectors,
         ),
         erasures=ErasureStore(pool),
         recorder=recorder,
@@ -41,5 +41,6 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
 
 def replays(parts: Opened, answers: AnswerService, notices: VantageCards) -> ReplayService:
     """The service of `/answers/{id}/replay`."""
-    originals = OriginalStore(parts.pool, parts.kept.points, parts.rows.every)
+    rows = {source.name: source.named for source in parts.rows.every}
+    originals = OriginalStore(parts.pool, parts.kept.points, rows)
     return ReplayService(answers, originals, notices, KnowledgeStore(parts.pool), O200k().count)

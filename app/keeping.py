@@ -17,19 +17,19 @@ from app.domain.greeting import is_small_talk
 from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
-from app.index.census import Census
 from app.models.tokens import O200k
+from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
 from app.services.memories import MemoryService
-from app.services.upkeep import Upkeep
-from app.sources.corpus import SERVED, TOGETHER, CorpusSource
+from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.copies import QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
 from app.stores.homes import HomeStore
 from app.stores.memories import MemoryStore
-from app.stores.strays import StrayStore
+from app.stores.outbox import Outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,16 @@ class Kept:
     """Open."""
 
     points: GuardedPoints
+    outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
 
 
 @asynccontextmanager
-async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterator[Kept]:
+async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: IndexCache) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        kept = await kept_in(settings, pool, space, points)
+        kept = await kept_in(settings, pool, space, indexes, points)
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
             yield kept
@@ -54,16 +55,21 @@ async def open_kept(settings: Settings, pool: Pool, space: Space) -> AsyncIterat
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(settings: Settings, pool: Pool, space: Space, plain: GuardedPoints) -> Kept:
+async def kept_in(
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, plain: GuardedPoints
+) -> Kept:
     """What is searched in an open Qdrant: of collections that were adopted, ours."""
     points = plain.lodged(await HomeStore(pool).all())
     catalogue, store = Catalogue(points), await place(settings, pool)
-    together = SERVED if settings.qdrant.url else TOGETHER
-    only = named(settings)
+    only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
+    outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
+    points.on_renewal(outbox.lost)
+    on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
-        MemorySource(pool, points, catalogue, space, store=store),
-        CorpusSource(pool, points, catalogue, space, store=store, only=only, together=together),
+        outbox,
+        MemorySource(*on, store=store, seconds=seconds, shared=shared),
+        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared),
     )
 
 
@@ -84,19 +90,14 @@ class Writers:
 
     memories: MemoryService
     corpus: CorpusService
-    upkeep: Upkeep
     keepsake: Keepsake
 
 
-def writers(pool: Pool, kept: Kept, embedder: Embedder) -> Writers:
+def writers(pool: Pool, embedder: Embedder) -> Writers:
     """On what is open."""
-    record, texts = MemoryStore(pool), CorpusStore(pool)
-    memories = MemoryService(record, kept.memories, HeardStore(pool), embedder, O200k())
-    upkeep = Upkeep(StrayStore(pool), Census(kept.points), (record, kept.memories), (texts, kept.corpus))
-    kept.points.on_renewal(upkeep.hurry)
+    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k())
     return Writers(
         memories=memories,
-        corpus=CorpusService(texts, kept.corpus, embedder, O200k()),
-        upkeep=upkeep,
+        corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
         keepsake=Keepsake(memories, is_small_talk),
     )

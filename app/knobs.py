@@ -69,6 +69,21 @@ class Rag(Group):
     short answer of the model a search, within 0.4 of RAG_TIMEOUT_SECONDS; without a model, nothing."""
 
 
+class Exact(Group):
+    """Exact search in memory."""
+
+    max_mb: int = Field(160, ge=0, le=1_000_000)
+    """MiB of vectors up to which a session, a user, a collection or a project is searched exactly; beyond,
+    its engine is asked for the nearest. 160 are 109,000 passages at 384 dimensions. 0: engines alone."""
+
+
+class Index(Group):
+    """The indexes in memory."""
+
+    cache_mb: int = Field(1_024, ge=1, le=1_000_000)
+    """MiB that all indexes together may take; the least recently used are dropped first."""
+
+
 class OpenAI(Group):
     """An OpenAI-protocol server for chat and embeddings alike."""
 

@@ -4,34 +4,31 @@ tools left in them (a part of `wiring.py`).
 Both need the data folder for themselves. Raises `StartError`, and what the work raises.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from app.clients.chroma import open_chroma
 from app.clients.folder import hold
 from app.clients.guarded import open_points
-from app.clients.points import Points
+from app.clients.points import DENSE, Points
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Settings
 from app.domain.memory import RAW
 from app.index.adoption import Engine, ShelfAdoption
-from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
-from app.keeping import kept_in, named, open_kept, writers
+from app.keeping import kept_in, named, open_kept
 from app.models.patient import Patient
 from app.models.spaces import open_embedder
-from app.opened import open_space
+from app.opened import open_space, open_vectors
+from app.retrieval.index_cache import IndexCache
 from app.services.adopt import Adopt
 from app.services.reembed import Reembed
-from app.services.upkeep import Upkeep
-from app.sources.corpus import FIELDS as CORPUS_FIELDS
-from app.sources.documents import DocumentSource, open_documents
-from app.sources.memories import FIELDS as MEMORY_FIELDS
 from app.stores.adoption import AdoptionStore
+from app.stores.copies import FIELDS, KnownPoints
 from app.stores.homes import HomeStore
+from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
-from app.stores.strays import StrayStore
 from app.stores.vectors import VectorStore
 
 
@@ -43,48 +40,37 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
         async with (
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
-            open_documents(pool, chroma, space) as documents,
-            open_kept(settings, pool, space) as kept,
+            open_vectors(pool, chroma, space) as (_, outbox),
+            open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
-            upkeep = writers(pool, kept, embedder).upkeep
             move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
-            indexes = Indexes(pool, documents, upkeep, move, kept.points)
+            indexes = Indexes(pool, (outbox, kept.outbox), move, kept.points)
             yield Reembed(VectorStore(pool), embedder, indexes, space)
 
 
 class Indexes:
     """Every index, filled anew for a space that the record has moved to (`services/reembed.Index`)."""
 
-    def __init__(
-        self, pool: Pool, documents: DocumentSource, upkeep: Upkeep, move: Resettlement, points: Points
-    ) -> None:
-        self._strays = StrayStore(pool)
+    def __init__(self, pool: Pool, outboxes: Sequence[Outbox], move: Resettlement, points: Points) -> None:
+        self._known = KnownPoints(pool)
         self._homes = HomeStore(pool)
-        self._documents = documents
-        self._upkeep = upkeep
+        self._outboxes = outboxes
         self._move = move
         self._points = points
 
-    async def rebuild(self) -> int:
-        """How many documents were mended, and memories and texts written."""
-        mended = await self._documents.rebuild()
-        _, stocks = await self._strays.kept()
+    async def rebuild(self) -> None:
+        """Points that others wrote are set aside, the engines filled, and those points given back."""
+        stocks = await self._known.collections()
         # A collection that another tool made, and that holds nothing of ours, is left to `ibid adopt`.
-        theirs = {each.name for each in await self._points.collections() if not each.words}
+        theirs = {each.name for each in await self._points.collections() if each.dense != DENSE}
         names = [*stocks, *await self._homes.all(), *({RAW} - theirs)]
-        homes = {name: filtered(name) for name in names}
-        for name in homes:
-            await self._move.clear(name, self._strays.known)
-        written = await self._upkeep.rebuild()
-        for name, fields in homes.items():
-            await self._move.restore(name, fields)
-        return mended + written
-
-
-def filtered(name: str) -> Indexed:
-    """The fields that a collection is filtered by."""
-    return MEMORY_FIELDS if name == RAW else CORPUS_FIELDS
+        for name in names:
+            await self._move.clear(name, self._known.known)
+        for outbox in self._outboxes:
+            await outbox.drain()
+        for name in names:
+            await self._move.restore(name, FIELDS)
 
 
 @asynccontextmanager
@@ -97,11 +83,12 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
         open_points(settings, dim=space.dim) as points,
     ):
         embedder = Patient(model)
-        engine = Engine(points, embedder, space, filtered, named(settings))
+        engine = Engine(points, embedder, space, lambda _: FIELDS, named(settings))
 
         async def settle() -> None:
-            kept = await kept_in(settings, pool, space, points)
-            await writers(pool, kept, embedder).upkeep.rebuild()
+            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
+            await kept.outbox.ask_refill()
+            await kept.outbox.drain()
 
-        shelves = ShelfAdoption(engine, StrayStore(pool), HomeStore(pool), settle)
+        shelves = ShelfAdoption(engine, KnownPoints(pool), HomeStore(pool), settle)
         yield Adopt(AdoptionStore(pool), shelves, embedder, space)

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from app.clients.chroma import open_chroma
+from app.clients.chroma import Chroma, open_chroma
 from app.clients.folder import Held, hold
+from app.clients.identity import identity
 from app.clients.memory import Outside, open_outside
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
@@ -26,12 +27,14 @@ from app.models.extractive import Extractive
 from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.services.cache import Cache
-from app.services.guarded import (
-    GuardedModel,
-)
-from app.sources.documents import DocumentSource, open_documents
+from app.services.guarded import GuardedModel
+from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
 from app.stores.jobs import JobStore
+from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
 
 
@@ -47,7 +50,13 @@ class Opened:
     held: Held
     pool: Pool
     embedder: Embedder
+    indexes: IndexCache
+    """Of all sources."""
     documents: DocumentSource
+    vectors: ChromaCopy
+    """Chroma's copy of their vectors."""
+    outbox: Outbox
+    """Fills it."""
     kept: Kept
     """Qdrant, with memories and corpus."""
     rows: Rows
@@ -76,9 +85,9 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_chroma(settings) as chroma,  # first: it opens in the background
         open_postgres(settings) as pool,
         open_space(settings, pool, apart=apart) as (embedder, space),
-        open_documents(pool, chroma, space) as documents,
-        open_kept(settings, pool, space) as kept,
-        open_rows(pool, space, settings.rag.timeout_seconds) as rows,
+        open_indexes(settings, space.dim) as indexes,
+        open_vectors(pool, chroma, space) as (vectors, outbox),
+        open_kept(settings, pool, space, indexes) as kept,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -88,8 +97,15 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_cache(settings) as redis,
         open_results(settings, redis) as cache,
     ):
+        seconds, store = settings.rag.timeout_seconds, await identity(pool)
+        retriever = ChromaRetriever(chroma)
+        documents = DocumentSource(indexes, pool, retriever, space, store=store, seconds=seconds)
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
-            *(held, pool, embedder, documents, kept, rows, model, models, jobs, token, outside),
+            *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),
+            jobs=jobs,
+            token=token,
+            outside=outside,
             reranker=reranker,
             redis=redis,
             cache=cache,
@@ -108,6 +124,30 @@ async def open_space(
         await spaces.keep(space)
         await spaces.make_current(space.name)
         yield embedder, space
+
+
+@asynccontextmanager
+async def open_vectors(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
+    """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
+    copy = ChromaCopy(pool, chroma, space)
+    outbox = Outbox(pool, copy, await identity(pool))
+    chroma.renewed = outbox.lost
+    try:
+        await chroma.ready()
+        yield copy, outbox
+    finally:
+        chroma.renewed = None
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, dim: int) -> AsyncIterator[IndexCache]:
+    """The indexes in memory, for vectors of `dim` dimensions."""
+    memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
+    indexes = IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
+    try:
+        yield indexes
+    finally:
+        await indexes.aclose()
 
 
 @asynccontextmanager

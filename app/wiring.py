@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from app.answering import answering, collecting, contextual, limits, personal
 from app.clients.guarded import QdrantProbe
@@ -63,8 +64,10 @@ from app.services.verdict import Judge
 from app.stores.answers import AnswerStore
 from app.stores.cards import CardStore
 from app.stores.documents import DocumentStore
+from app.stores.erasures import evict_erased
 from app.stores.events import EventStore
 from app.stores.keys import KeyStore
+from app.stores.outbox import EngineProbe
 from app.stores.sessions import SessionStore
 from app.stores.temporal import TemporalStore
 from app.stores.utterances import UtteranceStore
@@ -87,12 +90,13 @@ async def open_services(
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
         recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
-        writing = writers(parts.pool, parts.kept, parts.embedder)
+        writing = writers(parts.pool, parts.embedder)
         built = services(settings, parts, recorder, writing)
         if settings.enable.vantage_endpoints:
             await warm()
         works: dict[str, Work] = {"recorder": recorder.run, "jobs": worker(settings, parts, parser).run}
-        works |= {"erasure": built.users.run, "upkeep": writing.upkeep.run}
+        works |= {"erasure": built.users.run, "qdrant": parts.kept.outbox.run, "chroma": parts.outbox.run}
+        works |= {"evictions": partial(evict_erased, parts.pool, parts.indexes)}
         try:
             async with crew(works):
                 yield built
@@ -105,9 +109,10 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
     record = DocumentStore(parts.pool)
     parser = parser or PdfParser(settings.document)
     # The queue waits for a model that is away; here requests only become as small as a slow one needs.
-    ingest = Ingest(record, parts.documents, parser, Patient(parts.embedder, 0), settings.scratch)
+    ingest = Ingest(record, parser, Patient(parts.embedder, 0), settings.scratch)
     handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
-    chores = (parts.jobs.expire, record.sweep, EventStore(parts.pool).fold)
+    events = EventStore(parts.pool)
+    chores = (parts.jobs.expire, record.sweep, events.fold, events.tidy)
     return Worker(parts.jobs, handlers, settings.ibid.workers, chores=chores)
 
 
@@ -184,7 +189,10 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
-    stores = (parts.documents.probe, QdrantProbe(parts.kept.points))
+    stores = (
+        EngineProbe(parts.vectors, parts.outbox),
+        EngineProbe(QdrantProbe(parts.kept.points), parts.kept.outbox),
+    )
     return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 

@@ -46,7 +46,6 @@ async def file_one(parts: Opened, record: DocumentStore, file: File, around: Vec
     read = await asyncio.to_thread(parsed, file)
     embeddings = [row.astype("<f4").tobytes() for row in vectors(file.rows, around)]
     await record.keep_chunks(document.id, read, embeddings, parts.embedder.space)
-    await parts.documents.put(placed[1], document.id, read.chunks, embeddings)
     await record.make_ready(document.id)
 
 
@@ -58,6 +57,7 @@ async def file_ibid(rows: int, layout: str) -> None:
         record = DocumentStore(parts.pool)
         for file in files(rows, layout):
             await file_one(parts, record, file, around, settings.scratch / "bench.pdf")
+        await parts.outbox.drain()
 
 
 def file_byhand(folder: Path, rows: int, layout: str) -> None:

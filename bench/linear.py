@@ -20,10 +20,10 @@ from app.domain.sanitise import one_line, quote, sanitise_name
 from app.domain.secret import is_secret, masked
 from app.domain.sentiment import marked_sentiment
 from app.domain.tags import extract_tag_from_message, infer_query_tags
-from app.index.analysis import terms
 from app.intake.section import sections
 from app.intake.sentence import fitting
 from app.models.sentence import quotable
+from app.retrieval.terms import terms
 from app.vantage.contract import check
 from app.vantage.features import extract_sd_features
 from app.vantage.params import derive_params

@@ -1,8 +1,7 @@
 """The memory search beside 10,000 and 100,000 memories over 1,000 users: `python -m bench.memories`.
 
-Embedded engine, in this process; vectors are given (random unit ones), so nothing is embedded. Two figures a
-size: the engine's own search (both legs, each ranked among the other's, one call) and the source's whole one
-(the record asked for how the user stands, the legs, labels and passages). Milliseconds; CPU of the process.
+In this process; vectors are given (random unit ones), so nothing is embedded. `first`: searches of which many
+load the index of their user; `later`: all indexes are in memory. Milliseconds; CPU of the process.
 """
 
 import asyncio
@@ -18,14 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from app.clients.points import Ask, Where
+from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Ibid, Settings
-from app.domain.memory import RAW, Memory
+from app.domain.memory import Memory
 from app.domain.passage import Embedding, Query, Scope
 from app.domain.space import Space
-from app.index.sparse import question
-from app.keeping import Kept, open_kept
+from app.keeping import open_kept
+from app.opened import open_indexes
+from app.retrieval.postings import pack
+from app.sources.memories import MemorySource
+from app.stores.register import BUMP, NAMES, row_of
 from bench import corpus
 from bench.figures import keep, machine, spread
 
@@ -56,11 +58,17 @@ def user(row: int) -> str:
     return f"user-{row % USERS}"
 
 
-async def fill(kept: Kept, rows: range, chance: np.random.Generator) -> None:
-    """Write them, as the write side does."""
+async def fill(pool: Pool, rows: range, chance: np.random.Generator) -> None:
+    """Write them to the record."""
+    columns = ("tenant", "space", *NAMES, "embedding", "terms", "indexed_at")
     for at in range(rows.start, rows.stop, BATCH):
         some = [memory(row) for row in range(at, min(at + BATCH, rows.stop))]
-        await kept.memories.put(Scope(), some, [embedding(chance) for _ in some])
+        now = datetime.now(UTC)
+        records = [
+            ("default", SPACE.name, *row_of(each), embedding(chance), pack(each.text), now) for each in some
+        ]
+        await pool.copy_records_to_table("memory", schema_name="ibid", columns=columns, records=records)
+    await pool.executemany(BUMP, [("default", f"user-{n}") for n in range(USERS)])
 
 
 async def timed(work: Callable[[int], Awaitable[object]]) -> dict[str, float]:
@@ -76,28 +84,18 @@ async def timed(work: Callable[[int], Awaitable[object]]) -> dict[str, float]:
     return {**spread(walls, 2), "cpu": round(cpu, 2)}
 
 
-async def size(kept: Kept, rows: int, chance: np.random.Generator) -> dict[str, Any]:
-    """Both searches beside so many."""
+async def size(source: MemorySource, rows: int, chance: np.random.Generator) -> dict[str, Any]:
+    """Searches of users' memories beside so many: first ones, which load their index, and later ones."""
     users = [user(random.Random(n).randrange(USERS)) for n in range(ASKED)]
 
-    async def raw(n: int) -> object:
-        where = Where(has=(("tenant", ("default",)), ("user_id", (users[n],))))
-        meaning = Ask(where, LIMIT, dense=embedding(chance))
-        words = Ask(where, LIMIT, words=question(corpus.question(n)))
-        among = (
-            Ask(where, LIMIT, words=words.words, among=meaning),
-            Ask(where, LIMIT, dense=meaning.dense, among=words),
-        )
-        return await kept.points.search(RAW, [meaning, words, *among])
-
-    async def whole(n: int) -> object:
+    async def search(n: int) -> object:
         scope = Scope(user_id=users[n])
-        reached = await kept.memories.reach(scope)
+        reached = await source.reach(scope)
         given: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
         given.set_result(embedding(chance))
         return await reached.search(Query(corpus.question(n), scope, LIMIT), given)
 
-    return {"rows": rows, "engine": await timed(raw), "source": await timed(whole)}
+    return {"rows": rows, "first": await timed(search), "later": await timed(search)}
 
 
 async def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
@@ -105,12 +103,16 @@ async def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
     chance, found, filled = np.random.default_rng(7), [], 0
     with TemporaryDirectory(prefix="ibid-bench-") as name:
         settings = Settings(ibid=Ibid(data_dir=Path(name) / "data"))
-        async with open_postgres(settings) as pool, open_kept(settings, pool, SPACE) as kept:
+        async with (
+            open_postgres(settings) as pool,
+            open_indexes(settings, DIM) as indexes,
+            open_kept(settings, pool, SPACE, indexes) as kept,
+        ):
             for rows in sizes:
                 began = time.perf_counter()
-                await fill(kept, range(filled, rows), chance)
+                await fill(pool, range(filled, rows), chance)
                 seconds, filled = round(time.perf_counter() - began, 1), rows
-                found.append(await size(kept, rows, chance) | {"filled_s": seconds})
+                found.append(await size(kept.memories, rows, chance) | {"filled_s": seconds})
                 print(f"  {rows:7,} memories: {json.dumps(found[-1])}", flush=True)
     return {"machine": machine(), "users": USERS, "wanted": WANTED, "sizes": found}
 

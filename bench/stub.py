@@ -69,7 +69,7 @@ class Stub(asyncio.Protocol):
         """Keep the way back."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is none of its kin
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio gives it
+    def connection_lost(self, exc: Exception | None) -> None:
         """The client went: so does its stream."""
         self.transport = None
         if self.timer:

@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         """Keep the way out."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is none of its kin
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio gives it
+    def connection_lost(self, exc: Exception | None) -> None:
         """An answer cut short is none."""
         if self.waiting and not self.waiting.done():
             self.waiting.set_exception(ConnectionError("the server closed early"))

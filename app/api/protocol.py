@@ -159,7 +159,7 @@ class Protocol(HttpToolsProtocol):
         self._reported = True
         super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
+    def send_400_response(self, msg: str) -> None:
         """Answer and close; this is where uvicorn ends what the parser or a callback above refused."""
         given = new_id()
         error = self._refusal or BadInput("The request is not valid HTTP/1.1, or not supported.")

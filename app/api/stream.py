@@ -45,7 +45,7 @@ class Stream(Response):
         """Send all pieces; the end of the body is sent afterwards."""
         raise NotImplementedError
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's form
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one response."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         work = asyncio.create_task(self._work(send))

@@ -27,12 +27,12 @@ from app.clients.revision import Behind
 from app.config import Settings
 from app.domain.errors import IbidError, RetrievalError
 from app.domain.space import Space
-from app.index.vocabulary import count
 from app.models.chat import chat_name, chat_server
 from app.models.line import open_line
 from app.models.openai import told
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
+from app.retrieval.vocabulary import count
 from app.stores.spaces import SpaceStore
 
 PYTHON = (3, 11)

@@ -38,6 +38,7 @@ PARTS: Mapping[str, Check] = {
     "tokens": checks.tokenizer,
     "chat model": checks.chat,
     "qdrant": indexes.qdrant,
+    "outbox": indexes.outbox,
     "older tools": elders.older,
     "cache": checks.cache,
     "memory services": checks.memory,

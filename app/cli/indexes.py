@@ -1,22 +1,32 @@
-"""How `ibid doctor` looks at Chroma and Qdrant, made from Postgres: what is damaged is told, not moved.
+"""How `ibid doctor` looks at Chroma and Qdrant, the copies of Postgres: what is damaged is told, not moved.
 
 A running service is asked instead where it holds the folder. Raises `Ailment`.
 """
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.cli.checks import Ailment
 from app.cli.session import client, holder
+from app.cli.store import open_store
 from app.clients.chroma import open_chroma
-from app.clients.folder import hold
+from app.clients.chroma_process import Damaged
+from app.clients.folder import hold, read_lock
 from app.clients.guarded import open_points, too_old
-from app.clients.keeper import Damaged
+from app.clients.identity import identity
+from app.clients.pool import Pool
+from app.clients.revision import Behind
 from app.config import OURS, Settings
 from app.domain.errors import RetrievalError, StartError
+from app.index.catalogue import Catalogue
+from app.stores.copies import ChromaCopy, Copy, QdrantCopy
+from app.stores.outbox import Outbox, State, state
+from app.stores.spaces import SpaceStore
 
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
+REFILLED = "start the service: it is filled anew from Postgres, beside the searches"
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a part that did not answer is asked again: longer than its breaker leaves it alone."""
 RUNNING = "embedded, open in the running service"
@@ -82,6 +92,47 @@ async def embedded_qdrant(settings: Settings) -> str:
     if lost:
         raise Ailment(f"damaged: {', '.join(sorted(lost))}", MENDED)
     return f"embedded, {len(found)} collections"
+
+
+async def outbox(settings: Settings) -> str:
+    """Whether the engines have what the record has. One that a running service has open is not opened: the
+    service itself compares it with the record."""
+    folder = settings.ibid.data_dir
+    free = read_lock(folder) is None
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            space = await SpaceStore(pool).current()
+            if space is None:
+                return "not looked at before the first start"
+            found = [f"{name} {waiting(await state(pool, name))}" for name in ("qdrant", "chroma")]
+            # `open_store` holds the folder unless Postgres is elsewhere.
+            async with hold(folder) if free and settings.postgres.dsn else nullcontext():
+                if settings.qdrant.url or (free and (folder / "qdrant").exists()):
+                    async with open_points(settings, dim=space.dim, look=True) as points:
+                        await compare(pool, QdrantCopy(pool, points, Catalogue(points), space))
+                if settings.chroma.url or (free and (folder / "chroma").exists()):
+                    async with open_chroma(settings, look=True) as chroma:
+                        await compare(pool, ChromaCopy(pool, chroma, space))
+    except Behind:
+        return "not looked at: see postgres"
+    return "; ".join(found)
+
+
+async def compare(pool: Pool, copy: Copy) -> None:
+    """`Ailment` if an engine has lost what it had taken from the record."""
+    try:
+        reason = await Outbox(pool, copy, await identity(pool)).behind()
+    except RetrievalError:
+        return  # told by the engine's own check
+    if reason:
+        raise Ailment(f"{copy.name} has to be filled anew: {reason}", REFILLED)
+
+
+def waiting(state: State) -> str:
+    """What an engine has yet to take."""
+    if state.refill:
+        return "is being filled anew"
+    return f"has {state.waiting:,} changes to take" if state.waiting else "has all changes"
 
 
 async def usable(settings: Settings, name: str) -> bool:

@@ -1,27 +1,26 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
 Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
-embedded one holds Python's lock for the whole of a call, so it lives in a child process (`keeper.py`); a
-server's client is the vendor's (`remote.py`). Their calls block and run in our own daemon threads, each with
-a deadline, behind one breaker: what has failed several times in a row is not asked for some seconds. Reads
-raise `RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
+embedded one lives in a child process (`chroma_process.py`); a server's client is the vendor's (`remote.py`),
+whose calls block and run in our own daemon threads. Each call has a deadline, behind one breaker: what has
+failed several times in a row is not asked for some seconds. Reads raise `RetrievalError` (unavailable,
+timeout, overloaded), writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import structlog
-from numpy.typing import NDArray
 
-from app.clients.collection import Client, Lost, Vendor, VendorCollection
-from app.clients.keeper import Keeper
+from app.clients.chroma_process import ChromaProcess
+from app.clients.collection import Answer, Client, Lost, Matrix, Vendor, perform
 from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
@@ -35,9 +34,9 @@ WRITE_SECONDS = 60.0
 BATCH = 128
 """Vectors a write or a delete: a read waits for one of them, and larger ones are no faster."""
 
-Matrix: TypeAlias = NDArray[np.float32]
 Where: TypeAlias = Mapping[str, object]
 Result = TypeVar("Result")
+NONE: Matrix = np.zeros((0, 0), np.float32)
 
 log = structlog.get_logger(__name__)
 
@@ -48,16 +47,39 @@ class Vectors:
 
     ids: tuple[str, ...]
     matrix: Matrix
+    metadata: tuple[Mapping[str, object], ...] = ()
+    """Where it was asked for."""
+
+
+class InThreads:
+    """The vendor's blocking client in threads. Implements `collection.Vendor`."""
+
+    def __init__(self, client: Client, threads: Threads) -> None:
+        self.client = client
+        self._threads = threads
+
+    @property
+    def renewals(self) -> int:
+        """The client's."""
+        return self.client.renewals
+
+    async def ask(
+        self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
+    ) -> Answer:
+        """One call."""
+        return await self._threads.run(partial(perform, self.client, do, of, arguments, matrix))
+
+    async def close(self) -> None:
+        """Wait a while for calls in flight, then close the client."""
+        await self._threads.aclose()
+        await asyncio.to_thread(self.client.close)
 
 
 class Chroma:
     """What the index asks of Chroma."""
 
-    def __init__(
-        self, vendor: Vendor, threads: Threads, *, embedded: bool = False, breaker: Breaker | None = None
-    ) -> None:
+    def __init__(self, vendor: Vendor, *, embedded: bool = False, breaker: Breaker | None = None) -> None:
         self._vendor = vendor
-        self._threads = threads
         self._writing = asyncio.Lock()
         self._breaker = breaker or Breaker(time.monotonic)
         self._opening: asyncio.Task[None] | None = None
@@ -85,7 +107,7 @@ class Chroma:
     async def _open(self) -> None:
         """So that a folder that cannot be used is told at the start, and the first question does not wait."""
         try:
-            await self._threads.run(self._vendor.beat)
+            await self._vendor.ask("beat")
         except Lost as error:
             if self.embedded:
                 raise StartError(f"Chroma's folder cannot be opened: {error}") from error
@@ -93,91 +115,110 @@ class Chroma:
 
     async def beat(self) -> None:
         """Whether it answers."""
-        with reading():
-            await self._run(READ_SECONDS, self._vendor.beat)
+        await self._read("beat")
 
     async def count(self, collection: str) -> int:
         """Vectors in a collection."""
-        return await self._read(collection, lambda store: store.count())
+        found, _ = await self._read("count", collection)
+        return int(found["count"])
 
-    async def ids(self, collection: str, where: Where) -> list[str]:
+    async def ids(self, collection: str, where: Where | None) -> list[str]:
         """Ids of what has this metadata, in no order."""
-        found = await self._read(collection, lambda store: store.get(where=where, include=[]))
+        found, _ = await self._read("get", collection, {"where": where, "include": []})
         return list(found["ids"])
 
-    async def get(self, collection: str, ids: Sequence[str]) -> Vectors:
-        """Those of the ids that are there, in no order."""
-        found = await self._read(collection, lambda store: store.get(ids=list(ids), include=["embeddings"]))
-        return vectors(found["ids"], found["embeddings"])
+    async def page(self, collection: str, start: int, limit: int) -> list[str]:
+        """Ids from the `start`-th on, as long as nothing is written meanwhile."""
+        arguments = {"offset": start, "limit": limit, "include": []}
+        found, _ = await self._read("get", collection, arguments)
+        return list(found["ids"])
 
-    async def nearest(self, collection: str, vector: Matrix, where: Where, limit: int) -> Vectors:
+    async def payloads(self, collection: str, where: Where | None) -> list[Mapping[str, object]]:
+        """All metadata of what has this metadata, in no order."""
+        found, _ = await self._read("get", collection, {"where": where, "include": ["metadatas"]})
+        return [each or {} for each in found["metadatas"]]
+
+    async def nearest(
+        self,
+        collection: str,
+        vector: Matrix,
+        where: Where | None,
+        limit: int,
+        *,
+        metadata: bool = False,
+    ) -> Vectors:
         """About the `limit` nearest by cosine, near ones first: an approximate index under a filter."""
-        found = await self._read(
-            collection,
-            lambda store: store.query(
-                query_embeddings=[vector], where=where, n_results=limit, include=["embeddings"]
-            ),
-        )
-        return vectors(found["ids"][0], found["embeddings"][0])
+        include = ["embeddings", "metadatas"] if metadata else ["embeddings"]
+        arguments = {"where": where, "n_results": limit, "include": include}
+        return vectors(*await self._read("query", collection, arguments, vector[None]))
 
     async def upsert(
-        self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Mapping[str, str]
+        self, collection: str, ids: Sequence[str], matrix: Matrix, metadata: Sequence[Mapping[str, object]]
     ) -> None:
-        """Write vectors that share their metadata; again replaces."""
+        """Write vectors with their metadata; again replaces."""
         for at in range(0, len(ids), BATCH):
             some, rows = list(ids[at : at + BATCH]), matrix[at : at + BATCH]
-            await self._write(collection, partial(write, some, rows, metadata))
+            facts = [dict(each) or None for each in metadata[at : at + BATCH]]  # it takes no empty ones
+            await self._write("upsert", collection, {"ids": some, "metadatas": facts}, rows)
 
     async def delete(self, collection: str, where: Where) -> None:
         """Drop what has this metadata; nothing there is no error. The vendor's own way is one long call."""
-        found = await self._write(collection, lambda store: store.get(where=where, include=[]))
+        found, _ = await self._write("get", collection, {"where": where, "include": []})
         await self.drop(collection, found["ids"])
 
     async def drop(self, collection: str, ids: Sequence[str]) -> None:
         """Drop by id; those that are not there are no error."""
         for at in range(0, len(ids), BATCH):
-            await self._write(collection, partial(erase, list(ids[at : at + BATCH])))
+            await self._write("delete", collection, {"ids": list(ids[at : at + BATCH])})
 
     async def names(self) -> list[str]:
         """Every collection there is, others' too."""
-        with reading():
-            return await self._run(READ_SECONDS, self._vendor.names)
+        found, _ = await self._read("names")
+        return list(found["names"])
 
     async def forget(self, collection: str) -> None:
         """Drop a collection; none there is no error. One call however large: not while questions wait."""
         with writing():
-            await self._run(WRITE_SECONDS, lambda: self._vendor.forget(collection))
+            await self._told(WRITE_SECONDS, lambda: self._vendor.ask("forget", collection))
 
     async def renew(self) -> None:
         """The embedded one's folder made anew, without what was deleted. A server's is its own affair."""
-        if isinstance(self._vendor, Keeper):
+        if isinstance(self._vendor, ChromaProcess):
             with writing():
                 async with self._writing:
-                    await self._run(WRITE_SECONDS, self._vendor.renew)
+                    await self._told(WRITE_SECONDS, self._vendor.renew)
 
     async def filled(self) -> None:
         """The record has given back what the embedded one lacked; it may have been lost anew meanwhile."""
-        if isinstance(self._vendor, Keeper) and self._renewals == self._vendor.renewals:
+        if isinstance(self._vendor, ChromaProcess) and self._renewals == self._vendor.renewals:
             await asyncio.to_thread(self._vendor.filled)
 
-    async def _read(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
-        """Ask a collection."""
+    async def _read(
+        self,
+        do: str,
+        of: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        matrix: Matrix | None = None,
+    ) -> Answer:
+        """Ask."""
         with reading():
-            return await self._run(READ_SECONDS, lambda: self._vendor.use(collection, work))
+            return await self._told(READ_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
 
-    async def _write(self, collection: str, work: Callable[[VendorCollection], Result]) -> Result:
+    async def _write(
+        self, do: str, of: str, arguments: Mapping[str, Any], matrix: Matrix | None = None
+    ) -> Answer:
         """Change a collection, after all who came before: one write at a time leaves room for reads."""
         with writing():
             async with asyncio.timeout(WRITE_SECONDS), self._writing:
-                return await self._run(WRITE_SECONDS, lambda: self._vendor.use(collection, work))
+                return await self._told(WRITE_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
 
-    async def _run(self, seconds: float, work: Callable[[], Result]) -> Result:
-        """Anything in a thread, with a deadline, unless it would be in vain."""
+    async def _told(self, seconds: float, call: Callable[[], Awaitable[Result]]) -> Result:
+        """A call with a deadline, unless it would be in vain."""
         if self._breaker.refuses:
             raise Lost("it has just failed several times in a row")
         with self._breaker.attempt(down):
             async with asyncio.timeout(seconds):
-                result = await self._threads.run(work)
+                result = await call()
         self._notice()
         return result
 
@@ -215,20 +256,10 @@ def writing() -> Iterator[None]:
         raise Unavailable("Chroma does not answer", retry_after=5) from error
 
 
-def write(ids: list[str], rows: Matrix, metadata: Mapping[str, str], store: VendorCollection) -> None:
-    """One batch."""
-    store.upsert(ids=ids, embeddings=rows, metadatas=[dict(metadata)] * len(ids))
-
-
-def erase(ids: list[str], store: VendorCollection) -> None:
-    """One batch."""
-    store.delete(ids=ids)
-
-
-def vectors(ids: Sequence[str], rows: Sequence[Sequence[float]]) -> Vectors:
-    """The vendor's float64 rows, or none at all, as a float32 matrix."""
-    matrix = np.asarray(rows, dtype=np.float32)
-    return Vectors(tuple(ids), matrix.reshape(len(ids), -1) if len(ids) else np.zeros((0, 0), np.float32))
+def vectors(found: Mapping[str, Any], rows: Matrix | None) -> Vectors:
+    """An answer's; of none, a matrix without rows."""
+    metadata = tuple(each or {} for each in found.get("metadatas") or ())
+    return Vectors(tuple(found["ids"]), rows if found["ids"] and rows is not None else NONE, metadata)
 
 
 @asynccontextmanager
@@ -238,13 +269,15 @@ async def open_chroma(
     """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open. `folder`:
     another than theirs; `look`: nothing in it is moved or tidied."""
     url, folder = settings.chroma.url, folder or settings.ibid.data_dir / "chroma"
-    vendor: Vendor = Client(partial(remote, url)) if url else Keeper(folder, look=look)
-    threads = Threads("chroma")
-    chroma = Chroma(vendor, threads, embedded=not url)
+    vendor: Vendor = (
+        InThreads(Client(partial(remote, url)), Threads("chroma"))
+        if url
+        else ChromaProcess(folder, look=look)
+    )
+    chroma = Chroma(vendor, embedded=not url)
     try:
         chroma.begin()
         yield chroma
     finally:
-        await threads.aclose()
         await chroma.aclose()
-        await asyncio.to_thread(vendor.close)
+        await vendor.close()

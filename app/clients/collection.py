@@ -1,4 +1,4 @@
-"""The vendor's side of Chroma: its synchronous client, opened when first used; everything here blocks.
+"""The vendor's side of Chroma: its synchronous client, opened when first used, and what is asked of it.
 
 The same for a server (`remote.py`) and, in the child process that has it, for a folder (`embedded.py`). No
 embedding function, no telemetry, nothing downloaded. Raises `Lost`, whatever the vendor raised;
@@ -9,7 +9,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.domain.errors import IbidError
 
@@ -22,7 +25,13 @@ PAGE = 500
 PLAIN = (OSError, ValueError, RuntimeError, LookupError, TypeError)
 """Python's own errors that come out of the vendor's code."""
 
+BROKEN = 4
+"""Exit code of the child: the content of its folder cannot be used."""
+
 Result = TypeVar("Result")
+Matrix: TypeAlias = NDArray[np.float32]
+Answer: TypeAlias = tuple[Mapping[str, Any], Matrix | None]
+"""A result: JSON values, and a matrix or None."""
 
 
 class Lost(IbidError):
@@ -99,30 +108,23 @@ class VendorClient(Protocol):
 
 
 class Vendor(Protocol):
-    """Chroma as its facade uses it, in threads. Every method blocks and raises `Lost` alone."""
+    """What `Chroma` calls: a child process (`chroma_process.py`), or a server (`chroma.InThreads`)."""
 
     @property
     def renewals(self) -> int:
         """How often it was found, or made, without what had been written to it."""
 
-    def beat(self) -> None:
-        """Whether it answers."""
+    async def ask(
+        self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
+    ) -> Answer:
+        """See `perform`. Raises `Lost` and `Overloaded`."""
 
-    def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
-        """Work on a collection, made if it is missing."""
-
-    def names(self) -> list[str]:
-        """All collections, others' too."""
-
-    def forget(self, name: str) -> None:
-        """Drop a collection; none there is no error."""
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Give back what it holds."""
 
 
 class Client:
-    """The vendor's client, opened when first used. Keeps `Vendor`; safe in several threads."""
+    """The vendor's client, opened when first used. Everything blocks, safe in several threads."""
 
     def __init__(self, connect: Callable[[], VendorClient]) -> None:
         self._connect = connect
@@ -182,3 +184,68 @@ class Client:
         """Give back what the client holds."""
         if self._client is not None:
             self._client.close()
+
+
+def perform(
+    client: Client,
+    do: str,
+    of: str = "",
+    arguments: Mapping[str, Any] | None = None,
+    matrix: Matrix | None = None,
+) -> Answer:
+    """Do one operation: `beat`, `names`, `forget`; or, on the collection named `of` (created if missing),
+    `count`, `get`, `query` (near one row), `upsert` (rows), `delete` with the vendor's arguments. Blocks."""
+    if do == "beat":
+        client.beat()
+        return {}, None
+    if do == "names":
+        return {"names": client.names()}, None
+    if do == "forget":
+        client.forget(of)
+        return {}, None
+    return client.use(of, lambda store: performed(store, do, arguments or {}, matrix))
+
+
+def performed(
+    store: VendorCollection, do: str, arguments: Mapping[str, Any], matrix: Matrix | None
+) -> Answer:
+    """One call of a collection."""
+    match do:
+        case "count":
+            return {"count": store.count()}, None
+        case "get":
+            found = store.get(**arguments)
+            return {"ids": found["ids"], "metadatas": found["metadatas"]}, rows(found["embeddings"])
+        case "query":
+            found = store.query(query_embeddings=matrix, **arguments)
+            near, facts = found["embeddings"], found["metadatas"]
+            reply = {"ids": found["ids"][0], "metadatas": facts[0] if facts else None}
+            return reply, rows(None if near is None else near[0])
+        case "upsert":
+            store.upsert(embeddings=matrix, **arguments)
+        case "delete":
+            store.delete(**arguments)
+        case _:
+            raise ValueError(do)
+    return {}, None
+
+
+def rows(found: Sequence[Sequence[float]] | None) -> Matrix | None:
+    """The vendor's rows as a matrix; of none, one without rows."""
+    if found is None:
+        return None
+    matrix = np.asarray(found, dtype=np.float32)
+    return matrix if matrix.ndim == 2 else matrix.reshape(0, 0)
+
+
+def packed(matrix: Matrix | None) -> tuple[dict[str, Any], bytes]:
+    """A matrix for a frame: its shape for the payload, and its bytes."""
+    if matrix is None:
+        return {}, b""
+    return {"shape": matrix.shape}, np.ascontiguousarray(matrix, dtype=np.float32).tobytes()
+
+
+def unpacked(payload: dict[str, Any], data: bytes | bytearray) -> tuple[dict[str, Any], Matrix | None]:
+    """The payload without `shape`, and the matrix."""
+    shape = payload.pop("shape", None)
+    return payload, None if shape is None else np.frombuffer(data, dtype=np.float32).reshape(shape)

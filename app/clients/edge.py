@@ -22,12 +22,11 @@ import structlog
 
 from app.clients import drawer
 from app.clients.broken import Broken
-from app.clients.hand import Hand
-from app.clients.phrase import MEANING, WORDS
-from app.clients.points import Ask, Collection, Point, Where
+from app.clients.points import DENSE, Collection, Point, Where
 from app.clients.shard import Shard
 from app.clients.threads import CLOSE_SECONDS, Threads
 from app.domain.errors import NoRoom, Overloaded, RetrievalError
+from app.domain.passage import Embedding
 
 READS = 8
 """In the pool at once, as many as it has threads; those whose askers gave up while they hung beside."""
@@ -46,7 +45,6 @@ class Edge:
         self._threads = threads
         self._reading = asyncio.Semaphore(READS)
         self._shards: dict[str, Shard] = {}
-        self._hand = Hand()
         self._opening = threading.Lock()
         self._closed = False
         self._lost: deque[str] = deque()  # collections put aside that nobody was told of yet
@@ -86,9 +84,11 @@ class Edge:
             if not error.rejected:
                 raise
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """All asks in one call; equal scores are ordered by id."""
-        return await self._read(name, lambda shard: shard.ranked(asks))
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        """The nearest; every point that the filter leaves is compared."""
+        return await self._read(name, lambda shard: shard.search(where, dense, limit, payload=payload))
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
@@ -166,7 +166,7 @@ class Edge:
         if shape is None or self._closed:
             return None
         try:
-            shard = Shard.load(place, shape, self._hand)
+            shard = Shard.load(place, shape)
         except Broken as error:
             if not error.files:
                 raise
@@ -212,7 +212,7 @@ class Edge:
             if shard is None:
                 if place.exists():
                     drawer.put_aside(place)
-                self._shards[wanted.name] = Shard.make(place, wanted, self._hand)
+                self._shards[wanted.name] = Shard.make(place, wanted)
             elif (also := shard.shape.also(wanted.keys, wanted.tenants, wanted.times)) != shard.shape:
                 shard.index(also)
 
@@ -230,7 +230,7 @@ class Edge:
             with self._opening:
                 shard = self._shards.get(shape.name) or self._load(place)
             if shard:
-                found.append(Collection(shape.name, shape.dim, MEANING, WORDS, shard.count(Where())))
+                found.append(Collection(shape.name, shape.dim, DENSE, shard.count(Where())))
         return sorted(found, key=lambda item: item.name)
 
     def close(self) -> None:

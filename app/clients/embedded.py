@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.clients.collection import Client, Lost, VendorClient, VendorCollection
+from app.clients.collection import Client, Lost, Matrix, VendorClient, VendorCollection
 from app.clients.engine import Engine
-from app.clients.frame import Matrix
 
 REMADE_MOST = 50_000
 """Live vectors up to which a folder is made anew: no part is then too large to be searched exactly without

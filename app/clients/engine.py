@@ -94,7 +94,7 @@ class Held:
         ask = arguments.get
         which = (ask("ids"), told(ask("where")), ask("limit"), ask("offset") or 0, None, ask("include"))
         found = self._bindings.get(self._key, *which, *PLACE)
-        return {"ids": found.ids, "embeddings": found.embeddings}
+        return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
 
     def query(self, **arguments: object) -> Mapping[str, Any]:
         """query_embeddings, where, n_results, include."""
@@ -102,7 +102,7 @@ class Held:
         near = (None, matrix(ask("query_embeddings")), ask("n_results"))
         which = (told(ask("where")), None, ask("include"))
         found = self._bindings.query(self._key, *near, *which, *PLACE)
-        return {"ids": found.ids, "embeddings": found.embeddings}
+        return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
 
     def upsert(self, **arguments: object) -> None:
         """ids, embeddings, metadatas."""

@@ -16,18 +16,18 @@ import structlog
 
 from app.clients.edge import Edge, open_edge
 from app.clients.lodged import Lodged
-from app.clients.points import Ask, Collection, Point, Points, Where
+from app.clients.points import Collection, Point, Points, Where
 from app.config import Settings
 from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError, StartError
+from app.domain.passage import Embedding
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has."""
 WRITE_SECONDS = 60.0
 """Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
 OLDEST = (1, 19)
-"""Of a server: from then on word statistics can be counted over a filter; older ones count them over all
-that a collection holds and say nothing (qdrant.tech/blog/qdrant-1.19.x)."""
+"""Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
 LASTING = 3.0
 """Failures of a moment, as while it is restarted, open nothing (docs/decisions/0020)."""
 
@@ -104,9 +104,13 @@ class GuardedPoints:
         """Gone from the next search on."""
         await self._within(WRITE_SECONDS, lambda: self._points.remove(name, where))
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask."""
-        return await self._within(READ_SECONDS, lambda: self._points.search(name, asks))
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        """The nearest."""
+        return await self._within(
+            READ_SECONDS, lambda: self._points.search(name, where, dense, limit, payload=payload)
+        )
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
@@ -141,7 +145,7 @@ def too_old(version: str) -> str:
     numbers = re.match(r"v?(\d+)\.(\d+)", version)
     if numbers is None or tuple(map(int, numbers.groups())) >= OLDEST:
         return ""
-    return f"Qdrant {version} is older than {OLDEST[0]}.{OLDEST[1]}: words are weighed by everybody's texts"
+    return f"Qdrant {version} is older than {OLDEST[0]}.{OLDEST[1]}, the oldest version that is supported"
 
 
 async def greet(points: Points) -> None:

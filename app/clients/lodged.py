@@ -9,8 +9,9 @@ the engine raises.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from app.clients.points import Ask, Collection, Point, Points, Where
+from app.clients.points import Collection, Point, Points, Where
 from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding
 
 
 class Lodged:
@@ -56,9 +57,11 @@ class Lodged:
         for each in dict.fromkeys((self._at(name), name)):
             await self.engine.remove(each, where)
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
         """At home."""
-        return await self.engine.search(self._at(name), asks)
+        return await self.engine.search(self._at(name), where, dense, limit, payload=payload)
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False

@@ -1,38 +1,27 @@
-"""Points: what Qdrant keeps, as Ibid speaks of it, whichever engine is behind (embedded, or a server).
+"""Points: what Qdrant stores, for the embedded engine and a server alike.
 
-A point has a payload, a dense vector (unit length, cosine) and a sparse one (BM25 weights; the IDF is the
-engine's, counted over the asker's filter). Scores of the dense leg are cosines, of the sparse leg BM25.
-Everything raises `RetrievalError("unavailable" | "timeout" | "overloaded")` and nothing else of the vendor's.
-With `rejected=True` nothing is down: there is no such collection, or it is not of the shape asked for.
-Payload values that are filtered by are keyword strings (FACTS: a bool matches nothing in the engine).
+A point has a payload and a dense vector of unit length; its score is a cosine. Postgres is the record, an
+engine holds a copy. Every call raises `RetrievalError("unavailable" | "timeout" | "overloaded")` and nothing
+of the vendor's; with `rejected=True` nothing is down: there is no such collection, or it has another shape.
+Payload values that are filtered by are keyword strings (a bool matches nothing in the engine).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID
+
+import numpy as np
 
 from app.domain.passage import Embedding
 
 Payload = Mapping[str, Any]
 TEXTS = ("text", "content", "chunk")
 """Where a point's text lies, ours and that of older tools."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sparse:
-    """Terms (32 bits of their hash, ascending, each once) and their weights; a question's are tuples."""
-
-    indices: Sequence[int] = ()
-    values: Sequence[float] = ()
-
-
-def ascending(indices: Sequence[int], values: Sequence[float]) -> Sparse:
-    """As they were read: another tool's may stand in any order."""
-    terms = tuple(indices)
-    if terms == tuple(sorted(terms)):
-        return Sparse(terms, tuple(values))
-    pairs = sorted(zip(indices, values, strict=True))
-    return Sparse(tuple(term for term, _ in pairs), tuple(weight for _, weight in pairs))
+DENSE = "meaning"
+"""The name of the dense vector in a collection of ours."""
+DIGITS = 20
+"""Longest number that is read as an id; 32 digits are a UUID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +32,8 @@ class Point:
     """A UUID, or a number's digits: engines know both; ours are UUIDs."""
     payload: Payload = field(default_factory=dict)
     dense: Embedding | None = None
-    words: Sparse | None = None
     score: float = 0.0
-    """Of the ask that found it; 0 where nothing was ranked."""
+    """Of the search that found it; 0 where nothing was ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +48,6 @@ class Where:
     """The field holds one of the values, or there is no such field."""
     ids: tuple[str, ...] | None = None
     """The point is one of these."""
-    between: tuple[tuple[str, str, str], ...] = ()
-    """Fields with two times (RFC 3339): one of them holds a time from its first to before its second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One ranked question to a collection: by `dense` or by `words`, not both."""
-
-    where: Where
-    limit: int
-    dense: Embedding | None = None
-    words: Sparse | None = None
-    """Query weights by term; the IDF of each, over the points of `where`, is the engine's part."""
-    among: "Ask | None" = None
-    """Rank only what this one finds: so that one leg's passages get the other leg's exact score."""
-    payload: bool = True
-    vectors: bool = False
-    """Give the points' sparse vectors back (never the dense ones); of an ask by words, what they hold of
-    those."""
-    passages: int | None = None
-    """How many `where` leaves, if that is known: few are compared one by one in the largest collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +58,6 @@ class Collection:
     dim: int
     dense: str = ""
     """The dense vector's name; "" is the unnamed one, as older tools wrote."""
-    words: str | None = None
-    """The sparse vector's name; None: it has none, meaning alone can search it."""
     points: int = 0
     cosine: bool = True
     """Whether the dense vector's score is a cosine; those of other distances cannot be compared."""
@@ -101,7 +66,7 @@ class Collection:
 class Points(Protocol):
     """An engine (`clients/edge.py` embedded, `clients/qdrant.py` a server): one contract test for both.
 
-    Writes are searchable when they return, and durable as the engine makes them; Postgres is the record.
+    Writes are searchable when they return, and durable as the engine makes them.
     """
 
     async def collections(self) -> list[Collection]:
@@ -116,26 +81,28 @@ class Points(Protocol):
         tenants: Sequence[str] = (),
         times: Sequence[str] = (),
     ) -> None:
-        """A collection with a dense vector `meaning` (cosine) and a sparse one `words` (IDF by the engine);
-        `keys` are indexed keyword fields, `tenants` those that tell users apart, `times` datetimes. There
-        already: it stays as it is, but for fields that are not indexed yet."""
+        """A collection with the dense vector DENSE (cosine); `keys` are indexed keyword fields, `tenants`
+        those that tell users apart, `times` datetimes. A collection that exists stays as it is, but for
+        fields that are not indexed yet."""
 
     async def drop(self, name: str) -> None:
-        """Gone with its files; nothing there is no error."""
+        """Delete a collection with its files; nothing there is no error."""
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Write, each id again replaces."""
+        """Write; each id again replaces."""
 
     async def remove(self, name: str, where: Where) -> None:
-        """Gone from the next search on; no such collection is no error."""
+        """Delete points; no such collection is no error."""
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask, best first (equal scores by id), in one round trip."""
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        """The nearest points, best first (equal scores by id), without their vectors."""
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        """Points by id, those after `after`; `vectors` gives dense and sparse ones."""
+        """Points by id, those after `after`; `vectors` gives their dense vectors."""
 
     async def count(self, name: str, where: Where) -> int:
         """How many, exactly."""
@@ -145,3 +112,36 @@ class Points(Protocol):
 
     async def check(self) -> Mapping[str, str | int | float]:
         """Facts about the engine; raises if it does not answer."""
+
+
+def by_score(found: Sequence[Point]) -> list[Point]:
+    """Best first, equal scores by id: engines order those by their place in the files."""
+    return sorted(found, key=lambda point: (-point.score, point.id))
+
+
+def identity(text: str) -> int | UUID:
+    """A point's id as engines have it. `ValueError`: no point can have this one."""
+    plain = text.isascii() and text.isdigit() and len(text) <= DIGITS
+    return int(text) if plain and int(text) < 1 << 64 else UUID(text)
+
+
+def identities(texts: Sequence[str]) -> set[int | UUID]:
+    """Those that can be ids at all."""
+    found = set()
+    for text in texts:
+        try:
+            found.add(identity(text))
+        except ValueError:
+            continue
+    return found
+
+
+def floats(dense: Embedding) -> list[float]:
+    """The numbers of an embedding, bit for bit."""
+    numbers: list[float] = np.frombuffer(dense, dtype="<f4").tolist()
+    return numbers
+
+
+def packed(dense: object) -> Embedding | None:
+    """The embedding of these numbers; None: there are none."""
+    return np.asarray(dense, dtype="<f4").tobytes() if isinstance(dense, list) else None

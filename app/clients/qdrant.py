@@ -1,24 +1,25 @@
 """A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client. Keeps `points.Points`.
 
 Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
-one round trip, word statistics are counted over the asker's filter. Collections of others are searched by
-their own vector's name; which one is learnt when a collection is first met and remembered. Times are seconds.
+one round trip. Small collections are searched exactly, large ones by the server's index. Collections of
+others are searched and written by their own vector's name; which one is learnt when a collection is first
+met and remembered. Times are seconds.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
+from uuid import UUID
 
 import httpx
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
-from app.clients import speech, ties, weights
-from app.clients.points import Ask, Collection, Point, Where
-from app.clients.speech import MEANING, WORDS
+from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
 from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding
 
 CALL_SECONDS = 60
 """The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""
@@ -29,6 +30,10 @@ LOOKS = 8
 """Collections looked at at once."""
 BATCH = 128
 """Points a write."""
+EXACT_MOST = 200_000
+"""Points of a collection that are compared one by one; larger ones are asked by their index."""
+BEAM = 256
+"""How far the index is looked through."""
 VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector_number=100)
 """When the server rewrites its files: as soon as it lets itself be told."""
 
@@ -68,7 +73,7 @@ class Qdrant:
             if error.rejected:
                 return None
             raise
-        return speech.shape(name, info, self._dim)
+        return shape_of(name, info, self._dim)
 
     async def create(
         self,
@@ -80,7 +85,7 @@ class Qdrant:
         times: Sequence[str] = (),
     ) -> None:
         """One more, if it is not there; then the fields that are not indexed yet."""
-        wanted = speech.indexes(keys, tenants, times)
+        wanted = indexes(keys, tenants, times)
         with faults():
             if not await self._client.collection_exists(name):
                 await self._made(name, dim)
@@ -93,8 +98,7 @@ class Qdrant:
         try:
             await self._client.create_collection(
                 name,
-                vectors_config={MEANING: models.VectorParams(size=dim, distance=models.Distance.COSINE)},
-                sparse_vectors_config={WORDS: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                vectors_config={DENSE: models.VectorParams(size=dim, distance=models.Distance.COSINE)},
             )
         except (ApiException, ValueError):
             if not await self._client.collection_exists(name):
@@ -114,22 +118,42 @@ class Qdrant:
         """Into a collection of this shape."""
         with faults():
             for at in range(0, len(points), BATCH):
-                some = [speech.record(point, shape) for point in points[at : at + BATCH]]
+                some = [record(point, shape) for point in points[at : at + BATCH]]
                 await self._client.upsert(shape.name, some, wait=True)
 
     async def remove(self, name: str, where: Where) -> None:
         """Gone from the next search on."""
         try:
             with faults():
-                selected = models.FilterSelector(filter=speech.condition(where))
+                selected = models.FilterSelector(filter=condition(where))
                 await self._client.delete(name, selected, wait=True)
         except RetrievalError as error:
             if not error.rejected:
                 raise
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """All asks in one round trip, where all that holds a word fits into the list; equal scores by id."""
-        return await self._shaped(name, lambda shape: self._searched(shape, asks))
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        """The nearest, in one round trip."""
+        return await self._shaped(name, lambda shape: self._search(shape, where, dense, limit, payload))
+
+    async def _search(
+        self, shape: Collection, where: Where, dense: Embedding, limit: int, payload: bool
+    ) -> list[Point]:
+        """In a collection of this shape."""
+        exact = shape.points <= EXACT_MOST
+        with faults():
+            answer = await self._client.query_points(
+                shape.name,
+                floats(dense),
+                using=shape.dense or None,
+                query_filter=condition(where),
+                search_params=models.SearchParams(exact=exact, hnsw_ef=None if exact else BEAM),
+                limit=limit,
+                with_payload=payload,
+                timeout=SEARCH_SECONDS,
+            )
+        return by_score([point_of(found, shape) for found in answer.points])
 
     async def _shaped(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
         """Something with a collection as it is known; if that is refused, as it is by now."""
@@ -147,29 +171,6 @@ class Qdrant:
         self._known[name] = found
         return await work(found)
 
-    async def _searched(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One round, and others if equal scores go on beyond what was fetched."""
-        found, before, spares = list[list[Point]](), None, ties.spares(asks)
-        while spares != before:
-            found = await self._weighed(shape, ties.widened(asks, spares))
-            before, spares = spares, ties.grown(asks, found, spares)
-        return ties.settled(asks, found)
-
-    async def _weighed(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One round, and another for words that cannot be counted."""
-        rows = await self._asked(shape, weights.seeing(asks))
-        known = weights.counted(asks, rows)
-        probes = weights.probes(asks, known)
-        rare = weights.probed(probes, await self._asked(shape, probes) if probes else [])
-        return weights.weighed(asks, rows, known, rare)
-
-    async def _asked(self, shape: Collection, asks: Sequence[Ask]) -> list[list[Point]]:
-        """One list an ask, as the server has it."""
-        questions = [speech.question(ask, shape) for ask in asks]
-        with faults():
-            answers = await self._client.query_batch_points(shape.name, questions, timeout=SEARCH_SECONDS)
-        return [[speech.told(point, shape) for point in answer.points] for answer in answers]
-
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
@@ -178,19 +179,19 @@ class Qdrant:
         with faults():
             rows, _ = await self._client.scroll(
                 name,
-                scroll_filter=speech.condition(where),
+                scroll_filter=condition(where),
                 limit=limit + (after is not None),
-                offset=None if after is None else speech.identity(after),
+                offset=None if after is None else identity(after),
                 with_payload=True,
                 with_vectors=vectors,
             )
-        points = (speech.told(row, shape) for row in rows)
+        points = (point_of(row, shape) for row in rows)
         return [point for point in points if point.id != after][:limit]
 
     async def count(self, name: str, where: Where) -> int:
         """Exactly."""
         with faults():
-            counted = await self._client.count(name, count_filter=speech.condition(where), exact=True)
+            counted = await self._client.count(name, count_filter=condition(where), exact=True)
         return counted.count
 
     async def compact(self, name: str) -> None:
@@ -248,3 +249,73 @@ def refusal(status: int) -> RetrievalError:
     if status == 429:
         return RetrievalError("overloaded")
     return RetrievalError("unavailable", rejected=status < 500)
+
+
+def condition(where: Where) -> models.Filter:
+    """A filter as the server takes it."""
+    must: list[models.Condition] = [one_of(key, values) for key, values in where.has]
+    for key, values in where.open:
+        missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
+        must.append(models.Filter(should=[missing, one_of(key, values)]))
+    if where.ids is not None:
+        must.append(models.HasIdCondition(has_id=[json_id(each) for each in identities(where.ids)]))
+    return models.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
+
+
+def one_of(key: str, values: Sequence[str]) -> models.FieldCondition:
+    """The field holds one of the values."""
+    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+
+
+def json_id(id_: int | UUID) -> int | str:
+    """A point's id as JSON has it."""
+    return id_ if isinstance(id_, int) else str(id_)
+
+
+def record(point: Point, shape: Collection) -> models.PointStruct:
+    """A point to be written, its vector under the name that the collection has for it."""
+    vector: models.VectorStruct = {}
+    if point.dense is not None:
+        vector = {shape.dense: floats(point.dense)} if shape.dense else floats(point.dense)
+    return models.PointStruct(id=json_id(identity(point.id)), vector=vector, payload=dict(point.payload))
+
+
+def point_of(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
+    """A point that was read; an unnamed vector comes without a name."""
+    vectors = found.vector if isinstance(found.vector, Mapping) else {"": found.vector}
+    return Point(
+        str(found.id),
+        found.payload or {},
+        packed(vectors.get(shape.dense)),
+        found.score if isinstance(found, models.ScoredPoint) else 0.0,
+    )
+
+
+def shape_of(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
+    """What a collection is, by the dense vector that it is searched by: of several one that is of our size,
+    `dim`, if there is. Of size 0: it has none."""
+    params, points = info.config.params, info.points_count or 0
+    vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
+    dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
+    if not dense:
+        return Collection(name, 0, points=points)
+
+    def preference(each: str) -> tuple[bool, bool, bool, str]:
+        ours = dense[each].size == dim and dense[each].distance == models.Distance.COSINE
+        return (not ours, each != DENSE, each != "", each)
+
+    chosen = min(dense, key=preference)
+    cosine = dense[chosen].distance == models.Distance.COSINE
+    return Collection(name, dense[chosen].size, chosen, points, cosine)
+
+
+def indexes(
+    keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
+) -> Mapping[str, models.PayloadSchemaType | models.KeywordIndexParams]:
+    """How fields are indexed."""
+    own = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+    return {
+        **dict.fromkeys(keys, models.PayloadSchemaType.KEYWORD),
+        **dict.fromkeys(times, models.PayloadSchemaType.DATETIME),
+        **dict.fromkeys(tenants, own),
+    }

@@ -5,13 +5,12 @@ Source: CONTRACT §2.4 and `POST /corpus/{collection}`, seed 003 (4.2).
 """
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from app.domain.passage import Embedding, Scope
-from app.domain.revision import Marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +29,6 @@ class Reference:
     """Citations and `memory_used` show it; kind, origin (or source), url and tags also by themselves."""
     revision: int = field(default=0, compare=False)
     """As `memory.Memory.revision`."""
-
-
-class CorpusIndex(Protocol):
-    """What makes reference texts searchable (`sources/corpus.py`). `Unavailable` when Qdrant does not answer.
-
-    Two tenants may use one collection: a search filters by tenant in the store.
-    """
-
-    async def put(
-        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Searchable when it returns; again replaces. The collection is made where it is missing."""
-
-    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
-        """Gone from the index; nothing there is no error."""
-
-    async def drop(self, collection: str) -> None:
-        """The collection itself, if it is one of ours and empty; nobody may write to it meanwhile."""
 
 
 METADATA_BYTES = 8 << 10
@@ -98,17 +79,8 @@ class Corpus(Protocol):
         *,
         space: str,
     ) -> list[tuple[Reference, bool]]:
-        """Keep them all or none, each id again replaces; (text, whether it is new). Not yet searchable.
+        """Keep them all or none, each id again replaces; (text, whether it is new).
         `TooMany` where the collection would be one more than MOST."""
-
-    async def indexed(self, scope: Scope, collection: str, texts: Sequence[Reference]) -> Marked[Reference]:
-        """Searchable now; the tenant's version is bumped. Returned: those that were not as they are now."""
-
-    async def withdraw(
-        self, scope: Scope, collection: str, texts: Sequence[Reference], *, new: Sequence[str]
-    ) -> Sequence[str]:
-        """Their writer is told that they are not kept: those of the `new` points that are not searchable are
-        removed; the others wait for a repair. Returned: those that are not kept now."""
 
     async def collections(self, scope: Scope) -> list[Shelf]:
         """The tenant's, by name."""
@@ -118,15 +90,8 @@ class Corpus(Protocol):
     ) -> tuple[list[Reference], str | None]:
         """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
 
-    async def remove(self, scope: Scope, collection: str, id: str) -> str | None:  # noqa: A002 - its name
-        """Unanswerable from now on: its point; None: not there."""
+    async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
+        """Gone. False: not there."""
 
-    async def clear(self, scope: Scope, collection: str) -> Sequence[str]:
-        """`remove` for all of the tenant's texts in a collection: their points; none: not there."""
-
-    async def vacate(self, scope: Scope, collection: str, drop: Callable[[], Awaitable[None]]) -> bool:
-        """Where no tenant has a text in it, nor one that waits to go, it is dropped, and writers wait for
-        that. True: it was."""
-
-    async def forget(self, points: Sequence[str]) -> bool:
-        """As `memory.Memories.forget`."""
+    async def clear(self, scope: Scope, collection: str) -> int:
+        """All of the tenant's texts in a collection are gone: how many."""

@@ -111,6 +111,11 @@ def embedded_text(title: str, heading: str, text: str) -> str:
     return "\n".join(part for part in (*front, text) if part)
 
 
+def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
+    """What the terms of a chunk are taken from: its document's names, its heading and its text."""
+    return f"{filename}\n{title}\n{heading}\n{text}"
+
+
 CHUNK = "chunk"
 
 

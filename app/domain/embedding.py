@@ -80,7 +80,7 @@ EMBEDDING = (
             f"{FAULTS}test_the_embedder_s_process_killed_costs_no_answer_its_meaning",
             "tests/models/test_apart.py::test_a_child_that_dies_is_followed_by_another",
             "tests/models/test_apart.py::test_a_text_that_kills_twice_fails_and_the_next_is_embedded",
-            "tests/models/test_apart.py::test_a_start_that_fails_is_told_and_tried_again_after_a_rest",
+            "tests/test_process.py::test_a_start_that_failed_is_told_for_a_while_and_then_tried_again",
         ),
     ),
 )

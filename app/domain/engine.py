@@ -8,9 +8,11 @@ from app.domain.outcome import Case, Dependency, Failing
 CLIENT = "tests/clients/test_qdrant.py::"
 GUARDED = "tests/clients/test_guarded.py::"
 RAG = "tests/integration/test_rag.py::"
-LACKING = "200 and an answer without them, degraded memories and corpus, "
+LACKING = (
+    "200 from what the record has, without what other tools wrote to a server: degraded memories and corpus, "
+)
 CHAT = "as ever; memories and corpus, where the request names them, as in /rag/query"
-REFUSED = "writing: 503 unavailable with Retry-After, nothing is kept; the list comes from the record"
+FOLLOWS = "as ever: the record has them, and Qdrant takes them over when it is back"
 SHOWN = "200; the check `qdrant` has `ok: false`"
 ANSWERS = "as ever; a replay of what an older tool's points were used for: 503 unavailable"
 
@@ -21,18 +23,17 @@ QDRANT = (
         "connections are refused, or it answers 5xx; the embedded engine fails, its files not to blame",
         chat=CHAT,
         rag=f"{LACKING}unavailable",
-        memories=REFUSED,
+        memories=FOLLOWS,
         answers=ANSWERS,
         health=SHOWN,
-        kept="as ever; what was taken back stays unanswerable, and its points go when it is back",
+        kept="as ever; changes wait in the outbox, and are taken over when it is back",
         tests=(
             f"{RAG}test_a_qdrant_that_is_down_costs_the_same",
-            f"{RAG}test_a_qdrant_that_fails_costs_its_memories_not_the_answer",
+            f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{CLIENT}test_a_server_that_is_away_comes_back",
             f"{GUARDED}test_a_server_need_not_be_there_yet",
             "tests/clients/test_edge.py::test_a_full_disk_puts_nothing_aside",
-            "tests/services/test_memories.py::test_an_index_that_fails_leaves_nothing_half_visible",
-            "tests/services/test_upkeep.py::test_an_index_that_is_away_is_asked_again",
+            "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
             "tests/integration/test_replay.py::test_a_store_that_is_down_is_no_erasure",
         ),
     ),
@@ -41,18 +42,18 @@ QDRANT = (
         Failing.SILENT,
         "it accepts and does not answer, or a call of the embedded engine hangs and keeps its thread",
         chat=CHAT,
-        rag=f"{LACKING}timeout, after RAG_TIMEOUT_SECONDS, at most 4 s of them; once it has lasted 3 s and"
-        " three in a row, at once: unavailable",
-        memories=f"{REFUSED}; after 60 s at most, then at once",
+        rag=f"{LACKING}timeout, after a quarter of RAG_TIMEOUT_SECONDS; once it has lasted 3 s and three in a"
+        " row, at once: unavailable",
+        memories=FOLLOWS,
         answers=f"{ANSWERS}, after 4 s",
         health=f"{SHOWN}, after 2 s",
         tests=(
-            f"{RAG}test_a_qdrant_that_fails_costs_its_memories_not_the_answer",
+            f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{RAG}test_a_slow_qdrant_within_the_deadline_is_no_fault",
             f"{GUARDED}test_a_server_that_hangs_costs_a_deadline_and_then_nothing",
             "tests/clients/test_edge.py::test_the_loop_is_free_meanwhile",
             "tests/clients/test_edge.py::test_a_hung_call_does_not_hold_up_the_end",
-            "tests/services/test_memories.py::test_an_index_that_hangs_is_given_up",
+            "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
         ),
     ),
     Case(
@@ -61,14 +62,14 @@ QDRANT = (
         "no JSON, an answer cut off; or the embedded one's files are damaged: they are put aside, and the"
         " collection is written anew from the record",
         chat=CHAT,
-        rag=f"{LACKING}unavailable; damaged: what has not been written anew yet is not found",
-        memories=REFUSED,
+        rag=f"{LACKING}unavailable",
+        memories=FOLLOWS,
         health=SHOWN,
         tests=(
-            f"{RAG}test_a_qdrant_that_fails_costs_its_memories_not_the_answer",
+            f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{CLIENT}test_faults_become_ours",
             "tests/clients/test_edge.py::test_files_that_cannot_be_read_are_put_aside",
-            "tests/services/test_upkeep.py::test_a_collection_that_is_set_aside_is_filled_at_once",
+            "tests/stores/test_outbox.py::test_an_engine_that_lacks_rows_is_refilled",
         ),
     ),
     Case(
@@ -84,7 +85,7 @@ QDRANT = (
             f"{RAG}test_vectors_of_another_size_are_passed_over_with_a_note",
             f"{RAG}test_points_without_text_are_passed_over_with_a_note",
             f"{RAG}test_a_collection_deleted_meanwhile_is_no_fault_of_the_others",
-            f"{RAG}test_memories_deleted_meanwhile_leave_the_corpus",
+            f"{RAG}test_a_collection_of_ours_that_is_deleted_costs_nothing",
             f"{CLIENT}test_the_key_is_sent",
             f"{GUARDED}test_what_is_refused_is_no_failure",
         ),

@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Protocol
 
 from app.domain.passage import Embedding, Scope
-from app.domain.revision import Marked
 
 RAW = "memory_raw"
 """The collection of memories and cards (seed 003, 2.1)."""
@@ -77,7 +76,7 @@ class Memory:
     """Its number among the user's memories of that thread, from 1, as they were written."""
     fields: Mapping[str, object] = field(default_factory=dict)
     revision: int = field(default=0, compare=False)
-    """Of this write of it, and of no other (`domain/revision.py`)."""
+    """Of this write of it, and of no other: what was written again is another text."""
 
 
 class Outcome(StrEnum):
@@ -96,8 +95,6 @@ class Written:
 
     outcome: Outcome
     memory: Memory | None = None
-    pending: bool = False
-    """Not searchable yet: whoever wrote it, or waits for it, puts it in the index."""
 
 
 class Memories(Protocol):
@@ -113,19 +110,12 @@ class Memories(Protocol):
         *,
         since: datetime,
     ) -> list[Written]:
-        """Keep those whose words are new to the user, in order, all or none; the index has yet to be told
-        of the pending ones, another's too. A card of a daemon's origin is keyed by its kind: again replaces.
+        """Keep those whose words are new to the user, in order, all or none, searchable from then on.
+        A card of a daemon's origin is keyed by its kind: again replaces.
         Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
 
     async def clock(self) -> datetime:
         """Now, as the record counts time: replicas' clocks differ."""
-
-    async def indexed(self, scope: Scope, memories: Sequence[Memory]) -> Marked[Memory]:
-        """Searchable now; the user's version is bumped. Returned: those that were not as they are now."""
-
-    async def withdraw(self, scope: Scope, memories: Sequence[Memory]) -> Sequence[str]:
-        """Their writer is told that they are not kept: those that are not searchable are removed; cards of
-        a daemon's origin and what was written anew wait for a repair. Returned: those not kept now."""
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
         """By id, those whose words the user has already and can find (case and white space aside)."""
@@ -137,22 +127,7 @@ class Memories(Protocol):
         """The user's, newest first, cards too, and the cursor of the next page."""
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Unanswerable from now on, its votes gone; its point is removed by whoever called, who then says so
-        (`forget`), else by the next repair."""
-
-    async def forget(self, ids: Sequence[str]) -> bool:
-        """The points of these removed ones are gone: their rows go too. True: some were written anew
-        meanwhile, and are left for a repair to index again."""
-
-
-class MemoryIndex(Protocol):
-    """What makes memories searchable (`sources/memories.py`). `Unavailable` when Qdrant does not answer."""
-
-    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
-        """Searchable when it returns; again replaces."""
-
-    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
-        """Gone from the index."""
+        """Gone with its votes. False: not there."""
 
 
 class Cards(Protocol):

@@ -163,31 +163,29 @@ POSTGRES = (
 )
 
 RECORD = "200, the same answer: vectors come from Postgres"
-AGAIN = "202 once `wait` is over: bytes and job are kept, and the job tries again until Chroma takes it"
 CHROMA = (
     Case(
         Dependency.CHROMA,
         Failing.DOWN,
         "the server is gone, or the embedded one's process died (the next call starts another)",
-        chat=f"{RECORD}. Only parts too large to be searched exactly lack: degraded documents/unavailable",
+        chat=f"{RECORD}. Parts too large to be searched exactly are found by words alone: degraded"
+        " documents/unavailable",
         rag=AS_EVER,
-        writes=AGAIN,
         health=SHOWN,
-        kept="as ever; it is given back what it lacks",
+        kept="as ever; changes wait in the outbox, and are taken over when it is back",
         tests=(
             f"{SERVERS}test_a_server_that_is_killed_costs_no_answer_and_is_used_again_when_it_is_back",
-            "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_the_record_answers",
-            "tests/clients/test_keeper.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
-            "tests/services/test_ingest.py::test_what_does_not_answer_is_tried_again",
+            "tests/sources/test_documents.py::test_chroma_down_costs_nothing_while_vectors_are_in_memory",
+            "tests/clients/test_chroma_process.py::test_a_child_that_is_killed_is_started_anew_at_the_next_call",
+            "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
         ),
     ),
     Case(
         Dependency.CHROMA,
         Failing.SILENT,
         "it accepts and does not answer",
-        chat=f"{RECORD}, after 4 s where the part is not in memory yet; after three in a row at once",
+        chat=f"{RECORD}. Parts too large to be searched exactly: after 4 s, at once after three in a row",
         rag=AS_EVER,
-        writes=AGAIN,
         health=f"{SHOWN}, after 2 s",
         tests=(
             f"{SERVERS}test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone",
@@ -201,7 +199,7 @@ CHROMA = (
         "its folder is damaged: files cut, noise, another program's",
         chat=f"{RECORD}; the folder is put aside and filled anew",
         rag=AS_EVER,
-        tests=("tests/clients/test_keeper.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
+        tests=("tests/clients/test_chroma_process.py::test_a_folder_that_cannot_be_used_is_moved_aside",),
     ),
 )
 

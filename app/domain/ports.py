@@ -155,18 +155,6 @@ class Parser(Protocol):
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
 
 
-class DocumentIndex(Protocol):
-    """What makes a document's chunks searchable (`sources/documents.py`)."""
-
-    async def put(
-        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Index all chunks of one document; again replaces. Invisible until the record says ready."""
-
-    async def remove(self, part: Part, document_id: str) -> None:
-        """Drop a document's index entries; nothing there is no error."""
-
-
 class DocumentRecord(Protocol):
     """The record as the background work sees it (`stores/documents.py`)."""
 
@@ -176,10 +164,10 @@ class DocumentRecord(Protocol):
     async def keep_chunks(
         self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
     ) -> None:
-        """Write the chunks with their vectors; again replaces."""
+        """Write the chunks with their vectors and terms; again replaces."""
 
-    async def kept(self, document_id: str, space: str) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
-        """The chunks and vectors that an earlier try wrote in `space`; none, or all."""
+    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
+        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
 
     async def make_ready(self, document_id: str) -> None:
         """In one transaction: ready, what it replaces gone, the part's version bumped."""

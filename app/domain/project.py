@@ -23,13 +23,13 @@ class ProjectSource(Source, Protocol):
     """A source that a project's context is made of, also by time and by meaning alone.
 
     Both raise `RetrievalError`, and give nothing outside of the scope's tenant, owner and project (None: all
-    projects of the tenant). One round trip; exact, so that no filter ever makes them short.
+    projects of the tenant). Exact, so that no filter ever makes them short.
     """
 
     async def newest(self, scope: Scope, limit: int) -> list[Passage]:
         """By indexed_at, newest first, those without a time last; similarity None."""
 
-    async def nearest(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
         """By cosine alone, rows without a vector left out, ties by id."""
 
 

@@ -11,18 +11,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeAlias
 
-REACH, EMBEDDING, WORDS, MEANING, BOTH, WEIGHING, TEXTS, FUSION = STAGES = (
+REACH, EMBEDDING, LEXICAL, DENSE, BOTH, WEIGHING, TEXTS, FUSION = STAGES = (
     "reach",
     "embedding",
-    "words",
-    "meaning",
+    "lexical",
+    "dense",
     "both legs",
     "weighing",
     "texts",
     "fusion",
 )
 """In the order in which they come. `reach`: how the sources stand; `both legs`: by an engine, in one round
-trip, and `weighing` what words say of all that it found; a source has these two or `words` and `meaning`."""
+trip, and `weighing` what words say of all that it found; a source has these two or `lexical` and `dense`."""
 
 Took: TypeAlias = dict[str, float]
 """Milliseconds by stage."""

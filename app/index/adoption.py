@@ -21,7 +21,6 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.index.payload import text
-from app.index.sparse import passage
 
 PAGE = 64
 """Points looked at, and texts embedded, at a time."""
@@ -31,7 +30,7 @@ Fields = Callable[[str], Indexed]
 
 
 class Known(Protocol):
-    """The part of the record that is needed (`stores/strays.py`)."""
+    """The part of the record that is needed (`stores/copies.py`)."""
 
     async def known(self, points: Sequence[str]) -> set[str]:
         """Which of these points it has: they are ours, and come back from it."""
@@ -127,7 +126,7 @@ class ShelfAdoption:
             texts = [text(point.payload) for point in lacking]
             vectors = await self._engine.embedder.passages(texts)
             rows = zip(lacking, texts, vectors, strict=True)
-            points = [Point(point.id, point.payload, vector, passage(told)) for point, told, vector in rows]
+            points = [Point(point.id, point.payload, vector) for point, told, vector in rows]
             await self._catalogue.put(home, space, fields, points)
             yield len(points)
 

@@ -1,8 +1,4 @@
-"""A user's cards as the record has them, newest first of each kind. Raises `RetrievalError`.
-
-What is not searchable yet is no card, but for a daemon's: that one replaces its former self in one row, and
-stays even where its point could not be written (`domain/memory.Memories.withdraw`).
-"""
+"""A user's cards as the record has them, newest first of each kind. Raises `RetrievalError`."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,15 +6,14 @@ from itertools import groupby
 
 from app.clients.faults import retrieval_faults
 from app.clients.pool import Pool
-from app.domain.memory import DAEMONS, Memory
+from app.domain.memory import Memory
 
 CARDS = """
     SELECT found.* FROM unnest($3::text[]) AS wanted (kind) CROSS JOIN LATERAL (
         SELECT id, user_id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place,
             fields, revision
         FROM ibid.memory
-        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind AND removed_at IS NULL
-            AND (indexed_at IS NOT NULL OR origin = ANY($5))
+        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind
         ORDER BY created_at DESC, id DESC LIMIT $4
     ) AS found
 """
@@ -27,7 +22,7 @@ CARDS = """
 async def newest(pool: Pool, owner: tuple[str, str], kinds: Sequence[str], most: int) -> list[Memory]:
     """At most so many of each kind; `owner`: tenant and user."""
     with retrieval_faults():
-        rows = await pool.fetch(CARDS, *owner, list(dict.fromkeys(kinds)), most, list(DAEMONS))
+        rows = await pool.fetch(CARDS, *owner, list(dict.fromkeys(kinds)), most)
     return [
         Memory(
             **{

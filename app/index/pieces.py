@@ -10,7 +10,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from app.index.wheel import shipped
+from app.retrieval.wheel import shipped
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -4,13 +4,17 @@ Its id, title and metadata are its writer's; kind, origin (or source), address a
 older tools put them. Nothing here raises.
 """
 
+import json
+
+import asyncpg
+
 from app.clients.points import Point
 from app.domain.corpus import Reference
 from app.domain.label import label, label_name
 from app.domain.passage import Embedding, Passage, Scope
 from app.domain.text import kept
 from app.index import payload
-from app.index.sparse import passage as words_of
+from app.retrieval.retrievers.qdrant import MARK
 
 NAME = "corpus"
 REFERENCE = "reference"
@@ -24,8 +28,17 @@ def key(collection: str, point: str) -> str:
     return f"{collection}/{point}"
 
 
+def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passage:
+    """A row of the record as a passage."""
+    facts = json.loads(row["metadata"])
+    shown = {name: facts[name] for name in SHOWN if facts.get(name)}
+    told = {**shown, "id": row["id"], "text": row["text"], "title": row["title"], "tokens": row["tokens"]}
+    told |= {"metadata": facts, "created_at": row["created_at"].isoformat()}
+    return passage(row["collection"], Point(row["point"], told), short, similar)
+
+
 def point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Point:
-    """As it is written. It is found by its title's words too."""
+    """As it is written."""
     held: dict[str, object] = {
         "tenant": scope.tenant,
         "id": text.id,
@@ -38,7 +51,7 @@ def point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Po
         "space": space,
     }
     kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
-    return Point(text.point, kept, embedding, words_of(f"{text.title}\n{text.text}"))
+    return Point(text.point, {**kept, **MARK}, embedding)
 
 
 def passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:

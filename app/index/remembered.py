@@ -4,32 +4,26 @@ The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory
 tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
+import asyncpg
+
 from app.clients.points import Point, Where
-from app.domain.days import noted, recall
 from app.domain.label import label
-from app.domain.memory import NOTE, RAW, UNTOLD, Memory
-from app.domain.neighbour import Spot
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, Stretch, day_of
+from app.domain.memory import NOTE, RAW, Memory
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
 from app.domain.text import kept
 from app.index import payload
-from app.index.sparse import passage as words_of
-from app.index.standing import Standing
+from app.retrieval.retrievers.qdrant import MARK
 
 NAME = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
-WRITTEN = "created_at"
-DAYS = "days"
-"""Those that its text speaks of, as `domain/days.py` notes them."""
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 """Of a card that does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
-    | {"place", "created_at", "tokens", "space", "fields", DAYS}
+    | {"place", "created_at", "tokens", "space", "fields", "days", *MARK}
 )
 """What a memory has a place for; the rest of a card is what it holds beside its text."""
 
@@ -45,19 +39,6 @@ def owned(scope: Scope, *, kinds: tuple[str, ...] = ()) -> Where:
     where = tenants(scope)
     also = (("kind", kinds),) if kinds else ()
     return Where(has=(*where.has, ("user_id", (scope.user_id or "",)), *also), open=where.open)
-
-
-def told(scope: Scope, stands: Standing) -> Where:
-    """The memories that a search may find: not what the assistant said, nor what was reckoned."""
-    where = owned(scope)
-    space = (("vantage_id", (scope.vantage_id,)),) if scope.vantage_id else ()
-    return Where(where.has, (("source", UNTOLD),), (*where.open, *space), stands.since)
-
-
-def dated(where: Where, days: Sequence[Stretch]) -> Where | None:
-    """Of these memories those that were said on one of some days; None: no days are told."""
-    told = [(WRITTEN, f"{first}T00:00:00Z", f"{end}T00:00:00Z") for first, end in days]
-    return replace(where, between=tuple(told)) if told else None
 
 
 def point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Point:
@@ -77,11 +58,9 @@ def point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Poi
         "space": space,
         "fields": dict(memory.fields),
     }
-    if said := day_of(memory.created_at):
-        held[DAYS] = noted(memory.text, said)
     # What is not there must not be in the payload: a filter lets those pass that lack the field.
     kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
-    return Point(memory.id, kept, embedding, words_of(memory.text))
+    return Point(memory.id, {**kept, **MARK}, embedding)
 
 
 def memory(found: Point) -> Memory:
@@ -109,7 +88,6 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
     text = kept(payload.text(facts))
-    recall(text, facts.get(DAYS))
     return Passage(
         source=NAME,
         id=found.id,
@@ -131,8 +109,25 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
     )
 
 
-def spot(found: Point) -> Spot | None:
-    """Where it was said; None: nobody knows."""
-    place = payload.number(found.payload, "place")
-    thread = payload.fact(found.payload, "thread_id") if place else ""
-    return (thread, place) if thread and place else None
+def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passage:
+    """A row of the record as a passage."""
+    day = day_of(row["created_at"])
+    return Passage(
+        source=NAME,
+        id=row["id"],
+        text=kept(row["text"]),
+        tokens=row["tokens"],
+        label=label(LABEL, short),
+        similarity=similar,
+        fields={
+            "collection": RAW,
+            "kind": payload.brief(row["kind"], payload.FACT) or NOTE,
+            "origin": payload.brief(row["origin"], payload.FACT),
+            "tags": ",".join(row["tags"]),
+            "vantage_id": row["vantage_id"] or None,
+            "thread_id": row["thread_id"] or None,
+            "place": row["place"] or None,
+            SAID_ON: day.isoformat() if day else None,
+        },
+        created_at=row["created_at"],
+    )

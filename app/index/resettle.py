@@ -20,7 +20,6 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue, Indexed
 from app.index.payload import text
-from app.index.sparse import passage
 
 PAGE = 128
 """Points read, or embedded and written, at a time."""
@@ -80,9 +79,7 @@ class Resettlement:
         told = [text(row["payload"]) for row in rows]
         vectors = iter(await self._embedder.passages([each for each in told if each]))
         return [
-            Point(row["id"], row["payload"], next(vectors), passage(each))
-            if each
-            else Point(row["id"], row["payload"])
+            Point(row["id"], row["payload"], next(vectors)) if each else Point(row["id"], row["payload"])
             for row, each in zip(rows, told, strict=True)
         ]
 

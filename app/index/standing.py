@@ -1,5 +1,5 @@
-"""How a user's memories and a tenant's corpus stand in the record, which knows more than the engine: what was
-removed and may still have its point, and whether an erasure is under way. Raises `RetrievalError`.
+"""How a user's memories stand in the record: their version, and whether an erasure is under way. Raises
+`RetrievalError`.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,10 @@ from app.clients.pool import Pool
 # knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
 USER = """
     SELECT coalesce(known.version, 0) AS version,
-        ARRAY(SELECT id FROM ibid.memory
-            WHERE tenant = $1 AND user_id = $2 AND removed_at IS NOT NULL ORDER BY id) AS removed,
         CASE WHEN known.erased_at IS NOT NULL AND known.ended_at IS NULL THEN ARRAY(SELECT id FROM ibid.memory
-            WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL ORDER BY id) END AS since
+            WHERE tenant = $1 AND user_id = $2 ORDER BY id) END AS since
     FROM (SELECT) AS one
     LEFT JOIN ibid.memory_user AS known ON known.tenant = $1 AND known.user_id = $2
-"""
-TENANT = """
-    SELECT coalesce((SELECT version FROM ibid.corpus_version WHERE tenant = $1), 0) AS version,
-        ARRAY(SELECT point FROM ibid.corpus_text
-            WHERE tenant = $1 AND removed_at IS NOT NULL ORDER BY point) AS removed
 """
 
 
@@ -31,8 +24,6 @@ class Standing:
 
     version: int
     """Grows with every write that a search would see."""
-    removed: frozenset[str]
-    """Points that may still be there, and are not told."""
     since: tuple[str, ...] | None = None
     """All that may be told; None: whatever is there."""
 
@@ -43,12 +34,4 @@ async def of_user(pool: Pool, tenant: str, user_id: str) -> Standing:
         row = await pool.fetchrow(USER, tenant, user_id)
     assert row is not None  # noqa: S101 - it joins to one row of its own
     since = row["since"]
-    return Standing(row["version"], frozenset(row["removed"]), None if since is None else tuple(since))
-
-
-async def of_tenant(pool: Pool, tenant: str) -> Standing:
-    """A tenant's corpus."""
-    with retrieval_faults():
-        row = await pool.fetchrow(TENANT, tenant)
-    assert row is not None  # noqa: S101 - it selects no rows but its own
-    return Standing(row["version"], frozenset(row["removed"]))
+    return Standing(row["version"], None if since is None else tuple(since))

@@ -1,22 +1,19 @@
-"""The service's side of cutting source files: one worker process a request, under limits (`sandbox.py`).
+"""Code chunking in a child process per request (`worker.py`), under limits, two at a time.
 
-Raises `InvalidField`, `Overloaded`.
+If a worker dies at a file (too much time or memory, a crash of the parser), that file is cut by lines in the
+next worker; the others are cut by syntax as usual. Raises `InvalidField`, `Overloaded`.
 """
 
 import asyncio
-import os
+import json
 from collections.abc import Sequence
-from dataclasses import replace
-
-import structlog
+from dataclasses import asdict, replace
 
 from app.domain.code import CodeFile, CutFile
 from app.domain.errors import InvalidField, Overloaded
-from app.intake import sandbox
 from app.intake.code import PLAIN
-from app.intake.wire import CodeRequest, ask, heard_files
-
-log = structlog.get_logger(__name__)
+from app.intake.wire import heard_files
+from app.process import Died, Program, Reply, python, started
 
 AT_ONCE = 2
 """Workers: they compute all the time."""
@@ -26,21 +23,20 @@ RUN_SECONDS = 120.0
 """Of a worker. A request of 2 MiB takes four on an idle machine."""
 MEMORY_MB = 768
 """MiB of address space of a worker. A megabyte of code takes half of it."""
+MAX_OUTPUT = 128 << 20
 DEATHS = 3
 """Workers lost to one request; then all that is left is cut by lines."""
 AGAIN = 5
 REFUSED = "takes too much time or memory to cut"
+WORKER = Program("code", python("app.intake.worker"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
 
 
 class CodeCutter:
-    """Keeps `domain/code.Cutter`: one worker process a call (`sandbox.py`), two at once.
+    """Keeps `domain/code.Cutter`: one worker process a call, two at once."""
 
-    A file at which a worker dies (too much time or memory, a crash of the parser) is cut by lines in the next
-    one; the others are cut as ever.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, worker: Program = WORKER) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
+        self._worker = worker
 
     async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
         """See the protocol."""
@@ -59,7 +55,7 @@ class CodeCutter:
         found: list[CutFile] = []
         plain = deaths = 0
         while len(found) < len(files):
-            made = await attempt(files[len(found) :], plain)
+            made = await self._attempt(files[len(found) :], plain)
             found += made
             if len(found) < len(files):
                 if plain and not made:
@@ -68,14 +64,16 @@ class CodeCutter:
                 plain = 1 if deaths < DEATHS else len(files)
         return found
 
-
-async def attempt(files: Sequence[CodeFile], plain: int) -> Sequence[CutFile]:
-    """The files, the first `plain` of them by lines; only so many as a worker had cut when it died."""
-    request = CodeRequest(os.getpid(), files, plain, MEMORY_MB, RUN_SECONDS)
-    ended = await sandbox.run(await asyncio.to_thread(ask, request), RUN_SECONDS)
-    if ended.code != 0:
-        log.warning("code_worker_failed", code=ended.code, stderr=ended.errors)
-    made = await asyncio.to_thread(heard_files, ended.output)
-    if made is None:
-        raise Overloaded("the worker that cuts code did not start", retry_after=AGAIN)
-    return [replace(file, note=PLAIN) if n < plain else file for n, file in enumerate(made[: len(files)])]
+    async def _attempt(self, files: Sequence[CodeFile], plain: int) -> Sequence[CutFile]:
+        """The files, the first `plain` of them by lines; only so many as a worker had cut when it died."""
+        request = await asyncio.to_thread(lambda: json.dumps([asdict(file) for file in files]).encode())
+        limits = {"plain": plain, "memory_mb": MEMORY_MB, "seconds": RUN_SECONDS}
+        told: list[Reply] = []
+        try:
+            async with asyncio.timeout(RUN_SECONDS), started(self._worker) as worker:
+                await worker.call("cut", limits, request, each=told.append)
+        except (TimeoutError, Died):
+            if not told:  # the first item says that it begins; a later failure is the fault of a file
+                raise Overloaded("the worker that cuts code did not start", retry_after=AGAIN) from None
+        made = await asyncio.to_thread(lambda: list(heard_files(each.data for each in told[1:])))
+        return [replace(file, note=PLAIN) if n < plain else file for n, file in enumerate(made[: len(files)])]

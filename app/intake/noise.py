@@ -16,8 +16,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 
-from app.index.vocabulary import count
 from app.intake.line import BREAK
+from app.retrieval.vocabulary import count
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")

@@ -28,7 +28,7 @@ class PlainParser:
     def __init__(self, count: Count) -> None:
         self._count = count
 
-    async def parse(self, path: Path, filename: str) -> Parsed:  # noqa: ARG002 - the port's
+    async def parse(self, path: Path, filename: str) -> Parsed:
         """A page, a paragraph a blank line."""
         return await asyncio.to_thread(self._read, path)
 

@@ -1,20 +1,17 @@
-"""What a worker says to the service: JSON lines. Of a PDF first what was found, then a line a chunk, then an
-end; of source files first that it begins, then a line a file.
+"""Encoding of the worker's results (`worker.py`) as JSON lines, and validation on the service's side.
 
-The service trusts nothing of it: a stream without its end counts for nothing, and what is not of this
-form is damage. Raises the problem that the worker names.
+The service does not trust a worker: a value of another type or out of range makes the PDF damaged.
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from app.domain.code import CodeFile, Cut, CutFile
+from app.domain.code import Cut, CutFile
 from app.domain.document import Chunk, Parsed
 from app.domain.errors import (
     BadInput,
-    IbidError,
     NotPdf,
     PdfDamaged,
     PdfEncrypted,
@@ -27,6 +24,9 @@ DETAIL_CHARS = 1_000
 """Of a problem's detail: no more of it is kept."""
 INTEGER_MAX = 2**31 - 1
 """The record's columns hold no larger number."""
+UNREADABLE = "The worker that read it said nothing that can be understood"
+BROKEN = (ValueError, TypeError, KeyError, RecursionError)
+"""What malformed data raise."""
 
 FAULTS: dict[str, type[BadInput]] = {
     fault.slug: fault
@@ -34,81 +34,39 @@ FAULTS: dict[str, type[BadInput]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a worker is told of a PDF, as one line of JSON."""
-
-    parent: int
-    """Process id of the service; without it the worker ends."""
-    file: int
-    """The open PDF: a descriptor that the worker inherits, since it may not look into the folder."""
-    filename: str
-    max_pages: int
-    memory_mb: int
-    """MiB of address space, the 120 of Python, PDFium and the vocabulary included."""
-    seconds: float
+def told(parsed: Parsed) -> bytes:
+    """A PDF: pages and title, then a line a chunk."""
+    rows = [{"pages": parsed.pages, "title": parsed.title}, *map(asdict, parsed.chunks)]
+    return b"\n".join(map(line, rows))
 
 
-@dataclass(frozen=True, slots=True)
-class CodeRequest:
-    """What a worker is told of source files, as one line of JSON."""
-
-    parent: int
-    files: Sequence[CodeFile]
-    plain: int
-    """So many of the first are cut by lines, without looking at their syntax."""
-    memory_mb: int
-    seconds: float
-    """For all of them."""
+def told_file(file: CutFile) -> bytes:
+    """A source file."""
+    return line(asdict(file))
 
 
-def asked(line: bytes) -> Request | CodeRequest:
-    """The request of a line."""
-    values = json.loads(line)
-    if "files" in values:
-        return CodeRequest(**values | {"files": [CodeFile(**file) for file in values["files"]]})
-    return Request(**values)
+def line(value: object) -> bytes:
+    """JSON without a line's end."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def ask(request: Request | CodeRequest) -> bytes:
-    """The line of a request."""
-    return json.dumps(asdict(request)).encode() + b"\n"
-
-
-def told(parsed: Parsed) -> Iterator[bytes]:
-    """The lines of a result."""
-    yield row({"pages": parsed.pages, "title": parsed.title})
-    for chunk in parsed.chunks:
-        yield row(asdict(chunk))
-    yield row({"end": len(parsed.chunks)})
-
-
-def fault(problem: IbidError) -> bytes:
-    """The line of a refusal."""
-    return row({"fault": problem.slug, "detail": problem.detail})
-
-
-def row(value: dict[str, object]) -> bytes:
-    """One line of JSON."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-def heard(output: bytes) -> Parsed:
-    """The result of a worker's output; raises the problem it names, `PdfDamaged` for anything unknown."""
+def heard(data: bytes | bytearray) -> Parsed:
+    """A PDF. Raises `PdfDamaged`."""
     try:
-        head, *rows = [json.loads(line) for line in output.splitlines()]
-        if "fault" in head:
-            raise FAULTS[head["fault"]](str(head["detail"])[:DETAIL_CHARS])
-        *chunks, end = rows
-        if end != {"end": len(chunks)}:
-            raise ValueError
-        return checked(Parsed(head["pages"], head["title"], tuple(Chunk(**chunk) for chunk in chunks)))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise PdfDamaged("The worker that read it said nothing that can be understood") from None
+        head, *rows = [json.loads(each) for each in data.split(b"\n")]
+        return checked(Parsed(head["pages"], head["title"], tuple(Chunk(**row) for row in rows)))
+    except BROKEN:
+        raise PdfDamaged(UNREADABLE) from None
+
+
+def refusal(payload: Mapping[str, Any]) -> BadInput:
+    """The problem that a FAULT payload names."""
+    kind = FAULTS.get(str(payload.get("fault")))
+    return kind(str(payload.get("detail"))[:DETAIL_CHARS]) if kind else PdfDamaged(UNREADABLE)
 
 
 def checked(parsed: Parsed) -> Parsed:
-    """The same, if its values are of the kind and range they say. Raises `ValueError`."""
+    """Check types and ranges. Raises `ValueError`."""
     fits = is_number(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)
     for n, chunk in enumerate(parsed.chunks, 1):
         fits = fits and is_number(chunk.ordinal, n, n) and is_sound(chunk, parsed.pages)
@@ -133,33 +91,17 @@ def is_number(value: object, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def begun(request: CodeRequest) -> bytes:
-    """The line before the files: what goes wrong from here on is a file's fault."""
-    return row({"begin": len(request.files)})
-
-
-def told_file(file: CutFile) -> bytes:
-    """The line of a file that was cut."""
-    return row(asdict(file))
-
-
-def heard_files(output: bytes) -> list[CutFile] | None:
-    """The files that a worker has cut before it ended, or said what cannot be understood; None: it never
-    began."""
-    head, *lines = output.split(b"\n")
-    if not head.startswith(b'{"begin"'):
-        return None
-    found: list[CutFile] = []
-    for line in lines[:-1]:
+def heard_files(files: Iterator[bytes | bytearray]) -> Iterator[CutFile]:
+    """Source files, up to the first malformed one."""
+    for data in files:
         try:
-            found.append(cut_file(json.loads(line)))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            break
-    return found
+            yield cut_file(json.loads(data))
+        except BROKEN:
+            return
 
 
 def cut_file(value: dict[str, Any]) -> CutFile:
-    """A file, if its values are of the kind and range they say. `ValueError`, `TypeError`, `KeyError`."""
+    """A file, its types and ranges checked. Raises `BROKEN`."""
     cuts = tuple(Cut(**cut) for cut in value["cuts"])
     fits = isinstance(value["language"], str) and isinstance(value["note"], str)
     for cut in cuts:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.domain.conversation import DETAILED, SHORT, SNIPPET, TITLE, Draft, Made, shortened
-from app.index.analysis import terms
 from app.models.evidence import BRIEF, FUNCTION_WORDS
 from app.models.sentence import quotable
+from app.retrieval.terms import terms
 
 READ, MOST = 100_000, 1_000
 """Characters that are read, and sentences that are weighed: of more, the first."""

@@ -22,8 +22,8 @@ from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
 from app.domain.space import space_name
-from app.index.vocabulary import o200k
 from app.models.openai import Peer, Server, error_code, open_peer
+from app.retrieval.vocabulary import o200k
 
 log = structlog.get_logger(__name__)
 

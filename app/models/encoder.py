@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.passage import Embedding
 from app.index.pieces import tokenizer
-from app.index.wheel import shipped, verified
+from app.retrieval.wheel import shipped, verified
 
 MODEL = "bge-small-en-v1.5-int8"
 DIM = 384

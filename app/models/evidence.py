@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from app.domain.passage import Passage
-from app.index.analysis import terms
 from app.models.sentence import quotable
+from app.retrieval.terms import terms
 
 NEAR, PRIOR, CUE, MEANING = 0.3, 0.25, 0.2, 1.5
 """Weights beside the share of the question's words that the sentence itself holds, which weighs 1."""

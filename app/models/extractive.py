@@ -106,7 +106,7 @@ class Extractive:
         self.floor = floor
 
     @asynccontextmanager
-    async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:  # noqa: ARG002 - there is but one
+    async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
         """Entered when the answer is found."""
         yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
 

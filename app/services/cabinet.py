@@ -35,7 +35,7 @@ class Named:
             self._known[row].append(text.id)
         return len(self._known) - before
 
-    def names(self, name: str | None, passage: Passage) -> Sequence[str]:  # noqa: ARG002 - the protocol's
+    def names(self, name: str | None, passage: Passage) -> Sequence[str]:
         """The texts of its row."""
         return self._known.get(passage.id, ())
 

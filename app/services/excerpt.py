@@ -80,7 +80,7 @@ class Excerpt:
         vector = None if self.blank else await self._embedded()
         if vector is None:
             return None
-        asked = self.means.sources[source].nearest(self.scope, vector, limit)
+        asked = self.means.sources[source].most_similar(self.scope, vector, limit)
         return await timely(source, asked, self.until, self.lost)
 
     async def _stored(self, profile: Profile, drawn: Sequence[Drawn | None]) -> bool:
@@ -128,7 +128,7 @@ class Excerpt:
             embedding = await asyncio.shield(vector)
             if embedding is None:
                 return None
-            asked = self.means.sources[section.source].nearest(self.scope, embedding, limit)
+            asked = self.means.sources[section.source].most_similar(self.scope, embedding, limit)
         rows = await timely(section.source, asked, self.until, self.lost)
         return None if rows is None else Drawn(tuple(map(Candidate, rows)))
 

@@ -1,9 +1,9 @@
 """From a file's bytes to a searchable document: the `ingest` job, and `purge`, its undoing.
 
 The order of writes is the promise (docs/decisions/0013-write-side.md): chunks with vectors into the record,
-then the index, then one transaction that makes the document visible. Each step can be repeated, so a job
-that was killed anywhere is just run again. A fault of the file ends in `failed`; a store or model that does
-not answer is raised (`Unavailable`, `RetrievalError`), and the worker tries again later.
+then one transaction that makes the document visible and enters it in the outbox for Chroma. Each step can be
+repeated, so a job that was killed anywhere is just run again. A fault of the file ends in `failed`; a store
+or model that does not answer is raised (`Unavailable`, `RetrievalError`), and the worker tries again later.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.domain.document import Chunk, Document, Fault, Parsed, Part, State, embedded_text
+from app.domain.document import Document, Fault, Parsed, State, embedded_text
 from app.domain.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
 from app.domain.job import Job
 from app.domain.passage import Embedding
-from app.domain.ports import DocumentIndex, DocumentRecord, Embedder, Parser
+from app.domain.ports import DocumentRecord, Embedder, Parser
 
 BATCH = 64
 """Texts embedded at once: fills a model's batch; a remote one takes it in one request."""
@@ -40,14 +40,12 @@ class Ingest:
     def __init__(
         self,
         record: DocumentRecord,
-        index: DocumentIndex,
         parser: Parser,
         embedder: Embedder,
         folder: Path,
     ) -> None:
         """`folder`: of temporary files, emptied at the next start of what a kill left."""
         self._record = record
-        self._index = index
         self._parser = parser
         self._embedder = embedder
         self._folder = folder
@@ -61,7 +59,7 @@ class Ingest:
             await self._fail(job, PdfTooComplex("reading it broke off several times"))
             return
         try:
-            await self._read(*placed)
+            await self._read(placed[0])
         except Missing:
             return  # removed under our hands; its purge comes after us
         except BadInput as error:
@@ -72,28 +70,26 @@ class Ingest:
             await self._fail(job, Unavailable(f"gave up after {TRIES} tries: {error.detail}"))
 
     async def purge(self, job: Job) -> None:
-        """Remove what a removed document left: its index entries, then its bytes, chunks and row."""
-        await self._index.remove(job.part, job.document_id)
+        """Remove what a removed document left: its bytes, chunks and row. Its vectors go by the outbox."""
         await self._record.purge(job.document_id)
 
-    async def _read(self, document: Document, part: Part) -> None:
+    async def _read(self, document: Document) -> None:
         """The recipe. What an earlier try wrote of the chunks is not made again."""
-        chunks, embeddings = await self._record.kept(document.id, self._embedder.space)
-        if not chunks:
-            chunks, embeddings = await self._made(document)
-        await self._index.put(part, document.id, chunks, embeddings)
+        embeddings = await self._record.kept(document.id, self._embedder.space)
+        if not embeddings:
+            embeddings = await self._made(document)
         await self._record.make_ready(document.id)
-        log.info("document read", document=document.id, chunks=len(chunks))
+        log.info("document read", document=document.id, chunks=len(embeddings))
 
-    async def _made(self, document: Document) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
-        """Chunks and their vectors, made from the file and written to the record."""
+    async def _made(self, document: Document) -> Sequence[Embedding]:
+        """Chunks and their vectors, made from the file and written to the record; the vectors."""
         async with self._file(document) as path:
             parsed = await self._parser.parse(path, document.filename)
         if not parsed.chunks:
             raise PdfTextless
         embeddings = await self._embed(parsed)
         await self._record.keep_chunks(document.id, parsed, embeddings, self._embedder.space)
-        return parsed.chunks, embeddings
+        return embeddings
 
     @asynccontextmanager
     async def _file(self, document: Document) -> AsyncIterator[Path]:

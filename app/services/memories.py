@@ -1,8 +1,7 @@
 """The write side of memories: said, kept, searchable; listed; taken back.
 
-Words -> what of them is new (`domain/echo.py`) -> vectors -> the record -> the index -> searchable. Only then
-it is acknowledged. Where the index does not take it, the record takes it back and the writer is told so; what
-a crash leaves between the two is `services/upkeep.py`'s. Times are seconds. Raises `Unavailable`, `NoRoom`,
+Words -> what of them is new (`domain/echo.py`) -> vectors -> the record, in one transaction: from then on it
+is durable and searchable. Qdrant follows by the outbox. Times are seconds. Raises `Unavailable`, `NoRoom`,
 `Missing`, `RemovedMeanwhile`, `InvalidField` (a cursor); what is embedded in vain is `Unavailable` too.
 """
 
@@ -10,27 +9,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
-import structlog
-
 from app.domain.echo import Echoes
-from app.domain.errors import Missing, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.memory import (
-    CARDS,
-    DAEMONS,
-    Draft,
-    Memories,
-    Memory,
-    MemoryIndex,
-    Outcome,
-    Written,
-    memory_id,
-)
+from app.domain.errors import Missing, RetrievalError, Unavailable
+from app.domain.memory import CARDS, DAEMONS, Draft, Memories, Memory, Outcome, Written, memory_id
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder, Tokens
-from app.domain.revision import settled
 
 BATCH = 64
 """Texts embedded at once (as in `services/ingest.py`)."""
@@ -46,8 +31,6 @@ AGAIN = 2
 P = ParamSpec("P")
 T = TypeVar("T")
 
-log = structlog.get_logger(__name__)
-
 
 class Heard(Protocol):
     """What was heard in a conversation (`stores/heard.py`). `Unavailable`."""
@@ -60,10 +43,13 @@ class MemoryService:
     """Memories, as their owners see them."""
 
     def __init__(
-        self, record: Memories, index: MemoryIndex, heard: Heard, embedder: Embedder, tokens: Tokens
+        self,
+        record: Memories,
+        heard: Heard,
+        embedder: Embedder,
+        tokens: Tokens,
     ) -> None:
         self._record = record
-        self._index = index
         self._heard = heard
         self._embedder = embedder
         self._tokens = tokens
@@ -79,20 +65,19 @@ class MemoryService:
         """One outcome a draft, in order; durable and searchable when it returns. `scope` has a user_id.
 
         `asked`: when the words were said (left out: now); what was heard later is no echo. Of a user who was
-        erased since they were said, or since this began, nothing is kept: `RemovedMeanwhile`. Cancelled, what
-        was begun is finished by the next repair.
+        erased since they were said, or since this began, nothing is kept: `RemovedMeanwhile`.
         """
         until = asyncio.get_running_loop().time() + seconds
         # By the clock that erasures are dated by. One that runs behind it refuses too much, never too little.
         began = await self._record.clock()
         since = min(asked, began) if asked else began
         said = await self._own(scope, drafts, asked)
-        settled = await self._known(scope, said)
-        new = [at for at, draft in enumerate(said) if draft and at not in settled]
+        known = await self._known(scope, said)
+        new = [at for at, draft in enumerate(said) if draft and at not in known]
         if new:
             fresh = [draft for draft in (said[at] for at in new) if draft]
-            settled |= dict(zip(new, await self._write(scope, fresh, since, until), strict=True))
-        return [settled.get(at, Written(Outcome.ECHO)) for at in range(len(drafts))]
+            known |= dict(zip(new, await self._write(scope, fresh, since, until), strict=True))
+        return [known.get(at, Written(Outcome.ECHO)) for at in range(len(drafts))]
 
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
@@ -114,49 +99,11 @@ class MemoryService:
     async def _write(
         self, scope: Scope, drafts: Sequence[Draft], since: datetime, until: float
     ) -> list[Written]:
-        """Embedded, admitted, indexed; what another's write is about to make searchable, is helped."""
+        """Embedded and kept."""
         embeddings = await embedded(self._embedder, [draft.text for draft in drafts], until)
         tokens = await counted(self._tokens, [draft.text for draft in drafts])
         space = self._embedder.space
-        written = await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
-        pending = [
-            (each.memory, vector)
-            for each, vector in zip(written, embeddings, strict=True)
-            if each.memory and each.pending
-        ]
-        made = [each.memory for each in written if each.memory and each.outcome is Outcome.CREATED]
-        await self._show(scope, pending, made, until)
-        return written
-
-    async def _show(
-        self,
-        scope: Scope,
-        pending: Sequence[tuple[Memory, Embedding]],
-        made: Sequence[Memory],
-        until: float,
-    ) -> None:
-        """Make them searchable, or those that were made here as if they had never been."""
-        put, mark = partial(self._index.put, scope), partial(self._record.indexed, scope)
-        try:
-            async with asyncio.timeout_at(until):
-                gone = await settled(pending, put, mark)
-        except (Unavailable, TimeoutError) as error:
-            await self._clear(scope, await self._record.withdraw(scope, made))
-            if isinstance(error, NoRoom):
-                raise
-            raise Unavailable("the index of memories does not answer", retry_after=AGAIN) from error
-        if gone:
-            await self._clear(scope, gone)
-            raise RemovedMeanwhile("a memory was taken back while it was written")
-
-    async def _clear(self, scope: Scope, ids: Sequence[str]) -> None:
-        """The points of what is not kept; what does not go now, a repair removes: no search tells it."""
-        try:
-            await self._index.remove(scope, ids)
-        except Unavailable:
-            log.warning("points not removed", points=len(ids))
-        else:
-            await self._record.forget(ids)
+        return await self._record.admit(scope, drafts, embeddings, tokens, space, since=since)
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         """The user's, newest first, and the cursor of the next page."""
@@ -164,10 +111,8 @@ class MemoryService:
 
     async def remove(self, scope: Scope, memory_id: str) -> None:
         """Gone from the next answer on, and its votes with it."""
-        memory = await self._record.get(scope, memory_id)
-        if memory is None or not await self._record.remove(scope, memory_id):
+        if not await self._record.remove(scope, memory_id):
             raise Missing("there is no such memory")
-        await self._clear(replace(scope, user_id=memory.user_id), [memory_id])
 
 
 def compared(draft: Draft) -> bool:

@@ -19,7 +19,7 @@ BATCH = 64
 class Index(Protocol):
     """The part of the sources that a move needs."""
 
-    async def rebuild(self) -> int:
+    async def rebuild(self) -> None:
         """Fill the indexes of the current space from the record."""
 
 

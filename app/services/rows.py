@@ -1,5 +1,5 @@
-"""A project's source behind Postgres' breaker (`guarded.py`): all that is asked of it by time or by cosine is
-one statement to Postgres, and counts."""
+"""A project's source behind Postgres' breaker (`guarded.py`): all that is asked of it by time or by cosine
+is a few statements to Postgres, and counts."""
 
 from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError
@@ -21,11 +21,11 @@ class GuardedRows(GuardedSource):
         with self._breaker.attempt(lost, patience=self._patience):
             return await self._rows.newest(scope, limit)
 
-    async def nearest(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
         """By cosine; `RetrievalError` at once while Postgres is down."""
         self._present()
         with self._breaker.attempt(lost, patience=self._patience):
-            return await self._rows.nearest(scope, vector, limit)
+            return await self._rows.most_similar(scope, vector, limit)
 
     def _present(self) -> None:
         """Nobody waits for what has just failed several times in a row."""

@@ -172,7 +172,7 @@ class DocumentShelf:
         await asyncio.to_thread(path.unlink)
         return made
 
-    def names(self, name: str | None, passage: Passage) -> Sequence[str]:  # noqa: ARG002 - the protocol's
+    def names(self, name: str | None, passage: Passage) -> Sequence[str]:
         """Those of its document."""
         return self._known.get(str(passage.fields["document"]), ())
 

@@ -1,8 +1,7 @@
-"""A holding that is kept twice: in the record, and in an index that may hold others' points of the user too.
+"""A holding that is kept twice: in the record, and in an engine that may hold others' points of the user too.
 
 Memories are such: rows of Postgres, points of Qdrant, and points that older tools wrote there without a row.
-The record goes first: what it calls removed is told by nobody, also while the index is away. Raises
-`Unavailable`.
+The record goes first: searches read it, also while the engine is away. Raises `Unavailable`.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -18,11 +17,11 @@ class Recorded(Protocol):
     def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         """The user's rows, each with its `id`."""
 
-    async def withdraw(self, scope: Scope) -> int:
-        """All of the user's are removed; how many were there."""
+    async def erase(self, scope: Scope) -> int:
+        """Delete the user's rows; how many there were."""
 
-    async def forget(self, scope: Scope) -> None:
-        """Their points are gone: so are the rows."""
+    async def enter(self, scope: Scope) -> None:
+        """All points of the user's are gone: what was written meanwhile is given back to the engine."""
 
 
 class Twofold:
@@ -48,8 +47,8 @@ class Twofold:
                 yield point
 
     async def erase(self, scope: Scope) -> int:
-        """Unseen, then out of the index, then out of the record. What the index alone had counts too."""
-        rows = await self._record.withdraw(scope)
+        """Out of the record, then out of the engine. What the engine alone had counts too."""
+        rows = await self._record.erase(scope)
         points = await self._index.erase(scope)
-        await self._record.forget(scope)
+        await self._record.enter(scope)
         return max(rows, points)

@@ -8,19 +8,18 @@ Raises `RetrievalError`. Source: seeds 001 and 002, CONTRACT §4; docs/decisions
 from collections.abc import Mapping
 from typing import Any
 
-from app.domain.embedded import plain
 from app.domain.label import is_label, label, path_name
 from app.domain.passage import Passage
 from app.domain.project import CODE
-from app.index.context import ContextSource, Told
-from app.index.finder import Found
-from app.index.table import CHUNK
+from app.domain.text import Text
+from app.retrieval.project_tables import CHUNK, Analysed, chunk_analysed, chunk_shown
+from app.sources.rows import RowSource
 
 COLUMNS = ("file_path", "language", "chunk_metadata", "start_line", "end_line", "project")
 """Beside the text."""
 
 
-class CodeSource(ContextSource):
+class CodeSource(RowSource):
     """See the module."""
 
     name = CODE
@@ -28,18 +27,20 @@ class CodeSource(ContextSource):
 
     def text(self, row: Mapping[str, Any]) -> str:
         """The chunk itself."""
-        return plain(row["chunk_text"] or "")
+        return chunk_shown(row)
 
-    def passage(self, found: Found, told: Told, short: str, similar: float | None) -> Passage:
+    def analysed(self, row: Mapping[str, Any]) -> Analysed:
+        """With its path, names and signature."""
+        return chunk_analysed(row)
+
+    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
         """One chunk; metadata as it is stored."""
-        row = found.columns
         return Passage(
             source=self.name,
-            id=found.id,
-            text=told.text,
-            tokens=told.tokens,
-            label=called(row, short),
-            similarity=similar,
+            id=row["id"],
+            text=text,
+            tokens=tokens,
+            label=called(row, mark),
             title=row["file_path"] or "",
             fields={name: row[name] for name in COLUMNS},
             created_at=row["indexed_at"],

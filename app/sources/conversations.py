@@ -11,15 +11,15 @@ from app.domain.embedded import conversation_text
 from app.domain.label import label
 from app.domain.passage import Passage
 from app.domain.project import CONVERSATIONS
-from app.index.context import ContextSource, Told
-from app.index.finder import Found
-from app.index.table import CONVERSATION
+from app.domain.text import Text
+from app.retrieval.project_tables import CONVERSATION, Analysed, conversation_analysed
+from app.sources.rows import RowSource
 
 COLUMNS = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
 """Shown."""
 
 
-class ConversationSource(ContextSource):
+class ConversationSource(RowSource):
     """See the module."""
 
     name = CONVERSATIONS
@@ -33,17 +33,19 @@ class ConversationSource(ContextSource):
         """What is shown of it."""
         return conversation_text(**{name: row[name] for name in COLUMNS}, brief=self.brief)
 
-    def passage(self, found: Found, told: Told, short: str, similar: float | None) -> Passage:
+    def analysed(self, row: Mapping[str, Any]) -> Analysed:
+        """Of both summaries."""
+        return conversation_analysed(row, brief=self.brief)
+
+    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
         """One conversation; its columns as they are stored, cut to some thousand characters."""
-        row = found.columns
         moment = row["indexed_at"]
         return Passage(
             source=self.name,
-            id=found.id,
-            text=told.text,
-            tokens=told.tokens,
-            label=label(self.called, short),
-            similarity=similar,
+            id=row["id"],
+            text=text,
+            tokens=tokens,
+            label=label(self.called, mark),
             title=row["title"] or "",
             fields={
                 **{name: row[name] for name in COLUMNS},

@@ -1,52 +1,79 @@
-"""The corpus: every other Qdrant collection that holds texts of the asker's tenant, all searched at once.
+"""The corpus: reference texts of the asker's tenant, all collections searched exactly in memory at once.
 
-Filtered in the engine by tenant; points without one, as older tools wrote, are the tenant `default`'s. A
-collection of another space is passed over with a note, one that fails costs its own passages only. Reads
-raise `RetrievalError`, writes `Unavailable`. Why: docs/decisions/0027.
+Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
+collections there, and points in ours: they are searched by their vectors. A collection of another space is
+passed over with a note; one that fails costs its own passages only. Reads raise `RetrievalError`, writes
+`Unavailable`. Why: docs/decisions/0027.
 """
 
 import asyncio
-import json
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
 import structlog
 
-from app.clients.phrase import MEANING, WORDS
+from app.clients.faults import record_faults, retrieval_faults
 from app.clients.points import Collection as Shape
-from app.clients.points import Points, Where
+from app.clients.points import Point, Points
 from app.clients.pool import Pool
 from app.domain.answer import new_id
-from app.domain.corpus import Reference
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
-from app.domain.passage import Embedding, Legs, Query, Scope
+from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
 from app.domain.space import Space
-from app.index import referred, standing
-from app.index.analysis import VERSION
-from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.index.legs import asked, look
-from app.index.remembered import tenants
-from app.index.seen import Question
-from app.index.standing import Standing
-from app.index.union import Searched, merged
+from app.index import payload, referred
+from app.index.catalogue import Catalogue, fits
+from app.index.mark import short
+from app.retrieval.index import IndexSearch, Matrix, Place, Segment, Spot, rows_segment
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.postings import invert
+from app.retrieval.retrievers import Filter
+from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
+from app.retrieval.source import Foreign, IndexedSource, Reached, analysed, revisions, stack
 
-FIELDS = Indexed(keys=("source", "kind"), tenants=("tenant",), times=("created_at",))
 AT_ONCE = 8
-"""Collections searched at the same time for one question."""
-TOGETHER = 4
-"""For all questions, embedded: half of the engine's threads, so that memories have the others."""
-SERVED = 16
-"""For all questions, by a server: half of the connections to it."""
+"""Collections of other tools asked at the same time for one question."""
 LIST_SECONDS = 1.0
-"""For the engine to say which ones there are: one that hangs must not look like a Postgres that hangs."""
+"""For the engine to say which collections there are."""
+
+Shelf = tuple[str, str]
+"""Tenant and collection."""
+Held = tuple[tuple[str, int], ...]
+"""Collections with points that other tools wrote for the tenant, and how many."""
+
+REACH = """
+    SELECT collection, version FROM ibid.collection_version
+    WHERE tenant = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) ORDER BY collection
+"""
+LISTED = """
+    SELECT coalesce((SELECT version FROM ibid.collection_version WHERE tenant = $1 AND collection = $2), 0)
+            AS version,
+        (SELECT string_agg($2 || '/' || point || ' ' || revision, chr(31)) FROM ibid.corpus_text
+            WHERE tenant = $1 AND collection = $2 AND space = $3) AS rows
+"""
+SEGMENT = """
+    SELECT point, terms, CASE WHEN $2 THEN embedding END AS embedding FROM ibid.corpus_text
+    WHERE point = ANY($1)
+"""
+TEXTS = "SELECT point, revision, title || E'\\n' || text AS words FROM ibid.corpus_text WHERE point = ANY($1)"
+KEEP = """
+    UPDATE ibid.corpus_text SET terms = given.terms
+    FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (point, revision, terms)
+    WHERE corpus_text.point = given.point AND corpus_text.revision = given.revision
+"""
+VECTORS = "SELECT point, embedding FROM ibid.corpus_text WHERE point = ANY($1) AND space = $2"
+SHOWN = """
+    SELECT collection, point, id, text, title, metadata, tokens, created_at FROM ibid.corpus_text
+    WHERE point = ANY($1)
+"""
 
 log = structlog.get_logger(__name__)
 
 
-class CorpusSource:
+class CorpusSource(IndexedSource[Shelf]):
     """Keeps ports.Source and corpus.CorpusIndex."""
 
     name = referred.NAME
@@ -56,169 +83,214 @@ class CorpusSource:
         pool: Pool,
         points: Points,
         catalogue: Catalogue,
+        cache: IndexCache,
         space: Space,
         *,
         store: str = "",
+        seconds: float = 6.0,
         only: Collection[str] = (),
-        together: int = TOGETHER,
+        shared: bool = False,
     ) -> None:
+        """`only`: the collections to look at (CORPUS_COLLECTIONS), none named: all; `shared`: Qdrant is a
+        server, where other tools may write."""
+        super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
-        self._space = space
-        self.store = store
-        """Which database and engine these are: two may share a cache."""
+        self._retriever = QdrantRetriever(points)
         self._only = frozenset(only)
-        """The collections to look at (CORPUS_COLLECTIONS); none named: all."""
-        self._turns = asyncio.Semaphore(together)
-        self._versions: dict[str, int] = {}
-        """Of each tenant, as far as the catalogue is not older."""
+        self._shared = shared
 
-    async def reach(self, scope: Scope) -> "Reached":
-        """The collections as they are known now; only Postgres's faults are raised here (`memories.py`)."""
-        stands = await standing.of_tenant(self._pool, scope.tenant)
-        if self._versions.get(scope.tenant) != stands.version:
-            self._catalogue.forget(tenants(scope))  # another replica may have made one: the list too is old
-            self._versions[scope.tenant] = stands.version
+    # The record.
+
+    async def reach(self, scope: Scope) -> Reached[Shelf]:
+        """The tenant's collections."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(REACH, scope.tenant, sorted(self._only))
+        versions = tuple(((scope.tenant, row["collection"]), row["version"]) for row in rows)
+        held = await self._foreign_counts(scope) if self._shared else ()
+        return Reached(self, scope, versions, (new_id() if held is None else held,))
+
+    async def listing(self, scope: Shelf) -> Listing:
+        """The points with their revisions."""
+        with retrieval_faults():
+            row = await self._pool.fetchrow(LISTED, *scope, self._space.name)
+        assert row is not None  # noqa: S101 - it selects no rows but its own
+        entries = await asyncio.to_thread(revisions, row["rows"], "\x1f")
+        return Listing(row["version"], entries, len(entries))
+
+    async def segment(self, scope: Shelf, entries: Sequence[str], *, vectors: bool) -> Segment | None:
+        """Some texts."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(SEGMENT, [point_of(entry) for entry in entries], vectors)
+        terms = await analysed({row["point"]: row["terms"] for row in rows}, self._texts, self._keep)
+        rows = [row for row in rows if row["point"] in terms]
+        if not rows:
+            return None
+
+        def made() -> Segment:
+            matrix, missing = (
+                stack([row["embedding"] for row in rows], self._space.dim) if vectors else (None, None)
+            )
+            ids = [referred.key(scope[1], row["point"]) for row in rows]
+            return rows_segment(ids, invert([terms[row["point"]] for row in rows]), matrix, None, missing)
+
+        return await asyncio.to_thread(made)
+
+    async def _texts(self, points: Sequence[str]) -> Mapping[str, tuple[int, str]]:
+        """Revisions and words of texts that have no terms yet."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(TEXTS, points)
+        return {row["point"]: (row["revision"], row["words"]) for row in rows}
+
+    async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
+        """Keep terms for the next load."""
+        with record_faults():
+            await self._pool.execute(KEEP, [*terms], [revised[key] for key in terms], [*terms.values()])
+
+    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
+        """The record's."""
+        entries = {point_of(entry): entry for entry, _ in places}
+        with retrieval_faults():
+            rows = await self._pool.fetch(VECTORS, [*entries], self._space.name)
+        return {(entries[row["point"]], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
+
+    async def passages(
+        self, reached: Reached[Shelf], search: IndexSearch, similar: Mapping[Spot, float | None]
+    ) -> Mapping[Spot, Passage]:
+        """Texts as passages."""
+        spots = {search.key(spot): spot for spot in similar}
+        with retrieval_faults():
+            rows = await self._pool.fetch(SHOWN, [point_of(key) for key in spots])
+        keyed = {referred.key(row["collection"], row["point"]): row for row in rows}
+        marks = short(self.name, sorted(keyed))
+        return {
+            spots[key]: referred.passage_of(row, marks[key], similar[spots[key]])
+            for key, row in keyed.items()
+            if key in spots
+        }
+
+    # The engine.
+
+    async def nearest(self, scope: Shelf, vector: Embedding, limit: int) -> Sequence[Place]:
+        """Qdrant's answer."""
+        tenant, collection = scope
+        found = await self._retriever.nearest(collection, vector, Filter(equal={"tenant": tenant}), limit)
+        return [(referred.key(collection, near.id), 1) for near in found]
+
+    async def _foreign_counts(self, scope: Scope) -> Held | None:
+        """None: the engine does not say now."""
         try:
-            async with asyncio.timeout(LIST_SECONDS):
-                shapes = await self._listed()
-                return Reached(self, scope, stands, shapes, await self._counted(scope, shapes))
-        except TimeoutError:
-            return Reached(self, scope, stands)
-        except RetrievalError as error:
-            return Reached(self, scope, stands, fault=error)
-
-    async def _listed(self) -> tuple[Shape, ...]:
-        """The collections to look at."""
-        return tuple(shape for shape in (await self._catalogue.all()).values() if self._wanted(shape))
+            async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
+                names = [
+                    shape.name for shape in (await self._catalogue.all()).values() if self._wanted(shape)
+                ]
+                return await self._counted(scope, names)
+        except (TimeoutError, RetrievalError):
+            return None
 
     def _wanted(self, shape: Shape) -> bool:
         """Whether a collection is looked at at all."""
         return shape.name != RAW and (not self._only or shape.name in self._only)
 
-    async def _counted(self, scope: Scope, shapes: Sequence[Shape]) -> tuple[int | None, ...]:
-        """How many points of each are the tenant's; None: the engine does not say."""
-        few, where = asyncio.Semaphore(AT_ONCE), tenants(scope)
-
-        async def count(shape: Shape) -> int | None:
-            async with few:
-                try:
-                    return await self._catalogue.count(shape.name, where)
-                except RetrievalError:
-                    return None
-
-        return tuple(await asyncio.gather(*map(count, shapes)))
-
-    async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """All collections at once, one round trip each, once the query is embedded."""
-        if reached.fault:
-            raise reached.fault
-        shapes = await self._listed() if reached.shapes is None else reached.shapes
-        question = await asked(query, await embedding, self._space)
+    async def _counted(self, scope: Scope, names: Sequence[str]) -> Held:
+        """Where there is something."""
         few = asyncio.Semaphore(AT_ONCE)
-        found = await asyncio.gather(*(self._one(few, reached, shape, question) for shape in shapes))
+
+        async def count(name: str) -> int:
+            async with few:
+                return await self._retriever.count(name, others_of(scope))
+
+        counts = await asyncio.gather(*map(count, names))
+        return tuple((name, count) for name, count in zip(names, counts, strict=True) if count)
+
+    async def foreign(self, reached: Reached[Shelf], query: Query, vector: Embedding) -> Foreign:
+        """Points that other tools wrote, in collections of theirs or ours."""
+        [held] = reached.facts or ((),)
+        if isinstance(held, str):
+            held = await self._foreign_counts(reached.scope)
+            if held is None:
+                return Foreign(fault="unavailable")
+        if not held:
+            return Foreign()
+        assert isinstance(held, tuple)  # noqa: S101 - as `reach` gives it
+        few = asyncio.Semaphore(AT_ONCE)
+        found = await asyncio.gather(
+            *(self._one(few, reached.scope, name, count, query, vector) for name, count in held)
+        )
         return together(self.name, found, query.limit)
 
-    async def _one(
-        self, few: asyncio.Semaphore, reached: "Reached", shape: Shape, question: Question
-    ) -> Searched:
+    async def _one(  # noqa: PLR0917 - what is asked, and how much at once
+        self, few: asyncio.Semaphore, scope: Scope, name: str, count: int, query: Query, vector: Embedding
+    ) -> "Searched":
         """One collection; whatever becomes of it, the others count."""
-        name, where = shape.name, tenants(reached.scope)
-        async with few, self._turns:
+        async with few:
             try:
-                stored = await self._catalogue.count(name, where)
-                if not stored:
-                    return Searched(name)  # nothing of this tenant's: not even its name is told
-                if not fits(shape, self._space):
-                    note = f"{name} was passed over: its vectors are of another space"
-                    return Searched(name, notes=(note,))
-                barred = reached.stands.removed
-                seen = await look(self._points, shape, where, question, passages=stored, barred=barred)
+                shape = await self._catalogue.get(name)
+                if shape is None or not fits(shape, self._space):
+                    return Searched(notes=(f"{name} was passed over: its vectors are of another space",))
+                where = others_of(scope)
+                found = await self._retriever.nearest(name, vector, where, query.limit, payload=True)
             except RetrievalError as error:
                 return await self._lost(name, error)
-        note = f"points of {name} without text were passed over: {seen.textless}"
-        return Searched(name, seen, stored, (note,) if seen.textless else ())
+        told = [near for near in found if payload.text(near.payload)]
+        silent = len(found) - len(told)
+        note = (f"points of {name} without text were passed over: {silent}",) if silent else ()
+        points = [(name, Point(near.id, near.payload), self.similar(near.score)) for near in told]
+        return Searched(points, count, note)
 
-    async def _lost(self, name: str, error: RetrievalError) -> Searched:
+    async def _lost(self, name: str, error: RetrievalError) -> "Searched":
         """A collection that has gone meanwhile is a note, one that does not answer a fault."""
         gone = False
-        if error.rejected:  # else nothing that is known is in doubt, and to list anew would be one load more
+        if error.rejected:  # otherwise nothing that is known is in doubt
             self._catalogue.forget()
             with suppress(RetrievalError):
                 gone = await self._catalogue.get(name) is None
         log.warning("collection not searched", collection=name, reason=error.reason, gone=gone)
         if gone:
-            return Searched(name, notes=(f"{name} is not there any more",))
-        return Searched(name, notes=(f"{name} did not answer: {error.reason}",), fault=error)
-
-    async def put(
-        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Searchable when it returns; again replaces."""
-        points = [
-            referred.point(scope, text, embedding, self._space.name)
-            for text, embedding in zip(texts, embeddings, strict=True)
-        ]
-        await self._catalogue.put(collection, self._space, FIELDS, points)
-
-    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
-        """Gone from the index; nothing there is no error."""
-        with unavailable():
-            await self._points.remove(collection, replace(tenants(scope), ids=tuple(points)))
-
-    async def drop(self, collection: str) -> None:
-        """The collection, if Ibid made it and is empty: the record knows nothing of other tools' points."""
-        with unavailable():
-            self._catalogue.forget()
-            shape = await self._catalogue.get(collection)
-            if shape is None or (shape.dense, shape.words) != (MEANING, WORDS):
-                return
-            if await self._points.count(collection, Where()) == 0:
-                await self._points.drop(collection)
-                self._catalogue.forget()
-
-
-def together(name: str, found: Sequence[Searched], limit: int) -> Legs:
-    """What the collections found; a fault is raised where none of them answered."""
-    faults = [each.fault for each in found if each.fault]
-    if faults and len(faults) == len(found):
-        raise faults[0]
-    legs = merged(name, [each for each in found if not each.fault], limit)
-    return replace(
-        legs,
-        stored=sum(each.stored for each in found),
-        notes=tuple(chain.from_iterable(each.notes for each in found)),
-        partial=faults[0].reason if faults else "",
-    )
+            return Searched(notes=(f"{name} is not there any more",))
+        return Searched(notes=(f"{name} did not answer: {error.reason}",), fault=error.reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Keeps found.Reach: a tenant's corpus as the record and the engine told of it."""
+class Searched:
+    """What one collection of the engine came to."""
 
-    source: CorpusSource
-    scope: Scope
-    stands: Standing
-    shapes: tuple[Shape, ...] | None = None
-    """None: the engine has not said in time."""
-    counts: tuple[int | None, ...] = ()
-    """The tenant's points in each; None: the engine does not say."""
-    fault: RetrievalError | None = None
-    """The engine's, for the search to raise."""
+    points: Sequence[tuple[str, Point, float]] = ()
+    """Collection, point and similarity, best first."""
+    stored: int = 0
+    notes: tuple[str, ...] = ()
+    fault: str = ""
 
-    @property
-    def standing(self) -> str:
-        """The tenant, its version, and what it has in which collections: other tools write too. What others
-        have there is not in it: whether a result is kept must not tell that they write."""
-        if self.shapes is None or None in self.counts:
-            return new_id()  # like no other
-        rows = zip(self.shapes, self.counts, strict=True)
-        held = [[shape.name, shape.dim, count] for shape, count in rows if count]
-        return json.dumps(
-            [self.source.name, self.source.store, VERSION, self.scope.tenant, self.stands.version, held]
-        )
 
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs; raises `RetrievalError`."""
-        return await self.source.search(self, query, embedding)
+def together(name: str, found: Sequence[Searched], limit: int) -> Foreign:
+    """The best of several collections."""
+    every = sorted(
+        chain.from_iterable(each.points for each in found),
+        key=lambda item: (-item[2], referred.key(item[0], item[1].id)),
+    )[:limit]
+    marks = short(name, [referred.key(collection, point.id) for collection, point, _ in every])
+    passages = [
+        referred.passage(collection, point, marks[referred.key(collection, point.id)], similar)
+        for collection, point, similar in every
+    ]
+    faults = [each.fault for each in found if each.fault]
+    return Foreign(
+        passages,
+        sum(each.stored for each in found),
+        tuple(chain.from_iterable(each.notes for each in found)),
+        faults[0] if faults else "",
+    )
+
+
+def point_of(entry: str) -> str:
+    """The point of `collection/point`."""
+    return entry.rpartition("/")[2]
+
+
+def others_of(scope: Scope) -> Filter:
+    """What other tools wrote for a tenant; points without a tenant are the default tenant's."""
+    tenant = {"tenant": scope.tenant}
+    if scope.tenant == DEFAULT_TENANT:
+        return Filter(equal_or_missing=tenant, not_equal=OTHERS)
+    return Filter(equal=tenant, not_equal=OTHERS)

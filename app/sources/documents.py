@@ -1,239 +1,284 @@
-"""Documents: the chunks of PDFs, searched by words (BM25) and meaning (exact, or Chroma for large parts).
+"""Documents: the chunks of PDFs, searched in the exact index of their part, or by Chroma where it is large.
 
-Postgres is the record (`ibid.chunk`, its vectors too), Chroma an index of it, shelves in memory (`index/`)
-what a query looks at; they follow `ibid.part.version`, so a write shows in the next search of every replica.
-Similarities are cosine above the space's floor. Searches raise `RetrievalError`, writes `Unavailable`.
+A part is a session's documents or what a tenant shares; it follows `ibid.part.version`, so a write shows in
+the next search of every replica. Reads raise `RetrievalError`.
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Any
 from urllib.parse import quote
 
+import asyncpg
 import numpy as np
 import structlog
 
-from app.clients.chroma import Chroma
-from app.clients.identity import identity
+from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
-from app.domain.document import Chunk, Part
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.domain.document import Part, indexed_text
+from app.domain.label import distinct, key, label, label_name
+from app.domain.passage import Embedding, Passage, Scope
 from app.domain.quick import quick
-from app.domain.space import Space, similarity
-from app.domain.stopwatch import TEXTS, stage
-from app.index.analysis import VERSION
-from app.index.bookcase import MEMORY_BYTES
-from app.index.cited import NAME, passage
-from app.index.content import Content, content
-from app.index.loader import Loader
-from app.index.meaning import Meaning, Near, computed
-from app.index.mending import Mending
-from app.index.naming import Naming
-from app.index.place import Place, Spot, key
-from app.index.posting import build, spoken
-from app.index.record import Record
-from app.index.search import Search
-from app.index.stacks import Stacks, exact_most
-from app.index.texts import Row, Texts
-from app.index.vectors import VectorIndex
+from app.domain.space import Space
+from app.domain.text import Text
+from app.retrieval.index import IndexSearch, Matrix, Place, ScopeIndex, Segment, Spot, computed
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.postings import invert
+from app.retrieval.retrievers import Filter, Retriever
+from app.retrieval.retrievers.chroma import collection, passage_id, place_of
+from app.retrieval.source import IndexedSource, Reached, analysed, stack
 
-hit_of = quick(Hit)
+NAME_COST = 25
+"""What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
+VERSIONS = """
+    SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])
+        WITH ORDINALITY AS wanted (tenant, owner, session_id, n)
+    JOIN ibid.part AS part USING (tenant, owner, session_id)
+"""
+LISTING = """
+    SELECT coalesce(part.version, 0) AS version, id, name, filename, title, chunks, created_at
+    FROM (VALUES ($1::text, $2::text, $3::text)) AS wanted (tenant, owner, session_id)
+    LEFT JOIN ibid.part AS part USING (tenant, owner, session_id)
+    LEFT JOIN ibid.document AS document ON document.tenant = wanted.tenant
+        AND document.owner = wanted.owner AND document.session_id = wanted.session_id
+        AND document.state = 'ready' AND document.removed_at IS NULL
+    ORDER BY id
+"""
+TERMS = """
+    SELECT document_id, ordinal, terms FROM ibid.chunk
+    WHERE document_id = ANY($1::text[]) ORDER BY document_id, ordinal
+"""
+TERMS_AND_VECTORS = """
+    SELECT document_id, ordinal, terms, CASE WHEN space = $2 THEN embedding END AS embedding FROM ibid.chunk
+    WHERE document_id = ANY($1::text[]) ORDER BY document_id, ordinal
+"""
+TEXTS = """
+    SELECT document_id, chunk.ordinal, filename, title, heading, text
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal) JOIN ibid.document ON document.id = document_id
+"""
+KEEP_TERMS = """
+    UPDATE ibid.chunk AS chunk SET terms = made.terms
+    FROM unnest($1::text[], $2::int[], $3::bytea[]) AS made (document_id, ordinal, terms)
+    WHERE chunk.document_id = made.document_id AND chunk.ordinal = made.ordinal
+"""
+VECTORS = """
+    SELECT document_id, chunk.ordinal, embedding
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal) WHERE space = $3
+"""
+PASSAGES = """
+    SELECT document_id, chunk.ordinal, text, tokens, page, page_end, heading
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal)
+"""
 
 log = structlog.get_logger(__name__)
-
-
-class DocumentSource:
-    """Keeps ports.Source and ports.DocumentIndex; `probe` keeps ports.Probe."""
-
-    name = NAME
-
-    def __init__(
-        self,
-        pool: Pool,
-        chroma: Chroma,
-        space: Space,
-        *,
-        store: str = "",
-        memory_bytes: int = MEMORY_BYTES,
-        exact: int | None = None,
-    ) -> None:
-        self._pool = pool
-        self._space = space
-        self.store = store
-        """Which database this is: two may share a cache."""
-        self._record = Record(pool)
-        self._vectors = VectorIndex(chroma, space)
-        self._meaning = Meaning(self._record, self._vectors, space)
-        self._loader = Loader(self._record, self._vectors, space)
-        self._stacks = Stacks(
-            self._record,
-            self._vectors,
-            self._loader,
-            memory_bytes=memory_bytes,
-            exact_most=exact_most(space.dim) if exact is None else exact,
-        )
-        self._texts: Texts[Row] = Texts()
-        self._stacks.gone = self._texts.forget
-        self.mending = Mending(self._record, self._vectors, self._stacks, space)
-        self._naming = Naming()
-
-    @property
-    def probe(self) -> VectorIndex:
-        """Chroma, as `/readyz` asks it, and its files, as an erasure leaves them."""
-        return self._vectors
-
-    async def reach(self, scope: Scope) -> "Reached":
-        """The session's documents and the global ones, as they stand now."""
-        parts = reach(scope)
-        return Reached(self, scope, tuple(zip(parts, await self._record.versions(parts), strict=True)))
-
-    async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs over what was reached, in one more statement to Postgres; shelves may be newer."""
-        search = Search(await asyncio.gather(*(self._stacks.at(*each) for each in reached.versions)))
-        words = await computed(search.effort(query.text), search.words, query.text, query.limit)
-        vector = await embedding
-        told = await asyncio.to_thread(content, query.text) if vector is None else None
-        near = Near() if vector is None else await self._near(search, vector, words, query.limit)
-        with stage(TEXTS):
-            return await self._legs(search, words, near, told, seen_from(reached.scope))
-
-    async def _near(self, search: Search, vector: Embedding, words: Sequence[Spot], limit: int) -> Near:
-        """The meaning leg; a vector of another space is no vector."""
-        if len(vector) != 4 * self._space.dim:
-            log.error("the query's vector is of another space", space=self._space.name)
-            raise RetrievalError("embedding")
-        return await self._meaning.near(search, np.frombuffer(vector, dtype="<f4"), words, limit)
-
-    async def _legs(
-        self, search: Search, words: Sequence[Spot], near: Near, told: Content | None, seen: str
-    ) -> Legs:
-        """What was found, with its texts. Passages purged since the search began are left out. `told`: the
-        query's content, where there is no vector."""
-        places = {spot: search.place(spot) for spot in {*words, *near.spots}}
-        rows = await self._rows(places.values())
-        there = {spot: place for spot, place in places.items() if place in rows}
-        hits = await asyncio.to_thread(search.hits, there, told) if told else search.hits(there)
-        floor = self._space.floor
-        found = {spot: similarity(value, floor) for spot, value in near.cosines.items()}
-        chosen = set(words)
-        similar = {place: found.get(spot) for spot, place in there.items()}
-        return Legs(
-            source=NAME,
-            words=tuple(hits[spot] for spot in words if spot in there),
-            meaning=tuple(meant(there[spot], found[spot]) for spot in near.spots if spot in there),
-            passages=self._passages(search, rows, similar, seen),
-            stored=search.size,
-            beside={hit.key: hit for spot, hit in hits.items() if spot not in chosen},
-        )
-
-    async def _rows(self, places: Collection[Place]) -> Mapping[Place, Row]:
-        """Texts of passages: what was found lately is still here, the rest comes from the record."""
-        known = self._texts.known(places)
-        missing = [place for place in places if place not in known]
-        if not missing:
-            return known
-        fetched = await self._record.passages(missing)
-        self._texts.keep(fetched)
-        return known | fetched
-
-    def _passages(
-        self,
-        search: Search,
-        rows: Mapping[Place, Row],
-        found: Mapping[Place, float | None],
-        seen: str,
-    ) -> dict[str, Passage]:
-        """Passages by id, in the order of documents and ordinals: what fusion finds equal stays so."""
-        names = self._naming.names(search.shelves)
-        documents = {place[0] for place in found}
-        listed = {
-            named: shelf.documents[named]
-            for shelf in search.shelves
-            for named in documents & shelf.documents.keys()
-        }
-        made = (
-            passage(rows[place], listed[place[0]], names[place[0]], found[place], seen)
-            for place in sorted(found)
-        )
-        return {one.id: one for one in made}
-
-    async def put(
-        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Index all chunks of one document; again replaces. Invisible until the record says ready."""
-        if [chunk.ordinal for chunk in chunks] != list(range(1, len(chunks) + 1)):
-            raise ValueError("ordinals must count from 1")
-        names = await self._record.names(document_id)
-        words = await asyncio.to_thread(build, spoken(names.filename, names.title, chunks))
-        matrix = np.frombuffer(b"".join(embeddings), dtype="<f4").reshape(len(chunks), self._space.dim)
-        await self._vectors.put(part, document_id, matrix)
-        await self._record.keep_words(document_id, words.to_bytes())
-
-    async def remove(self, part: Part, document_id: str) -> None:
-        """Drop a document's index entries; nothing there is no error."""
-        await self._vectors.remove(part, document_id)
-        await self._record.forget_words(document_id)
-        self._texts.forget({document_id})
-
-    async def rebuild(self) -> int:
-        """Give Chroma the vectors of every ready document that it lacks; how many documents there were.
-
-        What it holds of other spaces is dropped: this one must be current.
-        """
-        return await self.mending.rebuild()
-
-    async def aclose(self) -> None:
-        """End loads and repairs under way."""
-        await self.mending.aclose()
-        await self._stacks.aclose()
-
-
-def meant(place: Place, similar: float) -> Hit:
-    """A passage as the meaning leg saw it."""
-    return hit_of(key(place), similar, 0.0, False, 0.0, 0.0)
+passage_of = quick(Passage)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Keeps found.Reach: the parts of a scope and the version of each."""
+class Listed:
+    """A ready document."""
 
-    source: DocumentSource
-    scope: Scope
-    versions: tuple[tuple[Part, int], ...]
-
-    @property
-    def standing(self) -> str:
-        """With what a result depends on beside the texts: which store it is, and how words are cut."""
-        parts = [[part.tenant, part.owner, part.session_id, version] for part, version in self.versions]
-        return json.dumps([self.source.store, VERSION, parts])
-
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs; raises `RetrievalError`."""
-        return await self.source.search(self, query, embedding)
+    id: str
+    name: str
+    """For labels, before `-2`."""
+    filename: str
+    title: str
+    chunks: int
+    created_at: datetime
 
 
-@asynccontextmanager
-async def open_documents(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[DocumentSource]:
-    """The source, and an end to what it does in the background."""
-    source = DocumentSource(pool, chroma, space, store=await identity(pool))
-    chroma.renewed = source.mending.begin
-    try:
-        await chroma.ready()
-        if chroma.embedded:  # a server may still serve replicas of an older configuration
-            await source.mending.tidy()
-        yield source
-    finally:
-        chroma.renewed = None
-        await source.aclose()
+class Documents(dict[str, Listed]):
+    """The ready documents of a part by id, in the order of their creation. Never changed once made."""
+
+    @cached_property
+    def looks(self) -> frozenset[str]:
+        """What their names look like; fewer than documents if two look alike."""
+        return frozenset(key(document.name) for document in self.values())
 
 
-def reach(scope: Scope) -> list[Part]:
-    """The parts that a scope may see: its session's own, and what the tenant shares."""
-    shared = Part(scope.tenant)
-    return [Part(scope.tenant, scope.owner, scope.session_id), shared] if scope.session_id else [shared]
+class DocumentSource(IndexedSource[Part]):
+    """Keeps `ports.Source`."""
+
+    name = "documents"
+
+    def __init__(
+        self,
+        cache: IndexCache,
+        pool: Pool,
+        retriever: Retriever,
+        space: Space,
+        *,
+        store: str = "",
+        seconds: float = 6.0,
+    ) -> None:
+        super().__init__(cache, space, store=store, seconds=seconds)
+        self._pool = pool
+        self._retriever = retriever
+
+    async def reach(self, scope: Scope) -> Reached[Part]:
+        """The session's documents and what the tenant shares."""
+        parts = [Part(scope.tenant)]
+        if scope.session_id:
+            parts.insert(0, Part(scope.tenant, scope.owner, scope.session_id))
+        columns = [[getattr(part, name) for part in parts] for name in ("tenant", "owner", "session_id")]
+        with retrieval_faults():
+            known: dict[int, int] = dict(map(tuple, await self._pool.fetch(VERSIONS, *columns)))
+        versions = ((part, known.get(n, 0)) for n, part in enumerate(parts, 1))
+        return Reached(self, scope, tuple(versions))
+
+    async def listing(self, scope: Part) -> Listing:
+        """The ready documents of a part."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(LISTING, scope.tenant, scope.owner, scope.session_id)
+        found = await computed(NAME_COST * len(rows), documents, rows)
+        return Listing(rows[0]["version"], found, sum(each.chunks for each in found.values()))
+
+    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
+        """Chunks of each document."""
+        return (listing.entries[entry].chunks for entry in entries)
+
+    def key(self, place: Place) -> str:
+        """A chunk's id."""
+        return passage_id(place)
+
+    async def segment(
+        self,
+        scope: Part,
+        entries: Sequence[str],
+        *,
+        vectors: bool,
+    ) -> Segment | None:
+        """Some documents. A chunk without a vector of the space is found by its words alone."""
+        asked = (TERMS_AND_VECTORS, entries, self._space.name) if vectors else (TERMS, entries)
+        with retrieval_faults():
+            rows = await self._pool.fetch(*asked)
+        packed = {(row["document_id"], row["ordinal"]): row["terms"] for row in rows}
+        terms = await analysed(packed, self._texts, self._keep_terms)
+        return await asyncio.to_thread(self._segment, rows, terms, vectors=vectors)
+
+    def _segment(
+        self, rows: Sequence[asyncpg.Record], terms: Mapping[Place, bytes], *, vectors: bool
+    ) -> Segment | None:
+        """Rows of TERMS, without the documents that have gone before they were analysed."""
+        gone = {row["document_id"] for row in rows if (row["document_id"], row["ordinal"]) not in terms}
+        rows = [row for row in rows if row["document_id"] not in gone]
+        if not rows:
+            return None
+        ids, firsts = list[str](), [0]
+        for document, chunks in groupby(row["document_id"] for row in rows):
+            ids.append(document)
+            firsts.append(firsts[-1] + len(list(chunks)))
+        postings = invert([terms[row["document_id"], row["ordinal"]] for row in rows])
+        if not vectors:
+            return Segment(tuple(ids), tuple(firsts), postings, None)
+        matrix, bare = stack([row["embedding"] for row in rows], self._space.dim)
+        if bare.any():
+            log.error("vectors of this space are missing", chunks=int(bare.sum()), space=self._space.name)
+        return Segment(tuple(ids), tuple(firsts), postings, matrix, vectorless=bare if bare.any() else None)
+
+    async def _texts(self, places: Sequence[Place]) -> Mapping[Place, tuple[int, str]]:
+        """What the terms of chunks are made of. A chunk never changes: its revision is 0."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(TEXTS, *columns_of(places))
+        return {(row[0], row[1]): (0, indexed_text(*row[2:])) for row in map(tuple, rows)}
+
+    async def _keep_terms(self, _: Mapping[Place, int], terms: Mapping[Place, bytes]) -> None:
+        """Keep terms with their chunks. Raises `Unavailable`."""
+        with postgres_faults():
+            await self._pool.execute(KEEP_TERMS, *columns_of(terms), list(terms.values()))
+
+    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
+        """The record's vectors of some chunks."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(VECTORS, *columns_of(places), self._space.name)
+        return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
+
+    async def nearest(self, scope: Part, vector: Embedding, limit: int) -> Sequence[Place]:
+        """Chroma's answer."""
+        part = {"tenant": scope.tenant}
+        if not scope.is_global:
+            part |= {"owner": scope.owner, "session": scope.session_id}
+        name = collection(self._space.name, is_global=scope.is_global)
+        found = await self._retriever.nearest(name, vector, Filter(part), limit)
+        return [place_of(each.id) for each in found]
+
+    async def passages(
+        self, reached: Reached[Part], search: IndexSearch, similar: Mapping[Spot, float | None]
+    ) -> Mapping[Spot, Passage]:
+        """Chunks as passages, their texts read by one statement."""
+        spots = {search.place(spot): spot for spot in similar}
+        with retrieval_faults():
+            rows = await self._pool.fetch(PASSAGES, *columns_of(spots))
+        names, seen = shown_names(search.indexes), seen_from(reached.scope)
+        found: dict[Spot, Passage] = {}
+        for row in map(tuple, rows):
+            spot = spots[row[:2]]
+            document: Listed = search.index_of(spot).entries[row[0]]
+            found[spot] = passage(document, row, names.get(row[0], document.name), similar[spot], seen)
+        return found
+
+
+def passage(document: Listed, row: Sequence[Any], name: str, similar: float | None, seen: str) -> Passage:
+    """A row of PASSAGES as the passage that an answer cites."""
+    _, ordinal, text, tokens, page, page_end, heading = row
+    fields: dict[str, str | int | None] = {
+        "document": document.id,
+        "filename": document.filename,
+        "page": page,
+        "page_end": page_end,
+        "heading": heading,
+        "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
+    }
+    # In the order of its fields: names take as long as values.
+    return passage_of(
+        DocumentSource.name,
+        passage_id((document.id, ordinal)),
+        Text(text),
+        tokens,
+        label(name, str(ordinal)),
+        similar,
+        0.0,
+        document.title or document.filename,
+        fields,
+        document.created_at,
+    )
+
+
+def documents(rows: Iterable[Iterable[Any]]) -> Documents:
+    """Rows of LISTING; a part without documents has one row, without an id. Names that were admitted before a
+    rule for names was made keep it all the same."""
+    listed = (
+        Listed(id_, label_name(name), filename, title, chunks, created_at)
+        for _, id_, name, filename, title, chunks, created_at in map(tuple, rows)
+        if id_ is not None
+    )
+    return Documents((document.id, document) for document in listed)
+
+
+def columns_of(places: Iterable[Place]) -> tuple[list[str], list[int]]:
+    """Document ids and ordinals, as statements take them."""
+    every = list(places)
+    return [document for document, _ in every], [ordinal for _, ordinal in every]
+
+
+def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
+    """Names by document id: the session's documents keep theirs, a shared one that looks like another shows
+    as `name-2.pdf`. Empty where no two names look alike: then all keep theirs."""
+    own, shared = Documents(), Documents()
+    for index in indexes:
+        if isinstance(index.entries, Documents) and isinstance(index.scope, Part):
+            own, shared = (own, index.entries) if index.scope.is_global else (index.entries, shared)
+    if len(own.looks) + len(shared.looks) == len(own) + len(shared) and own.looks.isdisjoint(shared.looks):
+        return {}
+    names = distinct([each.name for each in own.values()], [each.name for each in shared.values()])
+    return dict(zip([*own, *shared], [*names[0], *names[1]], strict=True))
 
 
 def seen_from(scope: Scope) -> str:

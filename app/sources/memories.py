@@ -1,124 +1,224 @@
-"""Memories: what a person said and kept, in Qdrant's `memory_raw`, searched by words and meaning.
+"""Memories: what a person said and kept, searched exactly in memory.
 
-Filtered in the engine by tenant, user, origin and namespace; Postgres is the record, and knows what was
-removed or erased. A memory's words speak for its neighbours in the thread (`domain/neighbour.py`). What older
-tools wrote is searched as it is. Reads raise `RetrievalError`, writes `Unavailable`.
-Why: docs/decisions/0027.
+Postgres is the record. The scope is one user's; a namespace sees itself and what has none. A memory's BM25
+score includes its neighbours in the thread (`retrieval/neighbours.py`). Qdrant's `memory_raw` holds the same
+points, for users with very many memories, and what older tools wrote there. Reads raise `RetrievalError`,
+writes `Unavailable`. Why: docs/decisions/0027.
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from app.clients.points import Collection, Point, Points, Where
+import asyncpg
+import numpy as np
+from numpy.typing import NDArray
+
+from app.clients.faults import record_faults, retrieval_faults
+from app.clients.points import Point, Points, Where
 from app.clients.pool import Pool
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
-from app.domain.memory import RAW, Memory
-from app.domain.neighbour import spread
-from app.domain.passage import Embedding, Legs, Passage, Query, Scope
+from app.domain.memory import RAW, UNTOLD, Memory
+from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope, day_of
 from app.domain.space import Space
-from app.index import cards, remembered, standing
-from app.index.analysis import VERSION
-from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.index.legs import asked, look
-from app.index.seen import Question, Seen, assembled
+from app.index import cards, payload, remembered, standing
+from app.index.catalogue import Catalogue, fits, unavailable
+from app.index.mark import short
 from app.index.standing import Standing
+from app.retrieval.index import IndexSearch, Lend, Matrix, Place, Segment, Spot, rows_segment
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.neighbours import SPOT, spot_number, spread
+from app.retrieval.postings import Mask, invert
+from app.retrieval.retrievers import Filter
+from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS, QdrantRetriever
+from app.retrieval.source import DAY, Foreign, IndexedSource, Reached, analysed, day_number, revisions, stack
 
-FIELDS = Indexed(keys=("source", "kind", "vantage_id"), tenants=("tenant", "user_id"), times=("created_at",))
 PAGE = 256
 """Points read at a time."""
 CARDS = 50
 """Of a kind, the newest: more fit into no prompt."""
 MOST_CARDS = 1_000
 """Of one user's that other tools wrote: the record does not know which are the newest."""
-There: TypeAlias = tuple[Collection | None, int]
-"""The collection, and the points in reach."""
-NOBODY = Standing(0, frozenset())
-NOTHING: There = (None, 0)
 COUNT_SECONDS = 0.5
-"""For the engine to say how many there are: one that hangs must not look like a Postgres that hangs."""
+"""For the engine to say how many points other tools wrote."""
+NAMESPACE = "namespace"
+"""The column of a segment that holds `namespace_number` of each row."""
+
+User = tuple[str, str]
+"""Tenant and user."""
+
+SEARCHED = "origin <> ALL($3::text[]) AND space = $4"
+LISTED = f"""
+    SELECT coalesce((SELECT version FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2), 0) AS version,
+        (SELECT string_agg(id || ' ' || revision, ',') FROM ibid.memory
+            WHERE tenant = $1 AND user_id = $2 AND {SEARCHED}) AS rows
+"""  # noqa: S608 - a constant of ours
+SEGMENT = """
+    SELECT id, terms, CASE WHEN $2 THEN embedding END AS embedding, vantage_id, thread_id, place, created_at
+    FROM ibid.memory WHERE id = ANY($1)
+"""
+TEXTS = "SELECT id, revision, text FROM ibid.memory WHERE id = ANY($1)"
+KEEP = """
+    UPDATE ibid.memory SET terms = given.terms
+    FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (id, revision, terms)
+    WHERE memory.id = given.id AND memory.revision = given.revision
+"""
+OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
+VECTORS = "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND space = $2"
+SHOWN = """
+    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place
+    FROM ibid.memory WHERE id = ANY($1)
+"""
 
 
-class MemorySource:
+class MemorySource(IndexedSource[User]):
     """Keeps ports.Source, and memory.MemoryIndex, memory.Cards and holding.Holding for the points."""
 
     name = remembered.NAME
 
     def __init__(
-        self, pool: Pool, points: Points, catalogue: Catalogue, space: Space, *, store: str = ""
+        self,
+        pool: Pool,
+        points: Points,
+        catalogue: Catalogue,
+        cache: IndexCache,
+        space: Space,
+        *,
+        store: str = "",
+        seconds: float = 6.0,
+        shared: bool = False,
     ) -> None:
+        """`shared`: Qdrant is a server, where other tools may write."""
+        super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
-        self._space = space
-        self.store = store
-        """Which database and engine these are: two may share a cache."""
+        self._retriever = QdrantRetriever(points)
+        self._shared = shared
 
-    async def reach(self, scope: Scope) -> "Reached":
-        """The user's memories as they stand now; nobody's are none. Only Postgres's faults are raised here,
-        the engine's by the search: whoever guards the one must not take it for the other."""
+    # The record.
+
+    async def reach(self, scope: Scope) -> Reached[User]:
+        """The user's memories; nobody's are none."""
         if not scope.user_id:
-            return Reached(self, scope, there=NOTHING)
-        stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        try:
-            async with asyncio.timeout(COUNT_SECONDS):
-                return Reached(self, scope, stands, await self._there(scope, stands))
-        except TimeoutError:
-            return Reached(self, scope, stands)
-        except RetrievalError as error:
-            return Reached(self, scope, stands, fault=error)
+            return Reached(self, scope, ())
+        user = (scope.tenant, scope.user_id)
+        stands = await standing.of_user(self._pool, *user)
+        facts = (scope.vantage_id, await self._foreign_count(scope, stands))
+        return Reached(self, scope, ((user, stands.version),), facts)
 
-    async def _there(self, scope: Scope, stands: Standing) -> There:
-        """The collection, and how much of it is in reach."""
-        shape = await self._catalogue.get(RAW)
-        if shape is None and stands.version:
-            self._catalogue.forget()  # another replica may have made it since
+    async def listing(self, scope: User) -> Listing:
+        """The ids with their revisions."""
+        with retrieval_faults():
+            row = await self._pool.fetchrow(LISTED, *scope, list(UNTOLD), self._space.name)
+        assert row is not None  # noqa: S101 - it selects no rows but its own
+        entries = await asyncio.to_thread(revisions, row["rows"])
+        return Listing(row["version"], entries, len(entries))
+
+    async def segment(self, scope: User, entries: Sequence[str], *, vectors: bool) -> Segment | None:
+        """Some memories."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(SEGMENT, entries, vectors)
+        if not rows:
+            return None
+        terms = await analysed({row["id"]: row["terms"] for row in rows}, self._texts, self._keep)
+        rows = [row for row in rows if row["id"] in terms]
+        return await asyncio.to_thread(segment_of, rows, terms, self._space.dim, vectors=vectors)
+
+    async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str]]:
+        """Revisions and texts of memories that have no terms yet."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(TEXTS, ids)
+        return {row["id"]: (row["revision"], row["text"]) for row in rows}
+
+    async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
+        """Keep terms for the next load."""
+        with record_faults():
+            await self._pool.execute(KEEP, [*terms], [revised[key] for key in terms], [*terms.values()])
+
+    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
+        """The record's."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(VECTORS, [id_ for id_, _ in places], self._space.name)
+        return {(row["id"], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
+
+    async def passages(
+        self,
+        reached: Reached[User],
+        search: IndexSearch,
+        similar: Mapping[Spot, float | None],
+    ) -> Mapping[Spot, Passage]:
+        """Memories as passages."""
+        spots = {search.key(spot): spot for spot in similar}
+        with retrieval_faults():
+            rows = await self._pool.fetch(SHOWN, [*spots])
+        marks = short(self.name, [row["id"] for row in rows])
+        made = ((spots[row["id"]], row) for row in rows)
+        return {spot: remembered.passage_of(row, marks[row["id"]], similar[spot]) for spot, row in made}
+
+    # What a search sees.
+
+    def allowed(self, reached: Reached[User], segment: Segment) -> Mask | None:
+        """A namespace sees itself and what has none; a scope without one sees all."""
+        if not reached.scope.vantage_id:
+            return None
+        column = segment.columns[NAMESPACE]
+        return np.asarray((column == 0) | (column == namespace_number(reached.scope.vantage_id)))
+
+    def lend(self) -> Lend:
+        """Neighbours in the thread."""
+        return spread
+
+    # The engine.
+
+    async def nearest(self, scope: User, vector: Embedding, limit: int) -> Sequence[Place]:
+        """Qdrant's answer."""
+        tenant, user_id = scope
+        where = Filter(equal={"tenant": tenant, "user_id": user_id}, not_equal={"source": UNTOLD})
+        return [(near.id, 1) for near in await self._retriever.nearest(RAW, vector, where, limit)]
+
+    async def _foreign_count(self, scope: Scope, stands: Standing) -> int | str:
+        """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
+        if not self._shared or stands.since is not None:
+            return 0  # while an erasure is under way they are told no more
+        try:
+            async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
+                return await self._retriever.count(RAW, others_of(scope))
+        except (TimeoutError, RetrievalError):
+            return new_id()
+
+    async def foreign(self, reached: Reached[User], query: Query, vector: Embedding) -> Foreign:
+        """Points of `memory_raw` that other tools wrote."""
+        [_, count] = reached.facts or (None, 0)
+        if not count:
+            return Foreign()
+        try:
             shape = await self._catalogue.get(RAW)
-        return (shape, await self._count(remembered.told(scope, stands))) if shape else NOTHING
-
-    async def _count(self, where: Where) -> int:
-        """Points; none of a collection that has gone."""
-        try:
-            return await self._points.count(RAW, where)
+            if shape is None:  # another replica has made it since
+                self._catalogue.forget()
+                shape = await self._catalogue.get(RAW)
+            if shape is None:
+                return Foreign()
+            if not fits(shape, self._space):
+                return Foreign(notes=(f"{RAW} was passed over: its vectors are of another space",))
+            where = others_of(reached.scope)
+            found = await self._retriever.nearest(RAW, vector, where, query.limit, payload=True)
         except RetrievalError as error:
-            if not error.rejected:
-                raise
-            self._catalogue.forget()
-            return 0
+            return Foreign(fault=error.reason)
+        told = [near for near in found if payload.text(near.payload)]
+        marks = short(self.name, [near.id for near in told])
+        passages = [
+            remembered.passage(Point(near.id, near.payload), marks[near.id], self.similar(near.score))
+            for near in told
+        ]
+        silent = len(found) - len(told)
+        notes = (f"points of {RAW} without text were passed over: {silent}",) if silent else ()
+        return Foreign(passages, count if isinstance(count, int) else len(told), notes)
 
-    async def search(self, reached: "Reached", query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs in one round trip, once the query is embedded."""
-        if reached.fault:
-            raise reached.fault
-        shape, count = reached.there or await self._there(reached.scope, reached.stands)
-        if shape is None or not count:
-            return Legs(self.name)
-        if not fits(shape, self._space):
-            return Legs(self.name, notes=(f"{RAW} was passed over: its vectors are of another space",))
-        question = await asked(query, await embedding, self._space)
-        dated = remembered.dated(remembered.told(reached.scope, reached.stands), query.days)
-        question = replace(question, dated=dated)
-        seen = await self._seen(reached, shape, question, count)
-        note = f"points of {RAW} without text were passed over: {seen.textless}"
-        notes = (note,) if seen.textless else ()
-        return replace(told(self.name, seen, query.limit), stored=count, notes=notes)
-
-    async def _seen(self, reached: "Reached", shape: Collection, question: Question, count: int) -> Seen:
-        """What the engine finds; nothing in a collection that has gone meanwhile."""
-        where = remembered.told(reached.scope, reached.stands)
-        barred = reached.stands.removed
-        try:
-            return await look(self._points, shape, where, question, passages=count, barred=barred)
-        except RetrievalError as error:
-            if not error.rejected:
-                raise
-            self._catalogue.forget()
-            if await self._catalogue.get(RAW) is None:
-                return Seen()
-            raise
+    # Cards, votes, writes, erasure and export.
 
     async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
         """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
@@ -126,36 +226,25 @@ class MemorySource:
             return []
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
         ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
-        if stands.since is not None:
+        if stands.since is not None or not self._shared:
             return cards.cut(ours, CARDS)
-        where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=(("space", (self._space.name,)),))
+        where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
         found = [point async for point in self._scrolled(where, most=MOST_CARDS)]
-        others = [remembered.memory(point) for point in found if point.id not in stands.removed]
+        others = [remembered.memory(point) for point in found]
         return cards.cut([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
-        """Whether a point is the user's, whoever wrote it (for `stores/votes.py`)."""
+        """Whether a memory is the user's, whoever wrote it (for `stores/votes.py`)."""
         if not scope.user_id:
             return False
+        with retrieval_faults():
+            known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
+        if known is not None or not self._shared:
+            return bool(known)
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        erased = stands.since is not None and memory_id not in stands.since
-        if erased or memory_id in stands.removed:
+        if stands.since is not None:
             return False
-        return bool(await self._count(replace(remembered.owned(scope), ids=(memory_id,))))
-
-    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
-        """Searchable when it returns; again replaces."""
-        points = [
-            remembered.point(scope, memory, embedding, self._space.name)
-            for memory, embedding in zip(memories, embeddings, strict=True)
-        ]
-        await self._catalogue.put(RAW, self._space, FIELDS, points)
-
-    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
-        """Gone from the index."""
-        with unavailable():
-            where = remembered.owned(scope) if scope.user_id else remembered.tenants(scope)
-            await self._points.remove(RAW, replace(where, ids=tuple(ids)))
+        return bool(await self._count(replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))))
 
     async def erase(self, scope: Scope) -> int:
         """All points of the user's, those of older tools and all cards too; how many there were."""
@@ -169,6 +258,16 @@ class MemorySource:
         with unavailable():
             async for point in self._scrolled(remembered.owned(scope)):
                 yield {"id": point.id, **point.payload}
+
+    async def _count(self, where: Where) -> int:
+        """Points; none of a collection that is not there."""
+        try:
+            return await self._points.count(RAW, where)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+            self._catalogue.forget()
+            return 0
 
     async def _scrolled(self, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
         """Point by point, by id; none of a collection that is not there."""
@@ -187,43 +286,36 @@ class MemorySource:
             after, read = page[-1].id, read + len(page)
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """Keeps found.Reach: a user's memories as the record and the engine told of them."""
-
-    source: MemorySource
-    scope: Scope
-    stands: Standing = NOBODY
-    there: There | None = None
-    """None: the engine has not said in time."""
-    fault: RetrievalError | None = None
-    """The engine's, for the search to raise."""
-
-    @property
-    def standing(self) -> str:
-        """All that the filter depends on, the user's version, and the count: other tools write too."""
-        if self.there is None:
-            return new_id()  # like no other
-        (shape, count), scope = self.there, self.scope
-        who = [scope.tenant, scope.user_id, scope.vantage_id]
-        held = [self.stands.version, count, shape.dim if shape else 0]
-        return json.dumps([self.source.name, self.source.store, VERSION, who, held])
-
-    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
-        """Both legs; raises `RetrievalError`."""
-        return await self.source.search(self, query, embedding)
+def segment_of(
+    rows: Sequence[asyncpg.Record], terms: Mapping[str, bytes], dim: int, *, vectors: bool
+) -> Segment:
+    """Rows of SEGMENT as a segment."""
+    ids = [row["id"] for row in rows]
+    matrix, missing = stack([row["embedding"] for row in rows], dim) if vectors else (None, None)
+    columns: dict[str, NDArray[Any]] = {
+        SPOT: np.array([spot_number(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64),
+        DAY: np.array([day_number(day_of(row["created_at"])) for row in rows], dtype=np.int32),
+        NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
+    }
+    return rows_segment(ids, invert([terms[key] for key in ids]), matrix, columns, missing)
 
 
-def told(name: str, seen: Seen, limit: int) -> Legs:
-    """The legs, word scores spread over neighbours."""
-    among = ((key, point) for key, point in seen.points.items() if key not in seen.lone)
-    spots = {key: spot for key, point in among if (spot := remembered.spot(point))}
-    scores = spread({key: hit.score for key, hit in seen.hits.items()}, spots)
+def namespace_number(vantage_id: str | None) -> int:
+    """A namespace as a column holds it; 0: none."""
+    if not vantage_id:
+        return 0
+    return int.from_bytes(hashlib.blake2b(vantage_id.encode(), digest_size=8).digest(), "little") | 1
 
-    def make(short: Mapping[str, str]) -> dict[str, Passage]:
-        return {
-            key: remembered.passage(seen.points[key], mark, seen.similarities.get(key))
-            for key, mark in short.items()
-        }
 
-    return assembled(name, seen, scores, make, limit=limit)
+def others_of(scope: Scope) -> Filter:
+    """What other tools wrote of the user's and a search may find."""
+    tenant = {"tenant": scope.tenant}
+    shared = scope.tenant == DEFAULT_TENANT  # points without a tenant are the default tenant's
+    return Filter(
+        equal={**({} if shared else tenant), "user_id": scope.user_id or ""},
+        equal_or_missing={
+            **(tenant if shared else {}),
+            **({"vantage_id": scope.vantage_id} if scope.vantage_id else {}),
+        },
+        not_equal={"source": UNTOLD, **OTHERS},
+    )

@@ -1,10 +1,11 @@
-"""Rings when a job is announced (NOTIFY), at the latest after POLL seconds.
+"""Rings when something is announced (NOTIFY), as a job is, at the latest after POLL seconds.
 
 A notification only saves waiting: if the listening connection breaks (Postgres restarts, a failover) the
 bell polls until it listens again. Times are seconds. Nothing here raises.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -23,9 +24,11 @@ CLOSE_SECONDS = 2.0
 class Bell:
     """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
 
-    def __init__(self, pool: Pool, channel: str) -> None:
+    def __init__(self, pool: Pool, channel: str, heard: Callable[[str], None] | None = None) -> None:
+        """`heard`: called with the text of each notification."""
         self._pool = pool
         self._channel = channel
+        self._heard = heard
         self._connection: Connection | None = None
         self._entered = False
         self._rung = asyncio.Event()
@@ -76,7 +79,9 @@ class Bell:
                 connection.terminate()
             await self._pool.release(connection, timeout=CLOSE_SECONDS)
 
-    def _ring(self, *_: object) -> None:
+    def _ring(self, _connection: object, _pid: object, _channel: object, payload: object) -> None:
+        if self._heard:
+            self._heard(str(payload))
         self._rung.set()
 
 

@@ -16,7 +16,7 @@ from app.domain.document import Part
 from app.domain.errors import Unavailable
 from app.domain.passage import Scope
 from app.domain.timestamp import moment
-from app.index.table import WHOSE
+from app.retrieval.project_tables import WHOSE
 from app.stores.events import OWN, unfolded
 from app.stores.part import cleared, hold
 from app.stores.register import hold as take
@@ -31,7 +31,7 @@ USER = "tenant = $1 AND user_id = $2"
 DOCUMENT_USER = "tenant = $1 AND (owner = $2 OR users @> ARRAY[$2::text])"
 TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 READ = """
-    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,embedding,embedding_ibid}}'::text[] AS told
+    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,terms,embedding,embedding_ibid}}'::text[] AS told
     FROM {table} AS kept
     WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
     ORDER BY ({key}) COLLATE "C" LIMIT $4
@@ -48,23 +48,9 @@ PARTS = f"""
     SELECT DISTINCT owner, session_id FROM ibid.document
     WHERE {DOCUMENT_USER} AND removed_at IS NULL ORDER BY owner, session_id
 """  # noqa: S608 - a constant of ours
-WITHDRAW = """
-    WITH gone AS (
-        UPDATE ibid.memory SET removed_at = now()
-        WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL RETURNING 1)
-    SELECT count(*) FROM gone
-"""
-FORGET = """
-    DELETE FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND removed_at IS NOT NULL AND indexed_at IS NOT NULL
-"""
-NEXT = """
-    DELETE FROM ibid.text_next AS next USING ibid.memory AS memory
-    WHERE memory.tenant = $1 AND memory.user_id = $2 AND memory.removed_at IS NOT NULL
-    AND next.kind = 'memory' AND next.id = memory.id
-"""
-ANEW = """
-    UPDATE ibid.memory SET indexed_at = NULL WHERE tenant = $1 AND user_id = $2 AND removed_at IS NULL
+AGAIN = """
+    INSERT INTO ibid.outbox (engine, collection, item)
+    SELECT 'qdrant', 'memory_raw', id FROM ibid.memory WHERE tenant = $1 AND user_id = $2
 """
 
 
@@ -118,10 +104,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "vantage_facts": ("ibid.vantage_fact",),
     "conversations": (*DERIVATIVES, "public.conversation_index"),
     "code": (*DERIVATIVES, "public.code_index"),
-    "documents": (
-        *("ibid.chunk_next", "ibid.document_words", "ibid.chunk", "ibid.document_piece", "ibid.document"),
-        "ibid.job",
-    ),
+    "documents": (*("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.document", "ibid.job"),),
 }
 """Whose files hold a holding's rows: those that are compacted after an erasure."""
 NAMES_ONLY = {
@@ -226,33 +209,24 @@ class Belongings(Rows):
 
 
 class Memories(Rows):
-    """The rows of memories, which go with their points (`services/twofold.py`)."""
+    """The rows of memories, beside which others may have written points (`services/twofold.py`)."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, MEMORIES)
 
-    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
-        """Those that stand."""
-        async for row in super().export(scope):
-            if row["removed_at"] is None:
-                yield row
-
-    async def withdraw(self, scope: Scope) -> int:
-        """All of the user's are removed, under the lock of those who write them; how many were there."""
+    async def erase(self, scope: Scope) -> int:
+        """Delete them, under the lock of those who write them; vectors in the making go with them."""
         who = (scope.tenant, scope.user_id or "")
         async with transaction(self._pool) as connection:
             await take(connection, *who)
-            count: int = await connection.fetchval(WITHDRAW, *who, timeout=ERASE_SECONDS)
+            statement = ERASE.format(table=MEMORIES.table, where=MEMORIES.where)
+            count: int = await connection.fetchval(statement, *who, timeout=ERASE_SECONDS)
         return count
 
-    async def forget(self, scope: Scope) -> None:
-        """The rows whose points are gone. One that was being indexed may yet get a point: a repair takes
-        both. One written meanwhile may have lost its own: a repair gives it back."""
-        who = (scope.tenant, scope.user_id or "")
-        async with transaction(self._pool) as connection:
-            await connection.execute(NEXT, *who)
-            await connection.execute(FORGET, *who, timeout=ERASE_SECONDS)
-            await connection.execute(ANEW, *who)
+    async def enter(self, scope: Scope) -> None:
+        """All points of the user's are gone: what was written meanwhile is given back."""
+        with postgres_faults():
+            await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
 
 
 def belongings(pool: Pool) -> tuple[Rows, ...]:

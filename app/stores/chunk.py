@@ -13,8 +13,7 @@ from typing import TypeAlias
 from app.domain.code import ALONE, CodeEntry, keeps
 from app.domain.errors import InvalidField
 from app.domain.passage import Scope
-from app.index.table import CHUNK
-from app.index.words import code_packed, keep
+from app.retrieval.project_tables import CHUNK, Analysed, chunk_analysed, keep
 from app.stores.named import UUID, Called, Found, literal, located
 from app.stores.shape import Shape, filling, vectors
 from app.stores.text import storable
@@ -56,23 +55,22 @@ SECONDS = 60.0
 """For a statement that writes or drops thousands of rows."""
 
 
-Pair: TypeAlias = tuple[CodeEntry, bytes]
-"""A chunk on its way into the table, and its words."""
+Pair: TypeAlias = tuple[CodeEntry, Analysed]
+"""A chunk on its way into the table, with its terms and tokens."""
 Whose: TypeAlias = tuple[str, str, str, str]
 """A writer's tenant, owner and project, and the space."""
 
 
 async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
-    """With their words, made in a thread: they take longer than the rows to write."""
-    rows = [
-        {
-            "file_path": entry.row.file_path,
-            "chunk_metadata": dict(entry.row.chunk_metadata),
-            "chunk_text": entry.row.chunk_text,
-        }
-        for entry in entries
-    ]
-    return list(zip(entries, await asyncio.to_thread(code_packed, rows), strict=True))
+    """With their terms, made in a thread: they take longer than the rows to write."""
+    return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
+
+
+def analysed(entry: CodeEntry) -> Analysed:
+    """A chunk's."""
+    row = entry.row
+    facts = dict(row.chunk_metadata)
+    return chunk_analysed({"file_path": row.file_path, "chunk_metadata": facts, "chunk_text": row.chunk_text})
 
 
 async def places(

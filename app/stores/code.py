@@ -18,7 +18,7 @@ from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutcome, CodeVector
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import Scope
-from app.index.table import IN_PROJECT, MOMENT, REACHED, VECTOR, WHOSE, owners
+from app.retrieval.project_tables import IN_PROJECT, MOMENT, REACHED, VECTOR, WHOSE, owners
 from app.stores.chunk import OF_A_FILE, TABLE, Pair, drop, free, place, places, prepared, write
 from app.stores.register import LOCK
 from app.stores.shape import Shape, shape, taking

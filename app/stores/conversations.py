@@ -18,8 +18,17 @@ from app.clients.pool import Pool
 from app.domain.conversation import Conversation, Entry, Known, Outcome, Written, derived
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
 from app.domain.passage import DEFAULT_TENANT, Embedding, Scope
-from app.index.table import CONVERSATION, IN_PROJECT, REACHED, WHOSE
-from app.index.words import conversations_packed, forget, keep
+from app.projects.profile import DREAMING
+from app.retrieval.project_tables import (
+    CONVERSATION,
+    IN_PROJECT,
+    REACHED,
+    WHOSE,
+    Analysed,
+    conversation_analysed,
+    forget,
+    keep,
+)
 from app.stores.cursor import closed, opened
 from app.stores.named import UUID, links, literal
 from app.stores.roll import (
@@ -85,7 +94,7 @@ class ConversationStore:
         since: datetime,
     ) -> list[Written]:
         """All or none; see the port."""
-        words = await asyncio.to_thread(analysed, entries)
+        words = await asyncio.to_thread(analysed, entries, brief=scope.project in DREAMING)
         async with self._writing(scope, since) as (connection, columns):
             found = await places(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}
@@ -151,10 +160,9 @@ def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
     return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
 
 
-def analysed(entries: Sequence[Entry]) -> dict[str, bytes]:
-    """The words of each, by its hash."""
-    told = conversations_packed([columns_of(entry) for entry in entries])
-    return {entry.sha256: packed for entry, packed in zip(entries, told, strict=True)}
+def analysed(entries: Sequence[Entry], *, brief: bool) -> dict[str, Analysed]:
+    """The terms and tokens of each, by its hash."""
+    return {entry.sha256: conversation_analysed(columns_of(entry), brief=brief) for entry in entries}
 
 
 def columns_of(entry: Entry) -> dict[str, object]:

@@ -5,7 +5,7 @@ lock (`stores/memories.py`): so both locks are taken here. Times are Postgres's.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,13 @@ from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.holding import Due, Mark
 from app.domain.passage import Scope
+from app.retrieval.index_cache import IndexCache
+from app.stores.bell import Bell
 from app.stores.transaction import transaction
 
+CHANNEL = "ibid_erased"
+"""Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
+ERASED = "SELECT pg_notify($1, $2)"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 READ = "SELECT dirty, dirty_at, compacted_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
 BROKEN_OFF = "interval '10 minutes'"
@@ -50,7 +55,7 @@ NOTHING = """
             WHEN $4::timestamptz IS NOT NULL THEN clock_timestamp() END
     WHERE tenant = $1 AND user_id = $2
 """
-# A purge has yet to take a removed document away, or a repair a memory: rewriting files would keep them.
+# A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
 DUE = """
     SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
     WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
@@ -59,12 +64,10 @@ DUE = """
         WHERE document.tenant = known.tenant
         AND (document.owner = known.user_id OR document.users @> ARRAY[known.user_id])
         AND document.removed_at IS NOT NULL)
-    AND NOT EXISTS (
-        SELECT FROM ibid.memory AS memory
-        WHERE memory.tenant = known.tenant AND memory.user_id = known.user_id
-        AND memory.removed_at IS NOT NULL)
+    AND NOT EXISTS (SELECT FROM ibid.outbox WHERE written_at <= known.dirty_at)
     ORDER BY due_at LIMIT 1000
 """
+LISTEN_SECONDS = 60.0
 LATER = "interval '1 hour'"
 """Files that could not be rewritten are looked at again."""
 # Under the mark of an erasure that is under way, too, which may yet find nothing: whoever waits for the files
@@ -122,6 +125,7 @@ class ErasureStore:
                 await connection.execute(HELD, *who, names, mark.erased_at)
             elif now is not None:
                 await connection.execute(NOTHING, *who, *left(mark, now))
+            await connection.execute(ERASED, CHANNEL, "\x1f".join(who))
             row = await connection.fetchrow(READ, *who)
         return replace(mark, **dirt(row))
 
@@ -144,6 +148,26 @@ class ErasureStore:
         """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
         with postgres_faults():
             await self._pool.execute(BLANK)
+
+
+async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
+    """Drop the indexes of erased users for as long as the service lives. One that is not heard of is never
+    asked for again at its old version, and goes as others come."""
+
+    def heard(payload: str) -> None:
+        tenant, _, user = payload.partition("\x1f")
+        indexes.evict(lambda key: {tenant, user} <= named(key[1]))
+
+    async with Bell(pool, CHANNEL, heard) as bell:
+        while True:
+            await bell.wait(seconds=LISTEN_SECONDS)
+
+
+def named(scope: object) -> set[object]:
+    """What the key of an index names: fields of a dataclass, or the items of a tuple."""
+    if isinstance(scope, tuple):
+        return {*scope}
+    return {getattr(scope, item.name) for item in fields(scope)} if is_dataclass(scope) else {scope}
 
 
 def whose(scope: Scope) -> tuple[str, str]:

@@ -2,10 +2,14 @@
 
 Triggers add them, whoever writes (alembic 0012), so that no writer waits for another; the version of a part
 is made of the marks of its events. Those of a part are put together as one that has the marks of all: the
-version stays as it is. Raises `Unavailable`.
+version stays as it is. Here too, since nobody tells of it: what was derived of rows that other tools removed.
+Raises `Unavailable`.
 """
 
 from app.clients.pool import Pool
+from app.retrieval.project_tables import CHUNK, CONVERSATION
+from app.stores.named import UUID
+from app.stores.shape import shape
 from app.stores.transaction import Connection, transaction
 
 MANY = 100
@@ -25,6 +29,11 @@ FOLD = """
     )
     INSERT INTO ibid.project_event (tenant, kind, owner, project, mark)
     SELECT tenant, kind, owner, project, bit_xor(mark) FROM gone GROUP BY 1, 2, 3, 4
+"""
+# By the index of the ids alone. Who keeps terms holds on to their row, so both are seen or neither.
+ORPHANS = """
+    DELETE FROM ibid.project_words AS words WHERE kind = $1
+    AND NOT EXISTS (SELECT FROM {table} AS held WHERE held.{id} = words.id::uuid)
 """
 OWN = """
     DELETE FROM ibid.project_event
@@ -46,6 +55,14 @@ class EventStore:
         async with transaction(self._pool) as connection:
             if await connection.fetchval(ALONE):
                 await connection.execute(FOLD, MANY, timeout=FOLD_SECONDS)
+
+    async def tidy(self) -> None:
+        """Terms of rows that are there no more are dropped."""
+        for table in (CONVERSATION, CHUNK):
+            async with transaction(self._pool) as connection:
+                if (await shape(connection, table.name))[table.id].type == UUID:  # others have none kept
+                    orphans = ORPHANS.format(table=table.name, id=table.id)
+                    await connection.execute(orphans, table.kind, timeout=FOLD_SECONDS)
 
 
 async def unfolded(connection: Connection) -> None:

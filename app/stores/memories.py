@@ -1,66 +1,49 @@
 """The record of memories (`domain/memory.Memories`): `ibid.memory`, and the version of each user's.
 
 Writers of one user take turns by an advisory lock, so that `place` counts without gaps or doubles on any
-number of replicas. A row is a memory once `indexed_at` is set and until `removed_at` is; what is neither is a
-repair's (`stores/upkeep.py`). Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+number of replicas. A memory is searchable when its transaction is committed; triggers enter it in the outbox
+for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.errors import RemovedMeanwhile
-from app.domain.memory import DAEMONS, Draft, Memory, Outcome, Written, memory_id
+from app.domain.memory import Draft, Memory, Outcome, Written, memory_id
 from app.domain.passage import Embedding, Scope
-from app.domain.revision import Marked
+from app.retrieval.postings import pack
 from app.stores.cursor import closed, opened
 from app.stores.reach import is_id
-from app.stores.register import COLUMNS, KNOWN, STANDS, bump, decided, hold, memory, row_of
+from app.stores.register import COLUMNS, KNOWN, bump, decided, hold, memory, row_of
+from app.stores.text import storable
 from app.stores.transaction import transaction
 
 ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
-# What is there under the id waits to go, or was never searchable, or is a card that this one replaces.
+# What is there under the id is a card that this one replaces.
 WRITE = f"""
-    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        revision = excluded.revision, indexed_at = NULL, removed_at = NULL
+        terms = excluded.terms, revision = excluded.revision
 """  # noqa: S608 - a constant of ours
-THESE = """
-    FROM unnest($3::text[], $4::bigint[]) AS put (name, seen)
-    WHERE tenant = $1 AND user_id = $2 AND id = name AND removed_at IS NULL
-"""
-INDEXED = f"UPDATE ibid.memory SET indexed_at = now() {THESE} AND revision = seen RETURNING id"  # noqa: S608
-# An older text may lie over these in the index.
-NEWER = f"""
-    UPDATE ibid.memory SET indexed_at = NULL {THESE} AND revision <> seen RETURNING {COLUMNS}, embedding
-"""  # noqa: S608 - constants of ours
-WITHDRAW = f"""
-    UPDATE ibid.memory SET removed_at = now() {THESE}
-    AND revision = seen AND indexed_at IS NULL AND origin <> ALL($5)
-"""  # noqa: S608 - constants of ours
-STAY = """
-    SELECT id FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL
-"""
 REMOVE = """
-    UPDATE ibid.memory SET removed_at = now()
-    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3) AND removed_at IS NULL
+    DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
     RETURNING user_id
 """
 VOTES = "DELETE FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = $3"
-FORGET = "DELETE FROM ibid.memory WHERE id = ANY($1) AND removed_at IS NOT NULL"
-ANEW = "UPDATE ibid.memory SET indexed_at = NULL WHERE id = ANY($1) RETURNING id"
 GET = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3) AND {STANDS}
+    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
 """  # noqa: S608 - constants of ours
 PAGE = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND {STANDS}
+    WHERE tenant = $1 AND user_id = $2
     AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4))
     ORDER BY created_at DESC, id LIMIT $5
 """  # noqa: S608 - constants of ours
@@ -85,17 +68,21 @@ class MemoryStore:
         """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
+        terms = await asyncio.to_thread(lambda: [pack(storable(draft.text)) for draft in drafts])
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
             await hold(connection, tenant, user)
             if await connection.fetchval(ERASED, tenant, user, since):
                 raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
             written = await decided(connection, (tenant, user), drafts, ids, tokens)
             rows = [
-                (tenant, space, *row_of(each.memory), vector)
-                for each, vector in zip(written, embeddings, strict=True)
+                (tenant, space, *row_of(each.memory), vector, packed)
+                for each, vector, packed in zip(written, embeddings, terms, strict=True)
                 if each.memory and each.outcome is Outcome.CREATED
             ]
-            await connection.executemany(WRITE, rows)
+            if rows:
+                await connection.executemany(WRITE, rows)
+                await bump(connection, tenant, user)
             return written
 
     async def clock(self) -> datetime:
@@ -103,30 +90,6 @@ class MemoryStore:
         with postgres_faults():
             now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
         return now
-
-    async def indexed(self, scope: Scope, memories: Sequence[Memory]) -> Marked[Memory]:
-        """Searchable now; those that were removed, erased or written anew meanwhile."""
-        tenant, user = whose(scope)
-        ids, seen = [each.id for each in memories], [each.revision for each in memories]
-        async with transaction(self._pool) as connection:
-            await hold(connection, tenant, user)
-            there = {row["id"] for row in await connection.fetch(INDEXED, tenant, user, ids, seen)}
-            rows = await connection.fetch(NEWER, tenant, user, ids, seen)
-            await bump(connection, tenant, user)
-        there |= {row["id"] for row in rows}
-        return Marked(sorted(set(ids) - there), [(memory(row), row["embedding"]) for row in rows])
-
-    async def withdraw(self, scope: Scope, memories: Sequence[Memory]) -> list[str]:
-        """Those of them that are not searchable are removed; those that are not kept now."""
-        tenant, user = whose(scope)
-        ids, seen = [each.id for each in memories], [each.revision for each in memories]
-        async with transaction(self._pool) as connection:
-            await hold(connection, tenant, user)
-            await connection.execute(WITHDRAW, tenant, user, ids, seen, list(DAEMONS))
-            await connection.execute(NEWER, tenant, user, ids, seen)
-            rows = await connection.fetch(STAY, tenant, user, ids)
-            await bump(connection, tenant, user)
-        return sorted(set(ids) - {row["id"] for row in rows})
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
         """By id, those whose words the user has already."""
@@ -153,7 +116,7 @@ class MemoryStore:
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Unanswerable from now on, its votes gone. False: not there."""
+        """Gone with its votes. False: not there."""
         if not is_id(memory_id):
             return False
         async with transaction(self._pool) as connection:
@@ -162,12 +125,6 @@ class MemoryStore:
                 await connection.execute(VOTES, scope.tenant, user, memory_id)
                 await bump(connection, scope.tenant, user)
         return user is not None
-
-    async def forget(self, ids: Sequence[str]) -> bool:
-        """The points of these are gone. True: some were written anew meanwhile, and wait for a repair."""
-        async with transaction(self._pool) as connection:
-            await connection.execute(FORGET, list(ids))
-            return bool(await connection.fetch(ANEW, list(ids)))
 
 
 def whose(scope: Scope) -> tuple[str, str]:

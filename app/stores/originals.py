@@ -7,10 +7,10 @@ does not answer is `Unavailable`, never an erasure.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 
@@ -24,7 +24,7 @@ from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
 from app.index.catalogue import RETRY_SECONDS
-from app.index.context import ContextSource
+from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.stores.chatlog import THREAD, ChatLogStore, thread
 from app.stores.corpus import COLUMNS as TEXTS
 from app.stores.corpus import reference
@@ -49,7 +49,7 @@ NAMESAKES = f"""
     ORDER BY wanted.key, document.session_id DESC, document.id DESC
 """  # noqa: S608 - constants of ours
 KEPT = f"""
-    SELECT {MEMORIES}, removed_at IS NOT NULL AS gone FROM ibid.memory
+    SELECT {MEMORIES} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
 # A client that brings its history along mostly brings what was said here: the words are in the thread.
@@ -60,9 +60,12 @@ SAID = f"""
     WHERE key = ANY($5)
 """  # noqa: S608 - a constant of ours
 REFERENCES = f"""
-    SELECT {TEXTS}, removed_at IS NOT NULL AS gone FROM ibid.corpus_text
+    SELECT {TEXTS} FROM ibid.corpus_text
     WHERE tenant = $1 AND collection = $2 AND point = ANY($3)
 """  # noqa: S608 - constants of ours
+
+Named: TypeAlias = Callable[[Scope, Sequence[str]], Awaitable[Sequence[Passage]]]
+"""Rows in reach by their ids, as a search would find them today; raises `RetrievalError`."""
 
 T = TypeVar("T")
 Found = dict[str, T]
@@ -72,11 +75,11 @@ Found = dict[str, T]
 class OriginalStore:
     """See the module."""
 
-    def __init__(self, pool: Pool, points: Points, rows: Sequence[ContextSource] = ()) -> None:
-        """`rows`: what projects keep."""
+    def __init__(self, pool: Pool, points: Points, rows: Mapping[str, Named] | None = None) -> None:
+        """`rows`: those of each of the projects' sources, by their ids."""
         self._pool = pool
         self._points = points
-        self._rows = rows
+        self._rows = rows or {}
         self._chatlog = ChatLogStore(pool)
 
     async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
@@ -92,14 +95,11 @@ class OriginalStore:
             *map(told, cards.values()),
             *corpus.values(),
         ]
-        for source in self._rows:
-            found += await self._named(source, scope, [entry.id for entry in of[source.name]])
+        for source, named in self._rows.items():
+            if of[source]:
+                with answering():
+                    found += await named(scope, [entry.id for entry in of[source]])
         return {(passage.source, passage.id): passage for passage in found}
-
-    async def _named(self, source: ContextSource, scope: Scope, ids: Sequence[str]) -> list[Passage]:
-        """Rows of a project's source, as a search would find them today."""
-        with answering():
-            return await source.named(scope, ids) if ids else []
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
         """Those turns of the scope's thread that are there."""
@@ -117,7 +117,7 @@ class OriginalStore:
             return {}
         with postgres_faults():
             rows = await self._pool.fetch(KEPT, scope.tenant, scope.user_id, list(ids))
-        known = {row["id"]: memory(row) for row in rows if not row["gone"]}
+        known = {row["id"]: memory(row) for row in rows}
         missing = set(ids) - {row["id"] for row in rows}
         points = await self._remembered(scope, missing) if missing else []
         return known | {point.id: remembered.memory(point) for point in points}
@@ -126,8 +126,7 @@ class OriginalStore:
         """Points of older tools."""
         with answering():
             stands = await standing.of_user(self._pool, scope.tenant, scope.user_id or "")
-        wanted = set(ids) - stands.removed
-        wanted &= wanted if stands.since is None else set(stands.since)
+        wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, remembered.owned(scope), wanted)
 
     async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
@@ -162,7 +161,7 @@ class OriginalStore:
         """Those of one collection."""
         with postgres_faults():
             rows = await self._pool.fetch(REFERENCES, scope.tenant, collection, list(ids))
-        kept = {row["point"]: reference(row) for row in rows if not row["gone"]}
+        kept = {row["point"]: reference(row) for row in rows}
         missing = set(ids) - {row["point"] for row in rows}
         points = [
             Point(point, {"text": text.text, "metadata": dict(text.metadata)}) for point, text in kept.items()
@@ -175,7 +174,7 @@ class OriginalStore:
         """Points that the record does not know; none of a collection that is not there."""
         if not ids:
             return []
-        wanted = replace(where, ids=tuple(sorted(ids)))
+        wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
         with answering():
             try:
                 return await self._points.scroll(collection, wanted, limit=len(ids))

@@ -4,13 +4,15 @@ Every step is one transaction, safe to repeat, and quiet about a document that i
 is leased again and starts over. Raises `Missing` (removed under the work), `Unavailable`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
-from app.domain.document import Chunk, Document, Fault, Parsed, Part
+from app.domain.document import Document, Fault, Parsed, Part, indexed_text
 from app.domain.errors import Missing
 from app.domain.passage import Embedding
+from app.retrieval.postings import pack
 from app.stores.part import bump, enqueue, hold
 from app.stores.reach import COLUMNS, document
 from app.stores.text import storable
@@ -21,14 +23,12 @@ DELETE_SECONDS = 300.0
 """A file of 4 GiB is two million TOAST rows."""
 
 PLACED = f"SELECT {COLUMNS}, tenant, owner FROM ibid.document WHERE id = $1 AND removed_at IS NULL"  # noqa: S608
+NAMED = "SELECT filename FROM ibid.document WHERE id = $1 AND removed_at IS NULL"
 FACTS = """
     UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
     WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
 """
-KEPT = """
-    SELECT ordinal, text, page, page_end, heading, tokens, embedding FROM ibid.chunk
-    WHERE document_id = $1 AND space = $2 ORDER BY ordinal
-"""
+KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
 # Only one that is being read: ready twice is ready once.
 READ = """
     SELECT filename, created_at FROM ibid.document
@@ -87,11 +87,15 @@ class RecordStore:
     async def keep_chunks(
         self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
     ) -> None:
-        """Write the chunks with their vectors of `space`; again replaces. `Missing`: it is gone."""
-        rows = [
-            chunk_row(document_id, chunk, vector, space)
-            for chunk, vector in zip(parsed.chunks, embeddings, strict=True)
-        ]
+        """Write the chunks with their terms, and their vectors of `space`; again replaces. `Missing`: it is
+        gone. `ValueError`: ordinals do not count from 1."""
+        if [chunk.ordinal for chunk in parsed.chunks] != list(range(1, len(embeddings) + 1)):
+            raise ValueError("ordinals must count from 1")
+        with postgres_faults():
+            filename = await self._pool.fetchval(NAMED, document_id)
+        if filename is None:
+            raise Missing("the document was removed while it was read")
+        rows = await asyncio.to_thread(chunk_rows, document_id, filename, parsed, embeddings, space)
         tokens = sum(chunk.tokens for chunk in parsed.chunks)
         facts = (parsed.pages, len(rows), tokens, storable(parsed.title))
         async with transaction(self._pool) as connection:
@@ -102,11 +106,11 @@ class RecordStore:
                 "chunk", schema_name="ibid", columns=CHUNK, records=rows, timeout=COPY_SECONDS
             )
 
-    async def kept(self, document_id: str, space: str) -> tuple[Sequence[Chunk], Sequence[Embedding]]:
-        """The chunks and vectors that an earlier try wrote in `space`; none, or all."""
+    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
+        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
         with postgres_faults():
-            rows = [tuple(row) for row in await self._pool.fetch(KEPT, document_id, space)]
-        return [Chunk(*row[:-1]) for row in rows], [row[-1] for row in rows]
+            rows = await self._pool.fetch(KEPT, document_id, space)
+        return [row["embedding"] for row in rows]
 
     async def make_ready(self, document_id: str) -> None:
         """Ready, and what it replaces is gone, in one transaction. Of two uploads of a name the later one
@@ -151,15 +155,25 @@ class RecordStore:
             await connection.execute(SWEEP)
 
 
-CHUNK = ("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens", "space", "embedding")
-"""Columns, in the order of `chunk_row`."""
+CHUNK = (
+    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens"),
+    *("space", "embedding", "terms"),
+)
+"""Columns, in the order of `chunk_rows`."""
 
 
-def chunk_row(document_id: str, chunk: Chunk, vector: Embedding, space: str) -> tuple[object, ...]:
-    """One row of `ibid.chunk`."""
-    text, heading = storable(chunk.text), storable(chunk.heading)
-    place = (chunk.page, chunk.page_end, heading, chunk.tokens)
-    return (document_id, chunk.ordinal, text, *place, space, vector)
+def chunk_rows(
+    document_id: str, filename: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+) -> list[tuple[object, ...]]:
+    """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
+    rows: list[tuple[object, ...]] = []
+    title = storable(parsed.title)
+    for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
+        text, heading = storable(chunk.text), storable(chunk.heading)
+        place = (chunk.page, chunk.page_end, heading, chunk.tokens)
+        terms = pack(indexed_text(filename, title, heading, text))
+        rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
+    return rows
 
 
 async def discard(connection: Connection, part: Part, document_id: str) -> None:
@@ -170,6 +184,6 @@ async def discard(connection: Connection, part: Part, document_id: str) -> None:
 
 async def empty(connection: Connection, document_id: str) -> None:
     """Delete all that hangs on a document's row."""
-    for table in ("document_piece", "chunk", "document_words"):
+    for table in ("document_piece", "chunk"):
         statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
         await connection.execute(statement, document_id, timeout=DELETE_SECONDS)

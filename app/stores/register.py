@@ -16,15 +16,13 @@ from app.stores.transaction import Connection
 
 NAMES = tuple(item.name for item in fields(Memory))
 COLUMNS = ", ".join(NAMES)
-STANDS = "indexed_at IS NOT NULL AND removed_at IS NULL"
-"""It is searchable."""
 KNOWN = f"""
     SELECT {COLUMNS} FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND {STANDS}
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
 HERE = f"""
-    SELECT {COLUMNS}, indexed_at IS NULL AS pending FROM ibid.memory
-    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL AND origin <> ALL($4)
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND origin <> ALL($4)
 """  # noqa: S608 - constants of ours
 NOW = "SELECT clock_timestamp() AS now, nextval('ibid.revision') AS revision"
 PLACES = """
@@ -58,14 +56,12 @@ async def decided(
     """What becomes of each draft, under the user's lock; later ones of the same words are repeats."""
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
     known = {row["id"]: memory(row) for row in rows}
-    pending = {row["id"] for row in rows if row["pending"]}
     places = await taken(connection, owner, drafts)
     now, revision = await stamp(connection)
     written = []
     for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
         if name in known:
-            written.append(Written(Outcome.REPEATED, known[name], name in pending))
-            pending.discard(name)
+            written.append(Written(Outcome.REPEATED, known[name]))
             continue
         place, thread = 0, draft.thread_id or ""
         if draft.origin not in DAEMONS:
@@ -73,7 +69,7 @@ async def decided(
         moment = draft.created_at or now + timedelta(microseconds=at)
         this = made(draft, name, owner[1], tokens=count, at=moment, place=place)
         known[name] = replace(this, revision=revision)
-        written.append(Written(Outcome.CREATED, known[name], pending=True))
+        written.append(Written(Outcome.CREATED, known[name]))
     return written
 
 

@@ -9,9 +9,8 @@ from app.clients.pool import Pool
 from app.domain.memory import DESIRE, GRAVITY, UNTOLD
 from app.domain.passage import Scope
 from app.domain.weights import Said
-from app.stores.register import STANDS
 
-OURS = f"{STANDS} AND origin <> ALL($3) AND kind <> ALL($4)"
+OURS = "origin <> ALL($3) AND kind <> ALL($4)"
 TOLD_CHARS = 2_000
 """Of a message are read: rules look at each word, and more of a pasted text says no more of a person."""
 # Two indexes, each read to `limit` at most; a message is known by its words.
@@ -34,7 +33,7 @@ KNOWN = """
     SELECT DISTINCT user_id COLLATE "C" AS speaker FROM (
         SELECT user_id FROM public.chat_log WHERE tenant = $1 AND role = 'user' AND user_id IS NOT NULL
         UNION ALL
-        SELECT user_id FROM ibid.memory WHERE tenant = $1 AND removed_at IS NULL) AS known
+        SELECT user_id FROM ibid.memory WHERE tenant = $1) AS known
 """
 SPEAKERS = f'{KNOWN} WHERE user_id COLLATE "C" > $2 ORDER BY speaker LIMIT $3'
 COUNT = f"SELECT count(*) FROM ({KNOWN}) AS speakers"  # noqa: S608 - constants of ours

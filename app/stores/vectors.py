@@ -24,7 +24,7 @@ LACKING = """
         WHERE next.space = $1 AND next.document_id = chunk.document_id AND next.ordinal = chunk.ordinal)
 """
 LACKING_TEXT = """
-    FROM {table} AS kept WHERE kept.space <> $1 AND kept.removed_at IS NULL AND NOT EXISTS (
+    FROM {table} AS kept WHERE kept.space <> $1 AND NOT EXISTS (
         SELECT FROM ibid.text_next AS next
         WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id})
 """
@@ -120,11 +120,12 @@ LOCK = """
     IN SHARE ROW EXCLUSIVE MODE
 """
 TIDY = (
+    "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')",
     "DELETE FROM ibid.chunk_next",
     "DELETE FROM ibid.text_next",
     "UPDATE ibid.part SET version = version + 1",
     "UPDATE ibid.memory_user SET version = version + 1",
-    "UPDATE ibid.corpus_version SET version = version + 1",
+    "UPDATE ibid.collection_version SET version = version + 1",
 )
 MOVE_SECONDS = 600.0
 

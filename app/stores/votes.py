@@ -21,14 +21,14 @@ Mine = tuple[list[str], list[str]]
 
 # What is in the record, whoever's, is not asked for elsewhere: a removed memory's point goes a moment later.
 KNOWN = """
-    SELECT id, tenant = $1 AND user_id = $2 AND removed_at IS NULL AS mine FROM ibid.memory WHERE id = ANY($3)
+    SELECT id, tenant = $1 AND user_id = $2 AS mine FROM ibid.memory WHERE id = ANY($3)
 """
 # The row locks make a removal wait for the vote, and the vote for a removal. 0 deletes; without an answer it
 # deletes the votes of all days, so that a vote of yesterday can be taken back too.
 CAST = """
     WITH mine AS (
         SELECT id FROM ibid.memory
-        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND removed_at IS NULL FOR SHARE),
+        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) FOR SHARE),
     voted (id, answer_id) AS (
         SELECT id, coalesce($5, 'day ' || to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
         FROM (SELECT id FROM mine UNION SELECT unnest($4::text[])) AS each),

@@ -26,14 +26,14 @@ def test_the_table_has_a_row_a_stage() -> None:
     """Those that no search had are left out; what one of them had not is a dash."""
     times = {"p50": 1.0, "p95": 2.0}
     asked = {
-        "documents": {"milliseconds": {"words": times, "total": times}, "processor": 3.5},
+        "documents": {"milliseconds": {"lexical": times, "total": times}, "processor": 3.5},
         "corpus": {"milliseconds": {"both legs": times, "total": times}, "processor": 4.5},
     }
 
     table, processor, rates = told({"asked": asked, "passages_s": {"corpus": 1234.5}}).rsplit("\n", 2)
 
     cells = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines()]
-    assert [row[0] for row in cells[2:] if row[0]] == ["words", "both legs", "total"]
+    assert [row[0] for row in cells[2:] if row[0]] == ["lexical", "both legs", "total"]
     assert cells[2][1:] == ["1.00", "2.00", "–", "–"]
     assert processor == "processor a question: documents 3.5, corpus 4.5 ms"
     assert rates.endswith("corpus 1,234")

@@ -1,6 +1,7 @@
 """Chroma and Qdrant as `ibid doctor` looks at them: told with what to do, and left as they are."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,9 +16,17 @@ from app.clients import guarded
 from app.clients.drawer import drawer
 from app.clients.edge import open_edge
 from app.clients.folder import hold
-from app.config import Chroma, Ibid, Qdrant, Settings
+from app.clients.identity import identity
+from app.clients.pool import Pool
+from app.config import Chroma, Ibid, Postgres, Qdrant, Settings
+from app.index.catalogue import Catalogue
+from app.stores.copies import QdrantCopy
+from app.stores.outbox import Outbox
+from app.stores.spaces import SpaceStore
+from tests.fakes.keeping import say
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import qdrant_server
+from tests.fakes.uploads import SPACE
 
 
 def inside(folder: Path) -> list[str]:
@@ -110,7 +119,7 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
 
 
 async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would weigh words by the texts of everybody."""
+    """The client does not support it."""
     monkeypatch.setattr(guarded, "OLDEST", (1, 21))
     with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
         await indexes.qdrant(Settings(qdrant=Qdrant(url=server.url)))
@@ -137,3 +146,27 @@ async def test_a_part_that_misses_a_look_under_load_is_not_damaged(tmp_path: Pat
             held.publish(url)
             with pytest.raises(Ailment, match="cannot use it"):
                 await indexes.usable(settings, "chroma")
+
+
+async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool, tmp_path: Path) -> None:
+    """With what to do; before that, how much an engine has yet to take."""
+    settings = Settings(ibid=Ibid(data_dir=tmp_path), postgres=Postgres(dsn=SecretStr(dsn)))
+    assert await indexes.outbox(settings) == "not looked at before the first start"
+    await SpaceStore(pool).keep(SPACE)
+    await SpaceStore(pool).make_current(SPACE.name)
+    folder, older = tmp_path / "qdrant", tmp_path / "older"
+    for n in range(2):
+        await say(pool, f"note {n}")
+        assert await indexes.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
+        async with open_edge(folder) as edge:
+            copy = QdrantCopy(pool, edge, Catalogue(edge), SPACE)
+            await Outbox(pool, copy, await identity(pool)).drain()
+        assert await indexes.outbox(settings) == "qdrant has all changes; chroma has all changes"
+        if not n:
+            shutil.copytree(folder, older)
+    shutil.rmtree(folder)
+    older.rename(folder)
+
+    with pytest.raises(Ailment, match="older than the record") as raised:
+        await indexes.outbox(settings)
+    assert "start the service" in raised.value.advice

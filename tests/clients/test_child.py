@@ -1,30 +1,48 @@
 """The child's side of a call: what it is asked, done to a real Chroma in this process."""
 
-import queue
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from app.child import INTERNAL, REFUSED, Call, Parent
 from app.clients import child as room
-from app.clients.child import Reply, answer, opened, rows, work
-from app.clients.collection import Client, Lost
+from app.clients.child import answer, opened
+from app.clients.collection import BROKEN, Answer, Client, Lost, packed, perform, rows, unpacked
 from app.clients.embedded import open_folder
-from app.clients.frame import BROKEN, INTERNAL, REFUSED, Message, receive
 
 ROWS = np.eye(3, dtype=np.float32)
-WRITE: Message = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
+WRITE = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
 
 
 class Ended(BaseException):
     """Where the process would have ended."""
+
+
+class Told:
+    """A parent, or a call, that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+        self.name, self.data = "beat", b""
+        self.payload: dict[str, Any] = {"of": "", "with": {}}
+
+    def ready(self, payload: object) -> None:
+        """It has begun."""
+        self.said.append(payload)
+
+    def refuse(self, reason: str) -> None:
+        """It cannot begin."""
+        self.said.append(reason)
+        raise Ended
+
+    def fail(self, payload: object) -> None:
+        """A call's end."""
+        self.said.append(payload)
 
 
 @pytest.fixture
@@ -44,20 +62,20 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The folder's client, three vectors in `ibid-a`."""
     made, _ = open_folder(tmp_path_factory.mktemp("child"))
-    assert ask(made, "upsert", WRITE, ROWS)[0] == {"id": 7}
+    assert ask(made, "upsert", WRITE, ROWS) == ({}, None)
     yield made
     made.close()
 
 
-def ask(client: Client, do: str, arguments: Message | None = None, matrix: Any = None) -> Reply:
+def ask(client: Client, do: str, arguments: dict[str, Any] | None = None, matrix: Any = None) -> Answer:
     """One call on `ibid-a`."""
-    return answer(client, {"id": 7, "do": do, "of": "ibid-a", "with": arguments or {}}, matrix)
+    return perform(client, do, "ibid-a", arguments, matrix)
 
 
 def test_get_gives_ids_and_a_matrix(client: Client) -> None:
     """In step with each other."""
     told, matrix = ask(client, "get", {"ids": ["d:2", "d:9"], "include": ["embeddings"]})
-    assert told == {"id": 7, "ids": ["d:2"]}
+    assert told == {"ids": ["d:2"], "metadatas": None}
     assert matrix is not None
     assert (matrix.dtype.name, matrix.tolist()) == ("float32", [[0, 1, 0]])
 
@@ -89,20 +107,23 @@ def test_nothing_found_is_a_matrix_without_rows(client: Client) -> None:
 
 def test_the_rest_is_done_too(client: Client) -> None:
     """Count, delete, beat, names, forget."""
-    other: Message = {"id": 8, "of": "ibid-b", "with": {}}
-    assert answer(client, other | {"do": "count"}, None) == ({"id": 8, "count": 0}, None)
-    assert set(answer(client, other | {"do": "names"}, None)[0]["names"]) == {"ibid-a", "ibid-b"}
-    assert answer(client, other | {"do": "forget"}, None) == ({"id": 8}, None)
-    assert answer(client, other | {"do": "beat"}, None) == ({"id": 8}, None)
-    assert ask(client, "delete", {"ids": ["d:9"]})[0] == {"id": 7}
+    assert perform(client, "count", "ibid-b", None, None) == ({"count": 0}, None)
+    assert set(ask(client, "names")[0]["names"]) == {"ibid-a", "ibid-b"}
+    assert perform(client, "forget", "ibid-b", None, None) == ({}, None)
+    assert ask(client, "beat") == ({}, None)
+    assert ask(client, "delete", {"ids": ["d:9"]}) == ({}, None)
 
 
-def test_a_refusal_is_told_and_no_reason_to_end(client: Client) -> None:
+def test_a_refusal_is_told_and_no_reason_to_end(client: Client, ends: list[tuple[int, str]]) -> None:
     """A matrix of another size, an argument that the vendor does not take."""
-    told, _ = ask(client, "upsert", {"ids": ["x"]}, np.ones((1, 5), np.float32))
-    assert (told["down"], told["internal"]) == (False, False)
-    assert "dimension" in told["error"]
-    assert ask(client, "get", {"where": {"$no": 1}})[0]["internal"] is False
+    with pytest.raises(Lost, match="dimension"):
+        ask(client, "upsert", {"ids": ["x"]}, np.ones((1, 5), np.float32))
+    call = Told()
+    call.name, call.payload = "get", {"of": "ibid-a", "with": {"where": {"$no": 1}}}
+    answer(client, cast(Call, call))
+    [said] = call.said
+    assert isinstance(said, dict)
+    assert (said["down"], ends) == (False, [])
 
 
 class Failing:
@@ -127,14 +148,12 @@ def test_a_failure_of_its_own_ends_it_after_its_answer(
     ends: list[tuple[int, str]], said: str, *, internal: bool
 ) -> None:
     """The next one looks at the folder; a full disk is no reason to."""
-    line: room.Line = queue.SimpleQueue()
-    line.put(({"id": 1, "do": "beat"}, None))
-    line.put(None)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        with suppress(Ended):
-            work(theirs, threading.Lock(), cast(Client, Failing(said)), line)
-        assert receive(ours)[0]["error"] == said
+    call = Told()
+    try:
+        answer(cast(Client, Failing(said)), cast(Call, call))
+    except Ended:
+        assert internal
+    assert call.said == [{"error": said, "down": True}]
     assert ends == ([(INTERNAL, said)] if internal else [])
 
 
@@ -155,10 +174,10 @@ def test_how_it_ends_tells_whose_fault_it_is(
         raise error
 
     monkeypatch.setattr(room, "open_folder", fail)
-    ours, theirs = socket.socketpair()
-    with ours, theirs, pytest.raises(Ended):
-        opened(theirs, tmp_path)
-    assert [told for told, _ in ends] == [code]
+    parent = Told()
+    with pytest.raises(Ended):
+        opened(cast(Parent, parent), tmp_path)
+    assert ([told for told, _ in ends], len(parent.said)) == (([BROKEN], 0) if code == BROKEN else ([], 1))
 
 
 def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
@@ -166,10 +185,9 @@ def test_asked_to_it_moves_the_folder_first(tmp_path: Path) -> None:
     place = tmp_path / "chroma"
     place.mkdir()
     (place / "chroma.sqlite3").write_text("noise")
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        opened(theirs, place, ["aside"]).close()
-        assert receive(ours)[0] == {"id": 0, "anew": True}
+    parent = Told()
+    opened(cast(Parent, parent), place, ["aside"]).close()
+    assert parent.said == [{"anew": True}]
     assert len(list(tmp_path.glob("chroma.broken-*/chroma.sqlite3"))) == 1
 
 
@@ -181,9 +199,22 @@ def test_rows_of_nothing() -> None:
     assert empty.shape == (0, 0)
 
 
+@pytest.mark.parametrize("matrix", [None, ROWS, ROWS[:0], np.arange(12.0).reshape(3, 4)[:, ::2]])
+def test_a_matrix_travels_as_float32(matrix: Any) -> None:
+    """Also columns of a larger one, which lie apart in memory."""
+    shape, data = packed(matrix)
+    payload, found = unpacked({"a": 1, **shape}, data)
+    assert payload == {"a": 1}
+    if matrix is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (found.dtype.name, found.tolist()) == ("float32", matrix.tolist())
+
+
 def test_it_imports_little() -> None:
     """Until it opens the folder neither the vendor nor anything of the service's is there."""
-    heavy = "{'chromadb', 'structlog', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.config'}"
+    heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.config'}"
     code = f"import sys, app.clients.child; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import pairwise
@@ -15,11 +15,12 @@ from typing import TypeVar, cast
 
 import numpy as np
 import pytest
+import pytest_asyncio
 
 from app.clients import chroma as room
-from app.clients.chroma import Chroma, open_chroma
+from app.clients.chroma import Chroma, InThreads, open_chroma
+from app.clients.chroma_process import ChromaProcess
 from app.clients.collection import Client, Lost, Vendor, VendorClient, VendorCollection
-from app.clients.keeper import Keeper
 from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
@@ -28,6 +29,7 @@ from app.domain.errors import RetrievalError, StartError, Unavailable
 from tests.fakes.processes import children
 
 Result = TypeVar("Result")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROWS = np.eye(4, dtype=np.float32)
 IDS = ["d:1", "d:2", "d:3", "d:4"]
@@ -45,30 +47,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("chroma")
 
 
-@pytest.fixture(scope="module", params=["child", "server"])
-def vendor(request: pytest.FixtureRequest, folder: Path) -> Iterator[Vendor]:
+@pytest_asyncio.fixture(loop_scope="module", scope="module", params=["child", "server"])
+async def vendor(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Vendor]:
     """Both kinds of Chroma, kept open for the module: what holds for one holds for the other."""
-    if request.param == "child":
-        made: Vendor = Keeper(folder / "chroma")
-    else:
-        made = Client(partial(remote, request.getfixturevalue("chroma_run").url))
+    made: Vendor = (
+        ChromaProcess(folder / "chroma")
+        if request.param == "child"
+        else InThreads(Client(partial(remote, request.getfixturevalue("chroma_run").url)), Threads("chroma"))
+    )
     yield made
-    made.close()
+    await made.close()
 
 
-@pytest.fixture
-async def store(vendor: Vendor) -> AsyncIterator[Chroma]:
+@pytest_asyncio.fixture(loop_scope="module")
+async def store(vendor: Vendor) -> Chroma:
     """An open Chroma with four vectors in collection `ibid-a`."""
-    threads = Threads("chroma")
-    opened = Chroma(vendor, threads)
-    await opened.upsert("ibid-a", IDS, ROWS, MINE)
-    yield opened
-    await threads.aclose()
+    opened = Chroma(vendor)
+    await opened.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
+    return opened
 
 
 async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
-    """The same float32 values; what is not there is left out."""
-    found = await store.get("ibid-a", ["d:2", "d:9"])
+    """The same float32 values."""
+    found = await store.nearest("ibid-a", ROWS[1], None, 1)
     assert found.ids == ("d:2",)
     assert found.matrix.dtype == np.float32
     assert found.matrix.tolist() == [[0, 1, 0, 0]]
@@ -76,13 +77,13 @@ async def test_vectors_come_out_as_they_went_in(store: Chroma) -> None:
 
 async def test_nothing_found_is_an_empty_matrix(store: Chroma) -> None:
     """No ids, no rows, no error."""
-    found = await store.get("ibid-a", ["d:9"])
+    found = await store.nearest("ibid-a", ROWS[1], {"document": "none"}, 1)
     assert (found.ids, found.matrix.size) == ((), 0)
 
 
 async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
     """By cosine, and only what has the metadata."""
-    await store.upsert("ibid-a", ["e:1"], ROWS[:1], {"tenant": "t", "document": "e"})
+    await store.upsert("ibid-a", ["e:1"], ROWS[:1], [{"tenant": "t", "document": "e"}])
     found = await store.nearest("ibid-a", np.array([0.9, 0.1, 0, 0], np.float32), {"document": "d"}, 2)
     assert found.ids == ("d:1", "d:2")
     await store.delete("ibid-a", {"document": "e"})
@@ -90,14 +91,14 @@ async def test_the_nearest_are_found_under_a_filter(store: Chroma) -> None:
 
 async def test_writing_again_replaces(store: Chroma) -> None:
     """Upserts are idempotent, across batches too."""
-    await store.upsert("ibid-a", IDS, ROWS, MINE)
+    await store.upsert("ibid-a", IDS, ROWS, [MINE] * 4)
     assert await store.count("ibid-a") == 4
 
 
 async def test_batches_write_everything(store: Chroma, monkeypatch: pytest.MonkeyPatch) -> None:
     """More vectors than one write takes."""
     monkeypatch.setattr(room, "BATCH", 3)
-    await store.upsert("ibid-b", IDS, ROWS, MINE)
+    await store.upsert("ibid-b", IDS, ROWS, [MINE] * 4)
     assert sorted(await store.ids("ibid-b", {"document": "d"})) == IDS
 
 
@@ -113,7 +114,7 @@ async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
             turned += 1
 
     watch = asyncio.create_task(turns())
-    await store.upsert("ibid-f", ids, rows, MINE)
+    await store.upsert("ibid-f", ids, rows, [MINE] * 700)
     await store.delete("ibid-f", {"document": "d"})
     watch.cancel()
     assert turned > 100
@@ -123,9 +124,9 @@ async def test_many_vectors_leave_the_loop_its_turns(store: Chroma) -> None:
 async def test_writes_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those of several writers: a read never waits for more than one batch."""
     vendor, threads = Slow(), Threads("slow")
-    store = Chroma(Client(lambda: cast(VendorClient, vendor)), threads)
+    store = Chroma(InThreads(Client(lambda: cast(VendorClient, vendor)), threads))
     monkeypatch.setattr(room, "BATCH", 2)
-    await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, MINE) for _ in range(3)))
+    await asyncio.gather(*(store.upsert("ibid-a", IDS, ROWS, [MINE] * 4) for _ in range(3)))
     await threads.aclose()
     assert vendor.sizes == [2] * 6
     assert all(later[0] >= earlier[1] for earlier, later in pairwise(vendor.times))
@@ -152,12 +153,12 @@ class Slow:
 
 async def test_a_collection_is_forgotten_and_forgetting_again_is_no_error(store: Chroma) -> None:
     """It is no longer named; written again, it is made anew."""
-    await store.upsert("ibid-g", IDS, ROWS, MINE)
+    await store.upsert("ibid-g", IDS, ROWS, [MINE] * 4)
     assert "ibid-g" in await store.names()
     for _ in range(2):
         await store.forget("ibid-g")
     assert "ibid-g" not in await store.names()
-    await store.upsert("ibid-g", IDS[:1], ROWS[:1], MINE)
+    await store.upsert("ibid-g", IDS[:1], ROWS[:1], [MINE])
     assert await store.count("ibid-g") == 1
 
 
@@ -171,20 +172,20 @@ async def test_what_is_dropped_is_gone_and_dropping_again_is_no_error(store: Chr
 
 async def test_a_collection_dropped_behind_our_back_is_made_anew(store: Chroma) -> None:
     """As when a server lost its data: the next write works."""
-    await store.upsert("ibid-c", IDS, ROWS, MINE)
+    await store.upsert("ibid-c", IDS, ROWS, [MINE] * 4)
     behind = store._vendor
-    if isinstance(behind, Client):
-        behind.open().delete_collection("ibid-c")
+    if isinstance(behind, InThreads):
+        await asyncio.to_thread(behind.client.open().delete_collection, "ibid-c")
     else:
-        behind.forget("ibid-c")
-    await store.upsert("ibid-c", IDS[:1], ROWS[:1], MINE)
+        await behind.ask("forget", "ibid-c")
+    await store.upsert("ibid-c", IDS[:1], ROWS[:1], [MINE])
     assert await store.count("ibid-c") == 1
 
 
 async def test_vectors_of_another_size_are_refused_as_ours(store: Chroma) -> None:
     """The vendor's errors do not leave."""
     with pytest.raises(Unavailable):
-        await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), MINE)
+        await store.upsert("ibid-a", ["x:1"], np.ones((1, 3), np.float32), [MINE])
     with pytest.raises(RetrievalError) as caught:
         await store.nearest("ibid-a", np.ones(3, np.float32), {"tenant": "t"}, 1)
     assert caught.value.reason == "unavailable"
@@ -296,7 +297,7 @@ async def over(
 ) -> AsyncIterator[Chroma]:
     """A Chroma that hangs, with so many threads."""
     pool = Threads("hung", threads=threads, waiting=waiting)
-    yield Chroma(vendor, pool, breaker=breaker)
+    yield Chroma(InThreads(cast(Client, vendor), pool), breaker=breaker)
     vendor.gate.set()
     await pool.aclose()
 
@@ -361,13 +362,15 @@ async def test_refusals_and_a_child_that_ended_do_not_count(hung: Hung) -> None:
         await chroma.beat()
 
 
-def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
+async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
     """`import app.clients.chroma` costs no chromadb."""
     code = "import sys, app.sources.documents; sys.exit('chromadb' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert (
+        await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=False)
+    ).returncode == 0
 
 
-def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
+async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
     """Its lock and its memory are the child's."""
     code = (
         "import asyncio, sys; from app.clients.chroma import open_chroma; from app.config import Settings\n"
@@ -377,16 +380,15 @@ def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
         "asyncio.run(main()); sys.exit('chromadb' in sys.modules)"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
-    assert subprocess.run(command, check=False, cwd="/").returncode == 0
+    assert (await asyncio.to_thread(subprocess.run, command, check=False, cwd="/")).returncode == 0
 
 
 async def test_only_a_folder_of_ours_is_made_anew(vendor: Vendor) -> None:
     """Empty, and whoever keeps the record is told; what a server holds is left alone."""
-    threads, told = Threads("chroma", threads=2), list[bool]()
-    chroma = Chroma(vendor, threads, embedded=isinstance(vendor, Keeper))
+    told = list[bool]()
+    chroma = Chroma(vendor, embedded=isinstance(vendor, ChromaProcess))
     chroma.renewed = lambda: told.append(True)
-    await chroma.upsert("ibid-renewed", IDS, ROWS, MINE)
+    await chroma.upsert("ibid-renewed", IDS, ROWS, [MINE] * 4)
     await chroma.renew()
     left = await chroma.count("ibid-renewed")
-    await threads.aclose()
-    assert (left, told) == ((0, [True]) if isinstance(vendor, Keeper) else (len(IDS), []))
+    assert (left, told) == ((0, [True]) if isinstance(vendor, ChromaProcess) else (len(IDS), []))

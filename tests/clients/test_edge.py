@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,18 @@ from app.clients import edge as module
 from app.clients import threads as pool
 from app.clients.broken import Broken
 from app.clients.edge import Edge, open_edge
-from app.clients.points import Ask, Where
+from app.clients.points import Point, Where
 from app.clients.shard import Shard
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 
 NAME = "memory_raw"
 EVERY = Where()
-ASK = Ask(EVERY, 5, dense=embedding(1))
+
+
+async def nearest(edge: Edge) -> list[Point]:
+    """Five points."""
+    return await edge.search(NAME, EVERY, embedding(1), 5)
 
 
 @pytest.fixture
@@ -89,9 +94,9 @@ async def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: s
     async with open_edge(tmp_path) as opened:
         opened.renewed = told.append
         with pytest.raises(RetrievalError):
-            await opened.search(NAME, [ASK])
+            await nearest(opened)
         with pytest.raises(RetrievalError) as caught:
-            await opened.search(NAME, [ASK])
+            await nearest(opened)
         assert caught.value.rejected
         assert told == [NAME]
         assert place.with_name(place.name + drawer.ASIDE).is_dir()
@@ -99,7 +104,7 @@ async def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: s
 
         await opened.create(NAME, DIM)
         await opened.put(NAME, [point(n) for n in range(20)])
-        assert len((await opened.search(NAME, [ASK]))[0]) == 5
+        assert len(await nearest(opened)) == 5
         await opened.compact(NAME)
         assert not place.with_name(place.name + drawer.ASIDE).exists()
         assert told == [NAME]
@@ -151,9 +156,9 @@ async def test_a_full_disk_puts_nothing_aside(edge: Edge, monkeypatch: pytest.Mo
         patch.setattr(Shard, "search", full)
         for _ in range(3):
             with pytest.raises(RetrievalError) as caught:
-                await edge.search(NAME, [ASK])
+                await nearest(edge)
             assert not caught.value.rejected
-    assert len((await edge.search(NAME, [ASK]))[0]) == 5
+    assert len(await nearest(edge)) == 5
 
 
 async def test_what_fails_once_is_tried_on_files_read_anew(
@@ -162,13 +167,13 @@ async def test_what_fails_once_is_tried_on_files_read_anew(
     """A moment's fault loses nothing."""
     search, fails = Shard.search, [True]
 
-    def once(self: Shard, asks: list[Ask]) -> object:
+    def once(self: Shard, *asked: Any, **also: Any) -> object:
         if fails and fails.pop():
             raise Broken("a moment's fault")
-        return search(self, asks)
+        return search(self, *asked, **also)
 
     monkeypatch.setattr(Shard, "search", once)
-    assert len((await edge.search(NAME, [ASK]))[0]) == 5
+    assert len(await nearest(edge)) == 5
     assert await edge.count(NAME, EVERY) == 20
 
 
@@ -190,26 +195,26 @@ async def test_the_loop_is_free_meanwhile(edge: Edge, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Shard, "count", lambda *_: over.wait(30))
     hanging = [asyncio.create_task(edge.count(NAME, EVERY)) for _ in range(7)]
     await asyncio.sleep(0.05)
-    assert len((await edge.search(NAME, [ASK]))[0]) == 5
+    assert len(await nearest(edge)) == 5
     while edge._threads._held < 72:
         given_up = asyncio.create_task(edge.count(NAME, EVERY))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         given_up.cancel()
     with pytest.raises(RetrievalError, match="overloaded"):
-        await edge.search(NAME, [ASK])
+        await nearest(edge)
     over.set()
     await asyncio.gather(*hanging)
 
 
 async def test_many_readers_at_once_wait_for_their_turn(edge: Edge) -> None:
     """More than the pool has room for: each is answered, and a write in between is not refused."""
-    asked = [asyncio.create_task(edge.search(NAME, [ASK])) for _ in range(200)]
+    asked = [asyncio.create_task(nearest(edge)) for _ in range(200)]
     scrolled = [asyncio.create_task(edge.scroll(NAME, EVERY, limit=5)) for _ in range(100)]
     counts = [asyncio.create_task(edge.count(NAME, EVERY)) for _ in range(100)]
     await asyncio.sleep(0)
     await edge.put(NAME, [point(1)])
-    assert {len(found[0]) for found in await asyncio.gather(*asked)} == {5}
+    assert {len(found) for found in await asyncio.gather(*asked)} == {5}
     assert {len(found) for found in await asyncio.gather(*scrolled)} == {5}
     assert set(await asyncio.gather(*counts)) == {20}
 

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from app.clients import guarded as module
 from app.clients.drawer import drawer
 from app.clients.guarded import GuardedPoints, QdrantProbe, greet, open_points, too_old
-from app.clients.points import Ask, Where
+from app.clients.points import Point, Where
 from app.config import Ibid, Qdrant, Settings
 from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError, StartError
@@ -22,7 +22,6 @@ from tests.fakes.points import DIM, embedding, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 
 NAME = "memory_raw"
-ASK = Ask(Where(), 5, dense=embedding(1))
 
 
 @pytest.fixture
@@ -30,6 +29,11 @@ def server(tmp_path: Path) -> Iterator[QdrantServer]:
     """A test's own."""
     with qdrant_server(tmp_path / "qdrant", key="secret") as running:
         yield running
+
+
+async def nearest(points: GuardedPoints) -> list[Point]:
+    """A search."""
+    return await points.search(NAME, Where(), embedding(1), 5)
 
 
 def at(server: QdrantServer) -> Settings:
@@ -45,7 +49,7 @@ def eager(points: GuardedPoints) -> None:
 async def reason(points: GuardedPoints) -> str:
     """What a search says."""
     with pytest.raises(RetrievalError) as caught:
-        await points.search(NAME, [ASK])
+        await nearest(points)
     return caught.value.reason
 
 
@@ -79,7 +83,7 @@ async def test_a_server_need_not_be_there_yet(server: QdrantServer) -> None:
         server.start()
         await points.create(NAME, DIM)
         await points.put(NAME, [point(1)])
-        assert len((await points.search(NAME, [ASK]))[0]) == 1
+        assert len(await nearest(points)) == 1
 
 
 async def test_a_server_that_hangs_costs_a_deadline_and_then_nothing(
@@ -90,7 +94,7 @@ async def test_a_server_that_hangs_costs_a_deadline_and_then_nothing(
     async with open_points(at(server)) as points:
         eager(points)
         await points.create(NAME, DIM)
-        await points.search(NAME, [ASK])
+        await nearest(points)
         server.fault = Fault(delay=30)
         assert [await reason(points) for _ in range(3)] == ["timeout"] * 3
         asked = len(server.requests)
@@ -98,7 +102,7 @@ async def test_a_server_that_hangs_costs_a_deadline_and_then_nothing(
         assert len(server.requests) == asked
         server.fault = Fault()
         await asyncio.sleep(0.35)
-        assert await points.search(NAME, [ASK]) == [[]]
+        assert await nearest(points) == []
         assert points._breaker.closed
 
 
@@ -118,7 +122,7 @@ async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
     async with open_points(at(server)) as points:
         eager(points)
         server.fault = Fault(delay=30)
-        leaving = [asyncio.create_task(points.search(NAME, [ASK])) for _ in range(5)]
+        leaving = [asyncio.create_task(nearest(points)) for _ in range(5)]
         await asyncio.sleep(0.1)
         for task in leaving:
             task.cancel()

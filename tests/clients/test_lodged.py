@@ -9,7 +9,7 @@ import pytest
 from app.clients.edge import Edge, open_edge
 from app.clients.guarded import GuardedPoints
 from app.clients.lodged import Lodged
-from app.clients.points import Ask, Point, Where
+from app.clients.points import Point, Where
 from app.domain.errors import RetrievalError
 from tests.fakes.filing import bag
 
@@ -53,7 +53,7 @@ async def test_what_is_written_is_at_home(edge: Edge, lodged: Lodged) -> None:
     await lodged.put("raw", [Point(TWO, {"user_id": "ann"}, bag("new"))])
     assert await shapes(lodged) == [("raw", 32, 1), ("zoo", 32, 0)]
     assert await shapes(edge) == [("raw", 8, 1), ("raw_ibid", 32, 1), ("zoo", 32, 0)]
-    [[found]] = await lodged.search("raw", [Ask(ANN, 5, dense=bag("new"))])
+    [found] = await lodged.search("raw", ANN, bag("new"), 5)
     assert (found.id, await lodged.count("raw", ANN)) == (TWO, 1)
     assert [point.id for point in await lodged.scroll("raw", ANN, limit=5)] == [TWO]
 

@@ -12,8 +12,8 @@ from app.clients.migrations import migrate
 from app.clients.pool import Pool
 from app.domain.errors import StartError
 from app.domain.passage import Scope
-from app.index.finder import NEWEST
-from app.index.table import CHUNK, CONVERSATION, rows_of
+from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
+from app.sources.rows import NEWEST
 
 TABLES = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns "
@@ -51,7 +51,7 @@ async def test_first_tables(pool: Pool) -> None:
     """Every table of the first migration is there, and the tenant `default`."""
     found = await pool.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'ibid'")
     assert {row["tablename"] for row in found} >= {
-        *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk", "document_words"),
+        *("tenant", "api_key", "space", "part", "document", "document_piece", "chunk"),
         *("job", "answer", "activity", "alembic_version"),
     }
     assert await pool.fetchval("SELECT id FROM ibid.tenant") == "default"

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from app.clients.points import Ask, Point, Sparse, Where
-from app.clients.qdrant import Qdrant, connected
+from app.clients.points import DENSE, Collection, Point, Where
+from app.clients.qdrant import EXACT_MOST, Qdrant, connected
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 
 NAME = "memory_raw"
 EVERY = Where()
-ASK = Ask(EVERY, 5, dense=embedding(1))
 COSINE = {"size": DIM, "distance": "Cosine"}
+SPARSE = {"words": {"modifier": "idf"}}
+MANY = {**COSINE, "multivector_config": {"comparator": "max_sim"}}
 
 
 @pytest.fixture
@@ -34,26 +35,36 @@ async def qdrant(server: QdrantServer) -> AsyncIterator[Qdrant]:
     await opened.aclose()
 
 
+async def nearest(qdrant: Qdrant, name: str = NAME) -> list[Point]:
+    """A search."""
+    return await qdrant.search(name, EVERY, embedding(1), 5)
+
+
 async def test_a_search_is_one_round_trip(qdrant: Qdrant, server: QdrantServer) -> None:
-    """Both legs and what they rank among; the collection's shape is asked for once."""
+    """The collection's shape is asked for once."""
     await qdrant.create(NAME, DIM)
     await qdrant.put(NAME, [point(n) for n in range(9)])
-    words = Ask(EVERY, 5, words=Sparse((1, 2), (1.0, 1.0)))
-    asks = [ASK, words, Ask(EVERY, 5, dense=embedding(1), among=words)]
-    await qdrant.search(NAME, asks)
+    await nearest(qdrant)
     server.requests.clear()
-    await qdrant.search(NAME, asks)
-    assert server.requests == [("POST", f"/collections/{NAME}/points/query/batch")]
+    await nearest(qdrant)
+    assert server.requests == [("POST", f"/collections/{NAME}/points/query")]
 
 
-async def test_word_statistics_are_asked_for_in_the_scope(qdrant: Qdrant, server: QdrantServer) -> None:
-    """The corpus of the IDF is the filter itself, and the search is exact."""
+@pytest.mark.parametrize("points", [EXACT_MOST, EXACT_MOST + 1])
+async def test_small_collections_are_searched_exactly(
+    qdrant: Qdrant, server: QdrantServer, points: int
+) -> None:
+    """Large ones by the server's index."""
     await qdrant.create(NAME, DIM)
-    where = Where(has=(("user_id", ("ann",)),))
-    await qdrant.search(NAME, [Ask(where, 5, words=Sparse((1,), (1.0,)))])
-    [search, *_] = server.bodies[-1]["searches"]
-    assert search["params"]["exact"] is True
-    assert search["params"]["idf"]["corpus"] == search["filter"]
+    answered = server.answer
+
+    def large(method: str, path: str, query: Any, body: Any) -> tuple[int, Any]:
+        status, told = answered(method, path, query, body)
+        return status, {**told, "points_count": points} if "points_count" in told else told
+
+    server.answer = large  # type: ignore[method-assign]
+    await nearest(qdrant)
+    assert server.bodies[-1]["params"]["exact"] is (points == EXACT_MOST)
 
 
 async def test_a_name_is_one_part_of_a_path(qdrant: Qdrant, server: QdrantServer) -> None:
@@ -85,7 +96,7 @@ async def test_collections_of_others_are_searched_as_they_are(
         {"id": n, "vector": written([1.0, n] + [0.0] * 6), "payload": {"content": str(n)}} for n in range(4)
     ]
     server.plant("notes", rows)
-    [[first, *_]] = await qdrant.search("notes", [Ask(EVERY, 2, dense=embedding(1))])
+    first, *_ = await nearest(qdrant, "notes")
     assert first.payload["content"] == first.id
     assert (await qdrant.scroll("notes", EVERY, limit=1, vectors=True))[0].dense
 
@@ -94,20 +105,69 @@ async def test_collections_of_others_are_searched_as_they_are(
 async def test_collections_of_others_are_written_as_they_are(
     qdrant: Qdrant, server: QdrantServer, vectors: Any
 ) -> None:
-    """The dense vector under its own name; words that have no place are left out."""
+    """The vector under its own name."""
     server.create("notes", {"vectors": vectors})
     await qdrant.put("notes", [point(n) for n in range(4)])
-    [found] = await qdrant.search("notes", [Ask(EVERY, 1, dense=point(3).dense)])
-    assert ids(found) == [point(3).id]
+    assert ids(await qdrant.search("notes", EVERY, embedding(3), 1)) == [point(3).id]
     [written] = await qdrant.scroll("notes", Where(ids=(point(3).id,)), limit=9, vectors=True)
-    assert (written.dense, written.words) == (point(3).dense, None)
+    assert written == point(3)
 
 
-async def test_words_of_ours_are_not_put_beside_anothers(qdrant: Qdrant, server: QdrantServer) -> None:
-    """Where the dense vector is not ours, words of our name are not either, and are not searched."""
-    server.create("notes", {"vectors": {"body": COSINE}, "sparse_vectors": {"words": {"modifier": "idf"}}})
-    await qdrant.put("notes", [point(1)])
-    assert await qdrant.search("notes", [Ask(EVERY, 9, words=point(1).words)]) == [[]]
+async def test_a_collection_of_an_older_version_is_used_as_it_is(
+    qdrant: Qdrant, server: QdrantServer
+) -> None:
+    """One made with a sparse vector beside the dense one: it is ours, searched and written."""
+    server.create(NAME, {"vectors": {DENSE: COSINE}, "sparse_vectors": SPARSE})
+    words = {"indices": [3, 5], "values": [1.0, 2.0]}
+    old = {"id": 7, "vector": {DENSE: [1.0] + [0.0] * 7, "words": words}, "payload": {"text": "old"}}
+    server.plant(NAME, [old])
+    await qdrant.create(NAME, DIM, keys=("kind",))
+    await qdrant.put(NAME, [point(1)])
+    assert await qdrant.collections() == [Collection(NAME, DIM, DENSE, 2)]
+    assert {each.id for each in await nearest(qdrant)} == {"7", point(1).id}
+    found = {each.id: each for each in await qdrant.scroll(NAME, EVERY, limit=9, vectors=True)}
+    assert found[point(1).id] == point(1)
+    assert found["7"].dense
+
+
+@pytest.mark.parametrize(
+    ("vectors", "found"),
+    [
+        pytest.param({DENSE: COSINE}, Collection("n", DIM, DENSE), id="ours"),
+        pytest.param(COSINE, Collection("n", DIM), id="unnamed"),
+        pytest.param({"body": COSINE}, Collection("n", DIM, "body"), id="named"),
+        pytest.param({"title": COSINE, "body": COSINE}, Collection("n", DIM, "body"), id="several"),
+        pytest.param({DENSE: COSINE, "a": COSINE}, Collection("n", DIM, DENSE), id="several and ours"),
+        pytest.param({"size": 4, "distance": "Euclid"}, Collection("n", 4, cosine=False), id="euclid"),
+        pytest.param({"size": 4, "distance": "Dot"}, Collection("n", 4, cosine=False), id="dot"),
+        pytest.param(
+            {"colbert": MANY, "body": COSINE}, Collection("n", DIM, "body"), id="many vectors a point and one"
+        ),
+        pytest.param(
+            {"a": {**COSINE, "size": 4}, "b": COSINE}, Collection("n", DIM, "b"), id="several sizes"
+        ),
+        pytest.param(
+            {"": {**COSINE, "distance": "Dot"}, "b": COSINE},
+            Collection("n", DIM, "b"),
+            id="several distances",
+        ),
+        pytest.param(
+            {DENSE: {**COSINE, "size": 4}, "b": COSINE}, Collection("n", DIM, "b"), id="ours of another size"
+        ),
+        pytest.param(MANY, Collection("n", 0), id="many vectors a point"),
+        pytest.param({}, Collection("n", 0), id="sparse alone"),
+        pytest.param(None, Collection("n", 0), id="nothing dense"),
+    ],
+)
+async def test_collections_are_known_by_their_shape(
+    server: QdrantServer, vectors: Any, found: Collection
+) -> None:
+    """By the one dense vector that can be searched, ours if one can be; what is no cosine says so, and what
+    has none is of no size."""
+    server.create("n", {"vectors": vectors, "sparse_vectors": SPARSE})
+    client = connected(server.url, "secret", DIM)
+    assert await client.collections() == [found]
+    await client.aclose()
 
 
 async def test_a_write_learns_another_shape_too(qdrant: Qdrant, server: QdrantServer) -> None:
@@ -123,11 +183,11 @@ async def test_a_write_learns_another_shape_too(qdrant: Qdrant, server: QdrantSe
 async def test_one_made_anew_with_another_shape_is_learnt(qdrant: Qdrant, server: QdrantServer) -> None:
     """By somebody else, while we remember the old one."""
     await qdrant.create(NAME, DIM)
-    await qdrant.search(NAME, [ASK])
+    await nearest(qdrant)
     server.collections.pop(NAME)
     server.create(NAME, {"vectors": COSINE})
     server.plant(NAME, [{"id": 1, "vector": [1.0] * DIM, "payload": {}}])
-    assert ids((await qdrant.search(NAME, [ASK]))[0]) == ["1"]
+    assert ids(await nearest(qdrant)) == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -150,26 +210,26 @@ async def test_faults_become_ours(
     """And the next search, when it is over, is answered."""
     await qdrant.create(NAME, DIM)
     await qdrant.put(NAME, [point(1)])
-    await qdrant.search(NAME, [ASK])
+    await nearest(qdrant)
     server.fault = fault
     with pytest.raises(RetrievalError) as caught:
-        await qdrant.search(NAME, [ASK])
+        await nearest(qdrant)
     assert (caught.value.reason, caught.value.rejected) == (reason, rejected)
     server.fault = Fault()
     await qdrant.create(NAME, DIM)
-    await qdrant.search(NAME, [ASK])
+    await nearest(qdrant)
 
 
 async def test_a_server_that_is_away_comes_back(qdrant: Qdrant, server: QdrantServer) -> None:
     """On the same client."""
     await qdrant.create(NAME, DIM)
     server.stop()
-    for call in (qdrant.search(NAME, [ASK]), qdrant.collections(), qdrant.check()):
+    for call in (nearest(qdrant), qdrant.collections(), qdrant.check()):
         with pytest.raises(RetrievalError) as caught:
             await call
         assert (caught.value.reason, caught.value.rejected) == ("unavailable", False)
     server.start()
-    assert await qdrant.search(NAME, [ASK]) == [[]]
+    assert await nearest(qdrant) == []
 
 
 async def test_the_key_is_sent(server: QdrantServer) -> None:
@@ -186,7 +246,7 @@ async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
 ) -> None:
     """One without a dense vector is told, as one of no size: nothing is lost without a word."""
     await qdrant.create(NAME, DIM)
-    server.create("words alone", {"sparse_vectors": {"words": {"modifier": "idf"}}})
+    server.create("words alone", {"sparse_vectors": SPARSE})
     listed = server.answer
 
     def losing(method: str, path: str, query: Any, body: Any) -> tuple[int, Any]:
@@ -203,5 +263,5 @@ async def test_points_of_any_payload_are_read(qdrant: Qdrant, server: QdrantServ
     """One without any."""
     server.create("bare", {"vectors": COSINE})
     server.plant("bare", [{"id": 1, "vector": [1.0] * DIM}])
-    assert (await qdrant.search("bare", [ASK]))[0][0].payload == {}
+    assert (await nearest(qdrant, "bare"))[0].payload == {}
     assert await qdrant.scroll("bare", EVERY, limit=5) == [Point("1")]

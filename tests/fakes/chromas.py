@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx
 
+from app.clients.collection import Client, VendorClient
+
 START_SECONDS = 30.0
 CHROMA = str(Path(sys.executable).with_name("chroma"))
 FILE = "chroma.sqlite3"
@@ -73,9 +75,18 @@ def chroma_server(folder: Path) -> Iterator[ChromaServer]:
         server.kill()
 
 
+def broken() -> Client:
+    """A client whose server is not there."""
+
+    def connect() -> VendorClient:
+        raise ValueError("Could not connect to a Chroma server")
+
+    return Client(connect)
+
+
 def segment(folder: Path) -> Path:
-    """The folder of a collection's index."""
-    return min(path for path in folder.iterdir() if path.is_dir())
+    """The folder of the documents' index: a collection of a few vectors has no files of its own yet."""
+    return min(path.parent for path in folder.glob("*/index_metadata.pickle"))
 
 
 def halve(path: Path) -> None:

@@ -1,16 +1,21 @@
-"""Documents put where a search finds them, without a parser or a model: rows, vectors, postings, version."""
+"""Documents put where a search finds them, without a parser or a model: rows, terms, vectors, version."""
 
 import zlib
 from collections.abc import Sequence
 
 import numpy as np
 
+from app.clients.chroma import Chroma
 from app.clients.pool import Pool
 from app.domain.answer import new_id
-from app.domain.document import Chunk, Part
+from app.domain.document import Chunk, Part, indexed_text
 from app.domain.passage import Embedding
 from app.domain.space import Space
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.postings import pack
+from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
 
 SPACE = Space("bag@32", "bag", 32, 0.0)
 
@@ -18,11 +23,19 @@ INSERT = """
     INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, chunks, state)
     VALUES ($1, $2, $3, $4, $5, $5, $1, 1, $6, 'processing')
 """
-CHUNK = "INSERT INTO ibid.chunk VALUES ($1, $2, $3, $4, $4, '', $5, $6, $7)"
+CHUNK = "INSERT INTO ibid.chunk VALUES ($1, $2, $3, $4, $4, '', $5, $6, $7, $8)"
 BUMP = """
     INSERT INTO ibid.part AS part VALUES ($1, $2, $3, 1)
     ON CONFLICT (tenant, owner, session_id) DO UPDATE SET version = part.version + 1
 """
+
+
+def documents(
+    pool: Pool, chroma: Chroma, space: Space = SPACE, *, store: str = "", exact_mb: int = 160
+) -> DocumentSource:
+    """The source of a process that has just started."""
+    cache = IndexCache(space.dim, exact_bytes=exact_mb << 20)
+    return DocumentSource(cache, pool, ChromaRetriever(chroma), space, store=store)
 
 
 def bag(text: str, dim: int = 32) -> Embedding:
@@ -45,7 +58,10 @@ async def insert(pool: Pool, part: Part, texts: Sequence[str], name: str = "a.pd
     place = (part.tenant, part.owner, part.session_id)
     await pool.execute(INSERT, document, *place, name, len(texts))
     rows = [
-        (document, chunk.ordinal, chunk.text, chunk.page, chunk.tokens, SPACE.name, bag(chunk.text))
+        (
+            *(document, chunk.ordinal, chunk.text, chunk.page, chunk.tokens, SPACE.name, bag(chunk.text)),
+            pack(indexed_text(name, "", "", chunk.text)),
+        )
         for chunk in chunks(texts)
     ]
     await pool.executemany(CHUNK, rows)
@@ -60,10 +76,15 @@ async def publish(pool: Pool, part: Part, document: str, *, removed: bool = Fals
 
 
 async def file(
-    pool: Pool, source: DocumentSource, part: Part, texts: Sequence[str], name: str = "a.pdf"
+    pool: Pool,
+    part: Part,
+    texts: Sequence[str],
+    name: str = "a.pdf",
+    vectors: ChromaCopy | None = None,
 ) -> str:
-    """A document as ingestion leaves it: recorded, indexed, ready."""
+    """A document as ingestion leaves it: recorded, its `vectors` in Chroma, ready."""
     document = await insert(pool, part, texts, name)
-    await source.put(part, document, chunks(texts), [bag(text) for text in texts])
     await publish(pool, part, document)
+    if vectors:
+        await vectors.follow("", [document])
     return document

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Chunk, Parsed, Part
+from app.domain.document import Parsed
 from app.domain.errors import IbidError
 from app.domain.passage import Embedding
 from tests.fakes.uploads import SPACE, parsed, vector
@@ -91,29 +91,3 @@ class FakeEmbedder:
             raise self.error
         self.step("embed")
         return [vector(text) for text in texts][self.short :]
-
-
-@dataclass
-class FakeIndex:
-    """A dictionary of what is indexed where."""
-
-    step: Step = no_fuse
-    error: IbidError | None = None
-    held: dict[tuple[Part, str], list[str]] = field(default_factory=dict)
-
-    async def put(
-        self, part: Part, document_id: str, chunks: Sequence[Chunk], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Again replaces."""
-        if self.error:
-            raise self.error
-        assert len(chunks) == len(embeddings)
-        self.held[part, document_id] = [chunk.text for chunk in chunks]
-        self.step("index")
-
-    async def remove(self, part: Part, document_id: str) -> None:
-        """Nothing there is no error."""
-        if self.error:
-            raise self.error
-        self.held.pop((part, document_id), None)
-        self.step("unindex")

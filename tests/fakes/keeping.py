@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from app.clients.pool import Pool
 from app.domain.corpus import Given, Reference, Shelf
 from app.domain.errors import IbidError, Missing
 from app.domain.memory import Draft, Memory, Outcome, Written
 from app.domain.passage import Embedding, Scope
+from app.stores.memories import MemoryStore
 from tests.fakes.uploads import SPACE, vector
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -56,71 +58,13 @@ class FakeVectors:
         return [vector(text) for text in texts]
 
 
-@dataclass
-class FakeIndex:
-    """Keeps memory.MemoryIndex in a dictionary: what a search would find."""
-
-    error: IbidError | None = None
-    delay: float = 0
-    found: dict[str, tuple[Scope, Memory, Embedding]] = field(default_factory=dict)
-    puts: int = 0
-
-    async def put(self, scope: Scope, memories: Sequence[Memory], embeddings: Sequence[Embedding]) -> None:
-        """Found from now on, unless it fails."""
-        self.puts += 1
-        await asyncio.sleep(self.delay)
-        if self.error:
-            raise self.error
-        for memory, embedding in zip(memories, embeddings, strict=True):
-            self.found[memory.id] = (scope, memory, embedding)
-
-    async def remove(self, scope: Scope, ids: Sequence[str]) -> None:
-        """Not found any more."""
-        if self.error:
-            raise self.error
-        for each in ids:
-            self.found.pop(each, None)
-
-    @property
-    def texts(self) -> list[str]:
-        """What is found."""
-        return sorted(memory.text for _, memory, _ in self.found.values())
-
-
-@dataclass
-class FakeShelves:
-    """Keeps corpus.CorpusIndex, likewise."""
-
-    error: IbidError | None = None
-    found: dict[str, tuple[str, Reference]] = field(default_factory=dict)
-    dropped: list[str] = field(default_factory=list)
-
-    async def put(
-        self, scope: Scope, collection: str, texts: Sequence[Reference], embeddings: Sequence[Embedding]
-    ) -> None:
-        """Found from now on, unless it fails."""
-        if self.error:
-            raise self.error
-        self.found |= {text.point: (collection, text) for text in texts}
-        assert len(texts) == len(embeddings)
-
-    async def remove(self, scope: Scope, collection: str, points: Sequence[str]) -> None:
-        """Not found any more."""
-        if self.error:
-            raise self.error
-        for each in points:
-            self.found.pop(each, None)
-
-    async def drop(self, collection: str) -> None:
-        """Told."""
-        if self.error:
-            raise self.error
-        self.dropped.append(collection)
-
-    @property
-    def texts(self) -> list[str]:
-        """What is found."""
-        return sorted(text.text for _, text in self.found.values())
+async def say(pool: Pool, *texts: str | Draft, scope: Scope = ADA) -> list[str]:
+    """Keep memories; their ids."""
+    drafts = [Draft(each) if isinstance(each, str) else each for each in texts]
+    vectors = [vector(draft.text) for draft in drafts]
+    now = await MemoryStore(pool).clock()
+    written = await MemoryStore(pool).admit(scope, drafts, vectors, [1] * len(drafts), SPACE.name, since=now)
+    return [each.memory.id for each in written if each.memory]
 
 
 @dataclass

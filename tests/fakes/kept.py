@@ -9,8 +9,8 @@ from app.domain.trace import Reason, Trace
 
 MEMORY = """
     INSERT INTO ibid.memory
-        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding, indexed_at)
-    VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 'fake@2', '[1,0]', now())
+        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 'fake@2', '[1,0]')
 """
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -1,18 +1,14 @@
-"""Points nobody wrote, the same on every run: unit vectors, words, owners; and what a filter should find."""
+"""Points nobody wrote, the same on every run: unit vectors, owners; and what a filter should find."""
 
-import random
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 
 import numpy as np
 
-from app.clients.points import Point, Sparse, Where
+from app.clients.points import Point, Where
 from app.domain.passage import Embedding
 
 DIM = 8
-WORDS = 40
-"""Different terms there are."""
 
 
 def embedding(number: int, dim: int = DIM) -> Embedding:
@@ -29,11 +25,8 @@ def cosine(one: Embedding, other: Embedding) -> float:
 
 def point(number: int, user: str = "ann", **payload: str) -> Point:
     """The number's own."""
-    chance = random.Random(number)  # noqa: S311 - the same on every run
-    terms = tuple(sorted(chance.sample(range(WORDS), 6)))
-    told = {"tenant": "t", "user_id": user, "text": f"text {number}", **payload}
-    words = Sparse(terms, tuple(chance.choice((0.5, 1.0, 1.5)) for _ in terms))
-    return Point(str(uuid.UUID(int=number * 7919 % 1_000_003)), told, embedding(number), words)
+    held = {"tenant": "t", "user_id": user, "text": f"text {number}", **payload}
+    return Point(str(uuid.UUID(int=number * 7919 % 1_000_003)), held, embedding(number))
 
 
 def owned(user: str) -> Where:
@@ -49,15 +42,7 @@ def meets(found: Point, where: Where) -> bool:
         and all(value(key) not in values for key, values in where.lacks)
         and all(value(key) is None or value(key) in values for key, values in where.open)
         and (where.ids is None or found.id in where.ids)
-        and (not where.between or any(of_time(value(key), *span) for key, *span in where.between))
     )
-
-
-def of_time(value: object, first: str, end: str) -> bool:
-    """Whether it is a time from the first to before the end."""
-    if not isinstance(value, str):
-        return False
-    return datetime.fromisoformat(first) <= datetime.fromisoformat(value) < datetime.fromisoformat(end)
 
 
 def ids(found: Sequence[Point]) -> list[str]:

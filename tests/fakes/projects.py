@@ -24,7 +24,7 @@ class FakeRows:
         """The first ones."""
         return await self._given(scope, limit)
 
-    async def nearest(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
         """The first ones, whatever the vector."""
         assert vector
         return await self._given(scope, limit)

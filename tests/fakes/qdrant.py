@@ -124,7 +124,7 @@ class QdrantServer:
             return 404, f"Not found: Collection `{name}` doesn't exist!"
         reads: Mapping[tuple[str, ...], Callable[[], Any]] = {
             (): stored.info if method == "GET" else lambda: True,
-            ("points", "query", "batch"): lambda: stored.query_batch(body),
+            ("points", "query"): lambda: stored.query(body),
             ("points", "scroll"): lambda: stored.scroll(body),
             ("points", "count"): lambda: stored.count(body),
         }

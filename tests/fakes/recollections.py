@@ -1,23 +1,36 @@
 """Memories and reference texts put where a search finds them, without a model: bags of words for vectors."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from app.clients.pool import Pool
 from app.domain.corpus import Reference
-from app.domain.memory import Memory
+from app.domain.memory import RAW, Memory
 from app.domain.passage import Embedding, Scope
+from app.retrieval.postings import pack
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.copies import QdrantCopy
+from app.stores.corpus import BUMP as BUMP_COLLECTION
 from app.stores.memories import WRITE
-from app.stores.register import row_of
+from app.stores.register import BUMP, row_of
 from tests.fakes.filing import SPACE, bag
 
 ANN = Scope(user_id="ann")
 THEN = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
+SHELVED = """
+    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
+        embedding, created_at, revision)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, nextval('ibid.revision'))
+    ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
+        metadata = excluded.metadata, embedding = excluded.embedding, revision = excluded.revision,
+        terms = NULL
+"""
 NAMES = uuid.UUID(int=7)
 
 
@@ -34,21 +47,30 @@ def memory(scope: Scope, text: str, **facts: Any) -> Memory:
 
 
 async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) -> list[str]:
-    """Memories as the write side leaves them in the index; their ids. A thread's are numbered from 1."""
+    """Memories as the write side leaves them; their ids. A thread's are numbered from 1."""
     memories = [
         memory(scope, text, place=place if "thread_id" in facts else 0, **facts)
         for place, text in enumerate(texts, 1)
     ]
-    await source.put(scope, memories, [bag(text) for text in texts])
+    await enter(source._pool, scope, *memories)
+    copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
+    await copy.follow(RAW, [each.id for each in memories])
     return [each.id for each in memories]
 
 
-async def enter(pool: Pool, scope: Scope, *memories: Memory, searchable: bool = True) -> None:
+async def enter(pool: Pool, scope: Scope, *memories: Memory) -> None:
     """Memories as the write side leaves them in the record."""
     for each in memories:
-        await pool.execute(WRITE, scope.tenant, SPACE.name, *row_of(each), bag(each.text))
-        if searchable:
-            await pool.execute("UPDATE ibid.memory SET indexed_at = now() WHERE id = $1", each.id)
+        revised = replace(each, revision=await pool.fetchval("SELECT nextval('ibid.revision')"))
+        row = (*row_of(revised), bag(each.text), pack(each.text))
+        await pool.execute(WRITE, scope.tenant, SPACE.name, *row)
+    await pool.execute(BUMP, scope.tenant, scope.user_id or "")
+
+
+async def withdraw(pool: Pool, scope: Scope, *ids: str) -> None:
+    """Memories that are gone from the record."""
+    await pool.execute("DELETE FROM ibid.memory WHERE id = ANY($1)", ids)
+    await pool.execute(BUMP, scope.tenant, scope.user_id or "")
 
 
 def reference(text: str, *where: str, **facts: Any) -> Reference:
@@ -64,7 +86,13 @@ async def shelve(
     kept = [
         each if isinstance(each, Reference) else reference(each, scope.tenant, collection) for each in texts
     ]
-    await source.put(scope, collection, kept, [bag(each.text) for each in kept])
+    for each in kept:
+        facts = (each.id, each.point, each.text, each.title, json.dumps(dict(each.metadata)), each.tokens)
+        row = (scope.tenant, collection, *facts, SPACE.name, bag(each.text), each.created_at)
+        await source._pool.execute(SHELVED, *row)
+    await source._pool.execute(BUMP_COLLECTION, scope.tenant, collection)
+    copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
+    await copy.follow(collection, [each.point for each in kept])
     return [each.point for each in kept]
 
 

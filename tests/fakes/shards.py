@@ -87,10 +87,19 @@ class Stored:
         """POST …/points/delete."""
         self.shard.update(engine.UpdateOperation.delete_points_by_filter(condition(body["filter"])))
 
-    def query_batch(self, body: Json) -> list[Json]:
-        """POST …/points/query/batch."""
-        batch = engine.QueryBatchRequest([question(each) for each in body["searches"]])
-        return [{"points": [told(point) for point in row]} for row in self.shard.query_batch(batch)]
+    def query(self, body: Json) -> Json:
+        """POST …/points/query."""
+        query = body["query"]
+        nearest = query["nearest"] if isinstance(query, dict) and "nearest" in query else query
+        request = engine.QueryRequest(
+            body["limit"],
+            query=engine.Query.Nearest(nearest, using=body.get("using")),
+            filter=condition(body.get("filter")),
+            params=engine.SearchParams(exact=bool((body.get("params") or {}).get("exact"))),
+            with_payload=body.get("with_payload"),
+            with_vector=body.get("with_vector"),
+        )
+        return {"points": [told(point) for point in self.shard.query(request)]}
 
     def scroll(self, body: Json) -> Json:
         """POST …/points/scroll."""
@@ -133,47 +142,6 @@ def vector(told: Any) -> Any:
     return engine.SparseVector(told["indices"], told["values"]) if isinstance(told, dict) else told
 
 
-def question(told: Json) -> engine.QueryRequest:
-    """One of a batch."""
-    return engine.QueryRequest(
-        told["limit"],
-        query=nearest(told),
-        prefetches=[prefetch(told["prefetch"])] if told.get("prefetch") else None,
-        filter=condition(told.get("filter")),
-        params=params(told.get("params")),
-        with_payload=told.get("with_payload"),
-        with_vector=told.get("with_vector"),
-    )
-
-
-def prefetch(told: Json) -> engine.Prefetch:
-    """What a question ranks."""
-    return engine.Prefetch(
-        told["limit"],
-        query=nearest(told),
-        filter=condition(told.get("filter")),
-        params=params(told.get("params")),
-    )
-
-
-def nearest(told: Json) -> engine.Query:
-    """By which vector."""
-    query = told["query"]
-    return engine.Query.Nearest(
-        vector(query["nearest"] if isinstance(query, dict) and "nearest" in query else query),
-        using=told.get("using"),
-    )
-
-
-def params(told: Json | None) -> engine.SearchParams:
-    """How exactly, and whose words count."""
-    told = told or {}
-    scope = (told.get("idf") or {}).get("corpus")
-    return engine.SearchParams(
-        exact=bool(told.get("exact")), idf=engine.IdfParams(corpus=condition(scope)) if scope else None
-    )
-
-
 def condition(told: Json | None) -> engine.Filter:
     """A filter."""
     told = told or {}
@@ -183,9 +151,6 @@ def condition(told: Json | None) -> engine.Filter:
 
 def clause(told: Json) -> Any:
     """One of its conditions."""
-    if told.get("range"):
-        ends = {name: end for name, end in told["range"].items() if end is not None}
-        return engine.FieldCondition(told["key"], range=engine.RangeDateTime(**ends))
     if "has_id" in told:
         return engine.HasIdCondition(set(told["has_id"]))
     if "is_empty" in told:

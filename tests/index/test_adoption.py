@@ -15,7 +15,6 @@ from app.domain.memory import RAW
 from app.index import adoption
 from app.index.adoption import Engine, ShelfAdoption
 from app.index.catalogue import Indexed
-from app.index.sparse import passage
 from tests.fakes.keeping import FakeVectors
 from tests.fakes.uploads import SPACE, vector
 
@@ -90,12 +89,12 @@ async def house(drive: Path) -> AsyncIterator[House]:
     """One point of ours and three of others, in vectors of another width; a corpus likewise."""
     async with open_edge(drive) as edge:
         await edge.create(RAW, 4)
-        await edge.put(RAW, [Point(MINE, {"text": "mine"}, OLD, passage("mine")), *THEIRS])
+        await edge.put(RAW, [Point(MINE, {"text": "mine"}, OLD), *THEIRS])
         yield House(edge)
 
 
 async def test_points_are_copied_with_all_they_say(house: House) -> None:
-    """Ids and payloads to the letter, vectors and words of ours; theirs stay, and what says nothing."""
+    """Ids and payloads to the letter, vectors of ours; theirs stay, and what says nothing."""
     before = await house.held(RAW)
     assert await house.carried() == [2]
     seven, nine = await house.held(f"{RAW}_ibid")
@@ -103,8 +102,6 @@ async def test_points_are_copied_with_all_they_say(house: House) -> None:
         (each.id, each.payload) for each in THEIRS[::2]
     ]
     assert len(seven.dense or b"") == 4 * SPACE.dim
-    assert seven.words
-    assert seven.words.indices == passage("A journal of the sea.").indices
     assert await house.held(RAW) == before
     assert house.register.homes == {RAW: f"{RAW}_ibid"}
 

@@ -7,7 +7,6 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
-from app.domain.memory import DAEMONS, GRAVITY
 from app.domain.passage import Scope
 from app.index.cards import cut, newest
 from tests.fakes.recollections import ANN, THEN, enter, memory
@@ -24,20 +23,6 @@ async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
         await enter(pool, scope, memory(scope, f"{scope.tenant} style", kind="style"))
     found = await newest(pool, OWNER, ["style", "persona", "style"], 2)
     assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
-
-
-async def test_only_a_daemons_card_is_told_before_it_is_searchable(pool: Pool) -> None:
-    """Its former self was replaced; another's writer may yet be told that it is not kept."""
-    weights = memory(ANN, "weights", kind=GRAVITY, origin=DAEMONS[0])
-    await enter(pool, ANN, weights, memory(ANN, "mine", kind=GRAVITY), searchable=False)
-    assert await newest(pool, OWNER, [GRAVITY], 9) == [weights]
-
-
-async def test_what_was_removed_is_no_card(pool: Pool) -> None:
-    """Though its row is there until its point has gone."""
-    await enter(pool, ANN, memory(ANN, "mine", kind="style"))
-    await pool.execute("UPDATE ibid.memory SET removed_at = now()")
-    assert await newest(pool, OWNER, ["style"], 9) == []
 
 
 def test_a_kind_is_cut_to_its_newest() -> None:

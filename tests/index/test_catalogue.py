@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.clients.points import Ask, Collection, Point, Where
+from app.clients.points import DENSE, Collection, Point, Where
 from app.domain.errors import RetrievalError, Unavailable
+from app.domain.passage import Embedding
 from app.index.catalogue import SECONDS, Catalogue, Indexed, fits
 from tests.fakes.filing import SPACE
 
@@ -39,7 +40,7 @@ class Engine:
         """One more."""
         self.calls.append("create")
         assert fields == {"keys": ("kind",), "tenants": ("tenant",), "times": ("created_at",)}
-        self.listed.append(Collection(name, dim, "meaning", "words"))
+        self.listed.append(Collection(name, dim, DENSE))
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
         """Unless it fails."""
@@ -55,7 +56,9 @@ class Engine:
         """Not asked here."""
         raise NotImplementedError
 
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
         """Not asked here."""
         raise NotImplementedError
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from app.index.pieces import READ, letters, pieces
-from app.index.wheel import shipped
+from app.retrieval.wheel import shipped
 
 
 @pytest.fixture(scope="module")

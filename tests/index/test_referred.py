@@ -4,7 +4,6 @@ from app.clients.points import Point
 from app.domain.label import is_label
 from app.domain.passage import Scope
 from app.index.referred import REFERENCE, passage, point
-from app.index.sparse import passage as words_of
 from tests.fakes.recollections import reference
 
 
@@ -22,12 +21,6 @@ def test_metadata_cannot_say_whose_a_text_is() -> None:
     forged = {"tenant": "other", "text": "forged", "id": "x", "tokens": 0}
     wrote = point(Scope(tenant="t"), reference("words", metadata=forged), b"", "s")
     assert (wrote.payload["tenant"], wrote.payload["text"], wrote.payload["tokens"]) == ("t", "words", 1)
-
-
-def test_the_title_is_among_the_words() -> None:
-    """It is found by them."""
-    wrote = point(Scope(), reference("it flows", title="Danube"), b"", "s")
-    assert wrote.words == words_of("Danube\nit flows")
 
 
 def test_a_point_of_nothing_but_text_is_a_passage() -> None:

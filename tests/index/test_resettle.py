@@ -13,7 +13,6 @@ from app.clients.points import Point, Where
 from app.domain.errors import RetrievalError
 from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
-from app.index.sparse import passage
 from tests.fakes.keeping import FakeVectors
 from tests.fakes.uploads import SPACE
 
@@ -23,8 +22,8 @@ OLD = b"\x00\x00\x80\x3f" + bytes(12)
 """A vector of four dimensions."""
 MINE = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
 THEIRS = [
-    Point("7", {"content": "A journal of the sea.", "user_id": "ada"}, OLD, passage("x")),
-    Point("8", {"user_id": "ada", "mood": ["good"]}, OLD, passage("x")),
+    Point("7", {"content": "A journal of the sea.", "user_id": "ada"}, OLD),
+    Point("8", {"user_id": "ada", "mood": ["good"]}, OLD),
 ]
 
 
@@ -68,7 +67,7 @@ async def house(drive: Path, tmp_path: Path) -> AsyncIterator[House]:
     """With one point of ours and two of others'."""
     async with open_edge(drive) as edge:
         await edge.create(NAME, 4)
-        await edge.put(NAME, [Point(MINE, {"text": "mine"}, OLD, passage("mine")), *THEIRS])
+        await edge.put(NAME, [Point(MINE, {"text": "mine"}, OLD), *THEIRS])
         yield House(edge, tmp_path / "moves")
 
 
@@ -79,8 +78,7 @@ async def test_what_others_wrote_is_embedded_anew(house: House) -> None:
     held = await house.held()
     assert sorted(held) == ["7", "8"]
     assert held["7"].payload == THEIRS[0].payload
-    assert held["7"].words
-    assert held["7"].words.indices == passage("A journal of the sea.").indices
+    assert held["7"].dense
     assert (await house.edge.collections())[0].dim == SPACE.dim
     assert house.embedder.asked == ["A journal of the sea."]
 
@@ -102,7 +100,7 @@ async def test_a_move_that_breaks_off_is_finished_by_the_next(house: House) -> N
         await house.move.restore(NAME, FIELDS)
     house.embedder.error = None
     await house.edge.create(NAME, 4)
-    await house.edge.put(NAME, [Point("9", {"text": "later"}, OLD, passage("later"))])
+    await house.edge.put(NAME, [Point("9", {"text": "later"}, OLD)])
 
     assert await house.whole() == 3
 

@@ -1,59 +1,43 @@
-"""What the record says of a user and of a tenant, in one statement each."""
+"""What the record says of a user, in one statement."""
 
 import pytest
 
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
-from app.index.standing import Standing, of_tenant, of_user
+from app.index.standing import Standing, of_user
 
 MEMORY = """
-    INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding,
-        removed_at)
-    VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]', CASE WHEN $4 THEN now() END)
-"""
-TEXT = """
-    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, tokens, space, embedding, removed_at)
-    VALUES ($1, 'c', $2, $2, 'words', 1, 's', '[1]', CASE WHEN $3 THEN now() END)
+    INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]')
 """
 
 
 async def test_nobody_knows_of_a_stranger(pool: Pool) -> None:
-    """Version 0, nothing removed, everything may be told."""
-    assert await of_user(pool, "t", "ann") == await of_tenant(pool, "t") == Standing(0, frozenset())
+    """Version 0, and everything may be told."""
+    assert await of_user(pool, "t", "ann") == Standing(0)
 
 
 async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
-    """His version and what he removed; no other's, and no other tenant's."""
+    """His version; no other's, and no other tenant's."""
     for tenant, user in (("t", "ann"), ("t", "ben"), ("u", "ann")):
         version = len(tenant + user) + (user == "ben")
         await pool.execute("INSERT INTO ibid.memory_user VALUES ($1, $2, $3)", tenant, user, version)
-        await pool.execute(MEMORY, f"{tenant}-{user}-1", tenant, user, False)
-        await pool.execute(MEMORY, f"{tenant}-{user}-2", tenant, user, True)
-    assert await of_user(pool, "t", "ann") == Standing(4, frozenset({"t-ann-2"}))
+    assert await of_user(pool, "t", "ann") == Standing(4)
 
 
 async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None:
     """In their order; none is none, not all. Once every engine has dropped its own, all there is may be."""
     await pool.execute("INSERT INTO ibid.memory_user (tenant, user_id, erased_at) VALUES ('t', 'ann', now())")
     assert (await of_user(pool, "t", "ann")).since == ()
-    for key, removed in (("b", False), ("a", False), ("c", True)):
-        await pool.execute(MEMORY, key, "t", "ann", removed)
-    assert await of_user(pool, "t", "ann") == Standing(0, frozenset({"c"}), ("a", "b"))
+    for key in ("b", "a"):
+        await pool.execute(MEMORY, key, "t", "ann")
+    assert await of_user(pool, "t", "ann") == Standing(0, ("a", "b"))
     await pool.execute("UPDATE ibid.memory_user SET ended_at = now()")
-    assert await of_user(pool, "t", "ann") == Standing(0, frozenset({"c"}))
-
-
-async def test_a_tenant_is_known_by_its_name(pool: Pool) -> None:
-    """Its version and what it removed."""
-    await pool.execute("INSERT INTO ibid.corpus_version VALUES ('t', 3), ('u', 4)")
-    for tenant, key, removed in (("t", "a", True), ("t", "b", False), ("u", "c", True)):
-        await pool.execute(TEXT, tenant, key, removed)
-    assert await of_tenant(pool, "t") == Standing(3, frozenset({"a"}))
+    assert await of_user(pool, "t", "ann") == Standing(0)
 
 
 async def test_without_postgres_nobody_can_say(pool: Pool) -> None:
     """A search without it might tell what was removed."""
     await pool.close()
-    for asking in (of_user(pool, "t", "ann"), of_tenant(pool, "t")):
-        with pytest.raises(RetrievalError):
-            await asking
+    with pytest.raises(RetrievalError):
+        await of_user(pool, "t", "ann")

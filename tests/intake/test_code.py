@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,8 @@ from hypothesis import strategies as st
 from app.domain.code import CodeFile, Cut, CutFile
 from app.domain.errors import InvalidField, Overloaded
 from app.index.pieces import READ, pieces
-from app.intake import sandbox
 from app.intake.code import LIMIT, cut
-from app.intake.cutter import CodeCutter
+from app.intake.cutter import WORKER, CodeCutter
 from app.intake.language import GRAMMARS
 from tests.fakes.processes import children, wait_for
 
@@ -211,22 +211,32 @@ async def test_what_a_parser_cannot_read_is_cut_by_lines_and_nothing_else_is() -
     assert (done["python"].note, named(list(done["python"].cuts))) == ("", [(None, "one"), (None, "two")])
 
 
-async def test_a_file_that_cannot_even_be_cut_by_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its name; nothing of the request is kept."""
-    monkeypatch.setattr(
-        sandbox,
-        "COMMAND",
-        (sys.executable, "-c", "import os; print('{\"begin\": 1}', flush=True); os.abort()"),
-    )
-    with pytest.raises(InvalidField, match=r"python\.code takes too much time or memory"):
-        await cut_files(python="pass")
+BEGINS = """
+import os
+from app.child import Kind, connected, receive
+parent, _ = connected()
+parent.ready()
+receive(parent._wire)
+parent.send(Kind.ITEM, 1)
+os.abort()
+"""
 
 
-async def test_a_worker_that_does_not_start_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client may ask again."""
-    monkeypatch.setattr(sandbox, "COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
-    with pytest.raises(Overloaded):
-        await cut_files(python="pass")
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        pytest.param(BEGINS, (InvalidField, "python.code takes too much time or memory"), id="at the file"),
+        pytest.param("raise SystemExit(1)", (Overloaded, "did not start"), id="before it began"),
+    ],
+)
+async def test_a_worker_that_dies_is_told_by_when_it_did(
+    code: str, problem: tuple[type[Exception], str]
+) -> None:
+    """At a file that cannot even be cut by lines: nothing of the request is kept. Before: it may be asked
+    again."""
+    worker = replace(WORKER, command=(sys.executable, "-c", code))
+    with pytest.raises(problem[0], match=problem[1]):
+        await CodeCutter(worker).cut([CodeFile("python.code", "pass")])
 
 
 async def test_a_cancelled_request_leaves_no_worker() -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,11 @@ from app.domain.errors import (
     PdfEncrypted,
     PdfTextless,
     PdfTooComplex,
+    Unavailable,
 )
-from app.intake import sandbox
-from app.intake.pdf import PdfParser, crash
+from app.intake.pdf import WORKER, PdfParser, crash
 from app.intake.worker import parse
+from app.process import ENVIRONMENT, NotStarted, Program
 from tests.fakes.pdfs import (
     bomb_pdf,
     damaged_pdf,
@@ -157,9 +159,14 @@ def test_a_worker_does_not_outlive_its_service(path: Path) -> None:
     wait_for(lambda: not is_alive(worker), seconds=5)
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Another worker: this Python code."""
-    monkeypatch.setattr(sandbox, "COMMAND", (sys.executable, "-c", code))
+CALLED = "from app.child import Kind, connected, receive\nparent, _ = connected()\nparent.ready()\n"
+
+
+async def read_by(path: Path, code: str, worker: Program = WORKER) -> Parsed:
+    """A good file, read by another worker: this Python code."""
+    await asyncio.to_thread(path.write_bytes, text_pdf("x"))
+    other = replace(worker, command=(sys.executable, "-c", code))
+    return await PdfParser(LIMITS, other).parse(path, "a.pdf")
 
 
 @pytest.mark.parametrize(
@@ -168,41 +175,49 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", PdfDamaged),
         ("import os; os.abort()", PdfTooComplex),
         ("raise ValueError('text of the document')", PdfDamaged),
-        ("print('{}')", PdfDamaged),
         ("pass", PdfDamaged),
+        (CALLED, PdfDamaged),
+        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, None, b'nonsense')", PdfDamaged),
+        (f"{CALLED}receive(parent._wire); parent.send(Kind.ITEM, 1)", PdfDamaged),
+        (
+            f"{CALLED}receive(parent._wire); parent._wire.sendall(bytes(99)); receive(parent._wire)",
+            PdfDamaged,
+        ),
+        (f"{CALLED}receive(parent._wire); parent.send(Kind.RESULT, 1, {{'a': 'b' * 99_999}})", PdfDamaged),
     ],
-    ids=["segfault", "abort", "error", "nonsense", "silence"],
+    ids=["segfault", "abort", "error", "silence", "an end", "nonsense", "an item", "no frames", "much JSON"],
 )
-async def test_a_worker_that_fails_is_a_refusal(
-    path: Path, monkeypatch: pytest.MonkeyPatch, code: str, problem: type[BadInput]
-) -> None:
+async def test_a_worker_that_fails_is_a_refusal(path: Path, code: str, problem: type[BadInput]) -> None:
     """Never an error of the service."""
-    stand_in(monkeypatch, code)
     with pytest.raises(problem):
-        await parsed(path, text_pdf("x"))
+        await read_by(path, code)
 
 
-async def test_a_worker_that_says_too_much_is_not_listened_to(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("said", ["b'x' * (4 << 20)", "b''"], ids=["one frame", "many frames"])
+async def test_a_worker_that_says_too_much_is_not_listened_to(path: Path, said: str) -> None:
     """What it says is bounded here as well as there."""
-    monkeypatch.setattr(sandbox, "MAX_OUTPUT", 1 << 20)
-    stand_in(monkeypatch, "import sys; sys.stdout.write('x' * (4 << 20))")
+    code = f"{CALLED}while True: parent.send(Kind.BEAT, 0, None, {said})"
     with pytest.raises(PdfDamaged):
-        await parsed(path, text_pdf("x"))
+        await read_by(path, code, replace(WORKER, output_bytes=1 << 20))
 
 
 async def test_a_worker_knows_nothing_of_the_services_settings(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its environment is made for it; the end of what it says on stderr is logged."""
+    """Its environment is made for it; what it prints is logged."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    stand_in(monkeypatch, "import os, sys; sys.exit(' '.join(sorted(os.environ)))")
     with capture_logs() as logs, pytest.raises(PdfDamaged):
-        await parsed(path, text_pdf("x"))
-    assert logs[0]["stderr"].split() == sorted(
-        [*sandbox.ENVIRONMENT, *({"LC_CTYPE"} & {*logs[0]["stderr"].split()})]
-    )
+        await read_by(path, "import os, sys; sys.exit(' '.join(sorted(os.environ)))")
+    [said] = [line["text"] for line in logs if line["event"] == "child_says"]
+    assert said.split() == sorted([*ENVIRONMENT, *({"LC_CTYPE"} & {*said.split()})])
+
+
+async def test_without_a_process_the_reading_can_be_tried_again(path: Path) -> None:
+    """The machine is at fault, not the file."""
+    await asyncio.to_thread(path.write_bytes, text_pdf("x"))
+    with pytest.raises(Unavailable) as refused:
+        await PdfParser(LIMITS, replace(WORKER, command=("/nowhere/python",))).parse(path, "a.pdf")
+    assert isinstance(refused.value.__cause__, NotStarted)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +231,10 @@ async def test_a_worker_knows_nothing_of_the_services_settings(
         (-signal.SIGSEGV, PdfDamaged),
         (-signal.SIGBUS, PdfDamaged),
         (1, PdfDamaged),
+        (None, PdfDamaged),
     ],
 )
-def test_how_a_worker_died_says_why(code: int, problem: type[BadInput]) -> None:
+def test_how_a_worker_died_says_why(code: int | None, problem: type[BadInput]) -> None:
     """Limits end it by signals of their own; the rest is the file."""
     assert type(crash(code, 512)) is problem
 

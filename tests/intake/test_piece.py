@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.index.vocabulary import count
 from app.intake.block import Block, Kind
 from app.intake.piece import pieces, weight
+from app.retrieval.vocabulary import count
 
 SENTENCE = "The quick brown fox jumps over the lazy dog and runs away from it. "
 

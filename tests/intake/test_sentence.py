@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.index.vocabulary import count
 from app.intake.sentence import fitting, sentences, slices
+from app.retrieval.vocabulary import count
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.index.vocabulary import count
 from app.intake.block import Block, Kind
 from app.intake.split import ENOUGH, LIMIT, TARGET, split
+from app.retrieval.vocabulary import count
 
 SENTENCE = "The quick brown fox jumps over the lazy dog and runs away from it. "
 """15 tokens."""

@@ -1,6 +1,5 @@
 """The line between worker and service."""
 
-import json
 from dataclasses import asdict
 
 import pytest
@@ -9,16 +8,9 @@ from hypothesis import strategies as st
 
 from app.domain.document import Chunk, Parsed
 from app.domain.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex
-from app.intake.wire import Request, ask, asked, fault, heard, row, told
+from app.intake.wire import heard, line, refusal, told
 
 CHUNK = Chunk(ordinal=1, text="a\nb", page=1, page_end=2, heading="A › B", tokens=3)
-
-
-def test_a_request_arrives_as_it_was_made() -> None:
-    """Names with any character too, a lone surrogate included."""
-    request = Request(1, 7, 'na"me\n😀\udcff.pdf', 10, 512, 1.5)
-    assert asked(ask(request)) == request
-    assert ask(request).count(b"\n") == 1
 
 
 @settings(deadline=None)
@@ -30,14 +22,14 @@ def test_a_result_arrives_as_it_was_told(texts: list[str], title: str) -> None:
     """Whatever the text holds."""
     chunks = tuple(Chunk(n, text, 1, 1, "", 1) for n, text in enumerate(texts, 1))
     parsed = Parsed(3, title, chunks)
-    assert heard(b"".join(told(parsed))) == parsed
+    assert heard(told(parsed)) == parsed
 
 
 @pytest.mark.parametrize("kind", [NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex])
 def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
     """With its detail."""
     with pytest.raises(kind, match="12 pages"):
-        heard(fault(kind("12 pages")))
+        raise refusal({"fault": kind.slug, "detail": "12 pages"})
 
 
 @pytest.mark.parametrize(
@@ -49,15 +41,14 @@ def test_a_refusal_arrives_as_its_problem(kind: type[BadInput]) -> None:
         b"1\n2",
         b"nonsense",
         b"\xff\xfe",
-        b'{"fault": "unknown", "detail": ""}',
-        b'{"pages": 1, "title": ""}',
-        b"".join(list(told(Parsed(1, "", (CHUNK,))))[:-1]),
-        b"".join(told(Parsed(1, "", (CHUNK, CHUNK))))[:-12],
-        json.dumps({"pages": 1, "title": ""}).encode() + b'\n{"no": "chunk"}\n{"end": 1}',
+        b'{"pages": 1}',
+        told(Parsed(2, "", (CHUNK,)))[:-12],
+        told(Parsed(2, "", (CHUNK, CHUNK))),
+        b'{"pages": 1, "title": ""}\n{"no": "chunk"}',
     ],
 )
 def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
-    """What does not come to its end, or is of another form, is damage."""
+    """What breaks off, or is of another form, is damage."""
     with pytest.raises(PdfDamaged):
         heard(output)
 
@@ -65,7 +56,7 @@ def test_half_an_answer_counts_for_nothing(output: bytes) -> None:
 def said(head: dict[str, object] | None = None, **changed: object) -> bytes:
     """A result of one chunk, with these values in the place of good ones."""
     first = {"pages": 2, "title": "", **(head or {})}
-    return b"".join(map(row, (first, {**asdict(CHUNK), **changed}, {"end": 1})))
+    return b"\n".join(map(line, (first, {**asdict(CHUNK), **changed})))
 
 
 def test_a_good_result_is_taken() -> None:
@@ -105,8 +96,12 @@ def test_a_value_of_another_kind_or_range_is_damage(output: bytes) -> None:
         heard(output)
 
 
+@pytest.mark.parametrize("payload", [{}, {"fault": "unknown", "detail": ""}, {"fault": ["pdf-damaged"]}])
+def test_a_refusal_that_is_not_known_is_damage(payload: dict[str, object]) -> None:
+    """Its words are not repeated."""
+    assert isinstance(refusal(payload), PdfDamaged)
+
+
 def test_a_refusals_detail_is_cut() -> None:
     """It is kept in a row."""
-    with pytest.raises(PdfDamaged) as refused:
-        heard(fault(PdfDamaged("x" * 100_000)))
-    assert len(refused.value.detail) == 1_000
+    assert len(refusal({"fault": "pdf-damaged", "detail": "x" * 100_000}).detail) == 1_000

@@ -1,7 +1,6 @@
 """What the worker process does, and what it gives up before."""
 
 import asyncio
-import json
 import os
 import pwd
 import subprocess
@@ -10,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from app.child import UNPRIVILEGED
 from app.config import DocumentLimits
-from app.domain.errors import PdfTextless
-from app.index.vocabulary import count
+from app.domain.errors import PdfTextless, PdfTooComplex
 from app.intake.pdf import PdfParser
-from app.intake.sandbox import COMMAND, ENVIRONMENT
-from app.intake.wire import Request, ask
-from app.intake.worker import READER, discreet, parse
+from app.intake.worker import parse
+from app.process import ENVIRONMENT
+from app.retrieval.vocabulary import count
 from tests.fakes.pdfs import bomb_pdf, image_pdf, script_pdf, table_pdf, text_pdf
 from tests.fakes.processes import children, wait_for
 from tests.fakes.servers import status
@@ -70,69 +69,11 @@ def test_scans_are_refused_with_their_number_of_pages(tmp_path: Path) -> None:
         parse(saved(tmp_path, image_pdf(12)), "a.pdf", 100)
 
 
-def child(path: Path, **changed: object) -> "subprocess.CompletedProcess[bytes]":
-    """A worker on a file, to its end."""
-    with path.open("rb") as file:
-        return subprocess.run(
-            COMMAND,
-            input=ask(request(file.fileno(), **changed)),
-            capture_output=True,
-            env=ENVIRONMENT,
-            check=False,
-            timeout=60,
-            pass_fds=(file.fileno(),),
-        )
-
-
-def request(file: int, **changed: object) -> Request:
-    """A request of this process for an open file."""
-    values: dict[str, object] = {
-        "parent": os.getpid(), "file": file, "filename": "a.pdf", "max_pages": 10, "memory_mb": 512,
-        "seconds": 30.0,
-    }  # fmt: skip
-    return Request(**{**values, **changed})  # type: ignore[arg-type] # one dictionary for all fields
-
-
-def test_a_worker_says_its_result_and_nothing_else(tmp_path: Path) -> None:
-    """Lines of JSON on stdout, silence on stderr."""
-    done = child(saved(tmp_path, text_pdf("Hello there.")))
-    head, chunk, end = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (head["pages"], chunk["text"], end) == (1, "Hello there.", {"end": 1})
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_worker_whose_parent_is_gone_ends(tmp_path: Path) -> None:
-    """Before it reads anything."""
-    done = child(saved(tmp_path, text_pdf("Hello there.")), parent=1)
-    assert (done.returncode, done.stdout) == (1, b"")
-
-
-def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
+async def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
     """Python's own allocations that fail are told as such."""
-    done = child(saved(tmp_path, text_pdf("Hello there.")), memory_mb=64)
-    assert json.loads(done.stdout)["fault"] == "pdf-too-complex"
-
-
-CONFINED = """
-import os, resource, signal
-from app.intake.worker import confine
-from app.intake.wire import Request
-confine(Request(os.getppid(), 0, "", 1, 300, 7.0))
-for name in ("AS", "CPU", "FSIZE", "CORE"):
-    print(resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1])
-print(signal.getitimer(signal.ITIMER_REAL)[0], os.nice(0))
-"""
-
-
-def test_a_worker_gives_up_what_it_does_not_need() -> None:
-    """Memory, processor time, files, core dumps, a day without end, and precedence."""
-    done = subprocess.run(
-        [sys.executable, "-c", CONFINED], env=ENVIRONMENT, capture_output=True, check=True, timeout=30
-    )
-    memory, seconds, size, core, timer, nice = done.stdout.split()
-    assert (int(memory), int(seconds), int(size), int(core)) == (300 << 20, 8, 0, 0)
-    assert 7 < float(timer) <= 12
-    assert int(nice) >= 10
+    limits = DocumentLimits.model_construct(memory_mb=64, max_pages=10, timeout_seconds=30.0)
+    with pytest.raises(PdfTooComplex, match="64 MiB"):
+        await PdfParser(limits).parse(saved(tmp_path, text_pdf("Hello there.")), "a.pdf")
 
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -140,11 +81,13 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become ano
 LEFT = """
 import os, sys
 from pathlib import Path
-from app.intake.worker import confine, parse
-from app.intake.wire import Request
+from app.child import confine
+from app.retrieval.vocabulary import count
+from app.intake.worker import parse
 names = sys.argv[2:]
 files = [open(name, "rb") for name in names]
-confine(Request(os.getppid(), 0, "", 1, 512, 30.0))
+count("")
+confine(os.getppid(), 512, 30.0)
 opened = []
 sys.addaudithook(lambda event, found: opened.append(found[0]) if event in {"open", "import"} else None)
 for file in files:
@@ -197,18 +140,7 @@ async def test_roots_worker_owns_nothing_while_it_reads(tmp_path: Path) -> None:
     task.cancel()
     await asyncio.wait({task})
 
-    assert set(found["Uid"].split()) == set(found["Gid"].split()) == {str(READER)}
-    assert pwd.getpwnam("nobody").pw_uid != READER, "the embedded PostgreSQL's user"
+    assert set(found["Uid"].split()) == set(found["Gid"].split()) == {str(UNPRIVILEGED)}
+    assert pwd.getpwnam("nobody").pw_uid != UNPRIVILEGED, "the embedded PostgreSQL's user"
     assert found["Groups"] == ""
     assert (int(found["CapPrm"], 16), int(found["CapEff"], 16)) == (0, 0)
-
-
-def test_an_error_is_told_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
-    """Which may hold text of the document."""
-    try:
-        raise ValueError("the secret text")
-    except ValueError as error:
-        discreet(type(error), error, error.__traceback__)
-    said = capsys.readouterr().err
-    assert said.startswith("ValueError at ")
-    assert "secret" not in said

@@ -14,6 +14,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from app.clients.cluster import Cluster
 from app.domain.memory import RAW
+from app.stores.copies import STATE
 from tests.cli.conftest import Ibid
 from tests.fakes.elder import DIM, Elder, elder, vector
 from tests.fakes.model import model_server
@@ -77,9 +78,9 @@ def ibid(tmp_path: Path, old: Elder, qdrant: QdrantServer, monkeypatch: pytest.M
 
 
 def points(server: QdrantServer, name: str) -> list[Json]:
-    """A collection as it is kept, vectors too."""
+    """A collection as it is kept, vectors too, but for the point that holds our position."""
     body = {"limit": 100, "with_payload": True, "with_vector": True}
-    return list(server.collections[name].scroll(body)["points"])
+    return [each for each in server.collections[name].scroll(body)["points"] if each["id"] != STATE]
 
 
 def found(running: Service, message: str, source: str, **fields: Any) -> list[dict[str, Any]]:

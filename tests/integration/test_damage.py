@@ -31,9 +31,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Pat
 
 
 async def places(dsn: str) -> Sequence[str]:
-    """Where the files of RELATIONS are."""
+    """Where the files of RELATIONS are. Small as the tables are, lists are read from `memory_newest`."""
     connection = await asyncpg.connect(dsn)
     try:
+        await connection.execute("ALTER DATABASE ibid SET enable_seqscan = off")
+        await connection.execute("ANALYZE ibid.memory")
         return [await connection.fetchval("SELECT pg_relation_filepath($1)", name) for name in RELATIONS]
     finally:
         await connection.close()

@@ -159,6 +159,7 @@ def test_a_memory_of_an_older_tool_takes_votes(world: World) -> None:
     assert next(check["ok"] for check in found if check["name"] == "qdrant")
     url = f"{world.settings['QDRANT_URL']}/collections/memory_raw"
     with httpx.Client(trust_env=False) as client:
+        wait_for(lambda: client.get(url).is_success)  # the outbox makes it
         shape = client.get(url).json()["result"]["config"]["params"]["vectors"]
         vector = {name: [1.0] + [0.0] * (facts["size"] - 1) for name, facts in shape.items()}
         payload = {"user_id": "ada", "text": "An older tool kept this.", "source": "frontend/chat:user"}

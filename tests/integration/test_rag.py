@@ -275,28 +275,27 @@ def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:
         pytest.param(Fault(cut=True), {"unavailable"}, id="it breaks off"),
     ],
 )
-def test_a_qdrant_that_fails_costs_its_memories_not_the_answer(
+def test_a_qdrant_that_fails_costs_what_other_tools_wrote(
     world: World, fault: Fault, reasons: set[str]
 ) -> None:
-    """An answer within the deadline; `degraded` names memories and corpus, and why."""
+    """What the record has is found within the deadline; `degraded` names memories and corpus, and why."""
     with world.broken(fault):
         said = world.ask()
         lost = {item["source"]: item["reason"] for item in said["degraded"]}
         assert {"memories", "corpus"} <= set(lost)
         assert set(lost.values()) <= reasons
-        assert (said["answer"], said["memory_used"]) == ("Nobody knows.", [])
-        assert said["rag"]["reason"] in {"unavailable", "timeout"}
+        assert (sources(said), said["rag"]["reason"]) == ({"memories", "corpus"}, "ok")
 
 
 def test_a_qdrant_that_is_down_costs_the_same(world: World) -> None:
-    """And when it is back, so are the memories."""
+    """And when it is back, nothing is missing."""
     world.qdrant.stop()
     try:
         said = world.ask()
     finally:
         world.qdrant.start()
     assert {"memories", "corpus"} <= {item["source"] for item in said["degraded"]}
-    assert said["answer"] == "Nobody knows."
+    assert sources(said) == {"memories", "corpus"}
     world.well()
 
 
@@ -346,12 +345,11 @@ def test_who_is_not_asked_by_name_is_refused(world: World) -> None:
     assert told(answer, 422, "validation")["errors"][0]["field"] == "body.user_id"
 
 
-def test_memories_deleted_meanwhile_leave_the_corpus(world: World) -> None:
-    """The last test here: nothing brings them back before the next start, or the chore."""
-    world.qdrant.fault = Fault(only="/memory_raw", vanishing=True)
+def test_a_collection_of_ours_that_is_deleted_costs_nothing(world: World) -> None:
+    """The last test here: the record has all that was in it."""
+    del world.qdrant.collections["memory_raw"]
     said = world.ask()
-    assert "memory_raw" not in world.qdrant.collections
-    assert (sources(said), bool(said["answer"])) == ({"corpus"}, True)
+    assert (sources(said), said["degraded"]) == ({"memories", "corpus"}, [])
 
 
 def test_a_reference_text_comes_back_under_its_writers_id(world: World) -> None:

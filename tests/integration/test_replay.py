@@ -85,9 +85,16 @@ def fill(world: World, service: Service) -> None:
         service.client.post(f"/projects/{path}", json=row).raise_for_status()
     service.client.put("/projects/THN/knowledge", json=KNOWN).raise_for_status()
     world.qdrant.create("older", {"vectors": {"size": DIM, "distance": "Cosine"}})
-    [near] = world.qdrant.collections["sleep"].scroll({"limit": 1, "with_vector": True})["points"]
+    wait_for(lambda: points(world))
+    [near] = points(world)
     vector = near["vector"]["meaning"]
     world.qdrant.plant("older", [{"id": 7, "vector": vector, "payload": {"text": OLDER, "kind": "note"}}])
+
+
+def points(world: World) -> list[Json]:
+    """One reference text, once the engine has taken it."""
+    found = world.qdrant.collections.get("sleep")
+    return list(found.scroll({"limit": 1, "with_vector": True})["points"]) if found else []
 
 
 def ask(world: World, service: Service) -> None:

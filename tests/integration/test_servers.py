@@ -133,10 +133,16 @@ def test_a_server_that_hangs_costs_the_first_their_patience_and_not_everyone(pai
 
 
 def child(running: Service) -> int:
-    """The process that has the embedded Chroma."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(running.process.pid)}
-    [found] = [pid for pid, command in commands.items() if b"app.clients.child" in command]
-    return found
+    """The process that has the embedded Chroma, once there is one."""
+    found: list[int] = []
+
+    def looked() -> bool:
+        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(running.process.pid)}
+        found[:] = [pid for pid, command in commands.items() if b"app.clients.child" in command]
+        return bool(found)
+
+    wait_for(looked)
+    return found[0]
 
 
 def test_the_embedded_ones_process_is_started_anew_when_it_is_killed(house: Service) -> None:

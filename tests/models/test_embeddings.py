@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import RetrievalError
-from app.index.vocabulary import count
 from app.models import embeddings
 from app.models.embeddings import (
     BYTES,
@@ -28,6 +27,7 @@ from app.models.embeddings import (
     unpack,
 )
 from app.models.openai import Server
+from app.retrieval.vocabulary import count
 from tests.fakes.model import Fault, ModelServer, bag, model_server
 
 LARGE = "text-embedding-3-large"

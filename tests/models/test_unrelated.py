@@ -1,8 +1,8 @@
 """The unrelated pairs."""
 
-from app.index.analysis import terms
 from app.models.evidence import FUNCTION_WORDS
 from app.models.unrelated import QUESTIONS, TEXTS
+from app.retrieval.terms import terms
 
 
 def test_there_are_enough_pairs_and_none_twice() -> None:

@@ -5,15 +5,15 @@ their own vectors, null where there is nothing. And what becomes of rows that no
 import json
 import struct
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from app.clients.pool import Pool
-from app.contexts import Rows, open_rows, projects
+from app.contexts import open_rows, projects
 from app.domain.passage import Embedding, Scope
 from app.domain.space import Space
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.services.projects import ProjectService
 from app.services.retrieval import Retrieval
 from tests.fakes.projecting import FakeKnowledge
@@ -107,14 +107,15 @@ def turned(n: int) -> str:
     return f"[{10 - n},{n},0,0]"
 
 
-@pytest.fixture
-async def service(pool: Pool) -> AsyncIterator[ProjectService]:
+@pytest.fixture(params=[EXACT_BYTES, 0], ids=["exact", "engine"])
+async def service(request: pytest.FixtureRequest, pool: Pool) -> AsyncIterator[ProjectService]:
     """The seeds' functions on that database."""
-    async with AsyncExitStack() as opened:
-        rows: Rows = await opened.enter_async_context(open_rows(pool, SPACE))
-        sources = {source.name: source for source in rows.every}
-        retrieval = Retrieval(sources, Compass(), seconds=6)
-        yield projects(FakeKnowledge(), sources, retrieval, threshold=0.2)
+    indexes = IndexCache(SPACE.dim, exact_bytes=request.param)
+    rows = await open_rows(pool, indexes, SPACE)
+    sources = {source.name: source for source in rows.every}
+    retrieval = Retrieval(sources, Compass(), seconds=6)
+    yield projects(FakeKnowledge(), sources, retrieval, threshold=0.2)
+    await indexes.aclose()
 
 
 async def dream(

@@ -26,7 +26,7 @@ from app.services.jobs import Worker
 from app.stores.documents import DocumentStore
 from app.stores.jobs import JobStore
 from app.stores.spaces import SpaceStore
-from tests.fakes.intake import FakeEmbedder, FakeIndex, FakeParser, until
+from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
 
 MAX = 2000
@@ -41,8 +41,7 @@ class House:
         self.store = DocumentStore(pool)
         self.jobs = JobStore(pool)
         self.parser = FakeParser()
-        self.index = FakeIndex()
-        ingest = Ingest(self.store, self.index, self.parser, FakeEmbedder(), folder)
+        ingest = Ingest(self.store, self.parser, FakeEmbedder(), folder)
         handlers = {"ingest": ingest.ingest, "purge": ingest.purge}
         self.worker = Worker(self.jobs, handlers, 2, chores=(self.store.sweep,))
         self.service = DocumentService(self.store, max_bytes=MAX)
@@ -70,7 +69,7 @@ async def test_created_when_searchable(house: House, tmp_path: Path) -> None:
     document, outcome = await house.service.upload(ALICE, upload(tmp_path), wait=10)
     assert outcome is Outcome.CREATED
     assert (document.state, document.chunks, document.label) == (State.READY, 2, "report.pdf")
-    assert list(house.index.held.values()) == [["one", "two"]]
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk") == 2
 
 
 async def test_accepted_while_it_is_read(house: House, tmp_path: Path) -> None:
@@ -241,4 +240,4 @@ async def test_two_hundred_uploads_at_once(house: House, tmp_path: Path) -> None
     uploads = [upload(tmp_path, f"text {n}", filename=f"{n}.pdf") for n in range(200)]
     made = await asyncio.gather(*(house.service.upload(ALICE, one, wait=60) for one in uploads))
     assert {outcome for _, outcome in made} == {Outcome.CREATED}
-    assert len(house.index.held) == 200
+    assert await house.pool.fetchval("SELECT count(DISTINCT document_id) FROM ibid.chunk") == 200

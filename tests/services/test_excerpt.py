@@ -124,7 +124,7 @@ async def test_rows_without_a_vector_are_not_nothing(
     async def nobody(*_: object) -> list[Passage]:
         return []
 
-    monkeypatch.setattr(ground.code, "nearest", nobody)
+    monkeypatch.setattr(ground.code, "most_similar", nobody)
     found = await ground.excerpt().of(Profile("n", (replace(code(), choice=Choice.NEAREST),)), None)
 
     assert found.reason is reason

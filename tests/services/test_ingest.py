@@ -15,12 +15,15 @@ from app.services.ingest import BATCH, KILLS, TRIES, Ingest
 from app.stores.documents import DocumentStore
 from app.stores.jobs import JobStore
 from app.stores.spaces import SpaceStore
-from tests.fakes.intake import Crash, FakeEmbedder, FakeIndex, FakeParser, Fuse, until
+from tests.fakes.intake import Crash, FakeEmbedder, FakeParser, Fuse, until
 from tests.fakes.uploads import ALICE, SPACE, parsed, upload, vector
 
 HERE = Part("acme", "alice", "s1")
 LEASE = 0.05
 OTHER = Space("other@8", "other", 8, 0.0)
+
+HELD = "SELECT document_id, count(*) FROM ibid.chunk GROUP BY document_id"
+ENTERED = "SELECT item FROM ibid.outbox WHERE engine = 'chroma' ORDER BY seq"
 
 
 class Fused(DocumentStore):
@@ -56,8 +59,15 @@ class House:
         self.jobs = JobStore(pool)
         self.parser = FakeParser(self.fuse)
         self.embedder = FakeEmbedder(self.fuse)
-        self.index = FakeIndex(self.fuse)
-        self.ingest = Ingest(self.store, self.index, self.parser, self.embedder, folder)
+        self.ingest = Ingest(self.store, self.parser, self.embedder, folder)
+
+    async def held(self) -> dict[str, int]:
+        """Chunks with vectors by document."""
+        return dict(map(tuple, await self.pool.fetch(HELD)))
+
+    async def entered(self) -> list[str]:
+        """Documents that Chroma is told of."""
+        return [row[0] for row in await self.pool.fetch(ENTERED)]
 
     async def claim(self) -> Job:
         """The next job, once its lease is free."""
@@ -94,10 +104,10 @@ async def document(house: House, tmp_path: Path) -> Document:
 
 
 async def test_reads_a_document_in(house: House, document: Document) -> None:
-    """Chunks and vectors in the record, the index filled, ready; the temporary file is gone."""
+    """Chunks and vectors in the record, Chroma told, ready; the temporary file is gone."""
     await house.work()
     assert await house.state(document) is State.READY
-    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+    assert await house.held() == {document.id: 2}
     rows = await house.pool.fetch("SELECT text, space FROM ibid.chunk ORDER BY ordinal")
     assert [tuple(row) for row in rows] == [("one", SPACE.name), ("two", SPACE.name)]
     assert not house.parser.paths[0].exists()
@@ -132,35 +142,35 @@ async def test_embeds_in_batches(house: House, tmp_path: Path) -> None:
     assert house.embedder.batches[2] == [f"Title\nHeading\nline {2 * BATCH}"]
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4, 5], ids=["parse", "embed", "chunks", "index", "ready"])
+@pytest.mark.parametrize("step", [1, 2, 3, 4], ids=["parse", "embed", "chunks", "ready"])
 async def test_a_crash_after_any_step_is_repaired(house: House, document: Document, step: int) -> None:
     """Nothing is half visible after it, and the job, leased again, makes the document whole."""
     house.fuse.at = step
     with pytest.raises(Crash):
         await house.ingest.ingest(await house.claim())
-    visible = step == 5
+    visible = step == 4
     assert await house.state(document) is (State.READY if visible else State.PROCESSING)
     assert (await house.store.chunk(ALICE, document.id, 1) is not None) is visible
     assert await house.pool.fetchval("SELECT version FROM ibid.part") == int(visible)
     await house.work()
     assert await house.state(document) is State.READY
-    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+    assert await house.held() == {document.id: 2}
     assert await house.pool.fetchval("SELECT version FROM ibid.part") == 1
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk") == 2
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.job") == 0
 
 
-@pytest.mark.parametrize(("step", "read"), [(2, 2), (3, 1), (4, 1)], ids=["embed", "chunks", "index"])
+@pytest.mark.parametrize(("step", "read"), [(2, 2), (3, 1)], ids=["embed", "chunks"])
 async def test_what_the_record_holds_is_not_made_again(
     house: House, document: Document, step: int, read: int
 ) -> None:
-    """A crash, or a long outage of the index, costs neither parsing nor embedding twice."""
+    """A crash costs neither parsing nor embedding twice."""
     house.fuse.at = step
     with pytest.raises(Crash):
         await house.ingest.ingest(await house.claim())
     await house.work()
     assert (len(house.parser.paths), len(house.embedder.batches)) == (read, read)
-    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+    assert await house.held() == {document.id: 2}
 
 
 async def test_chunks_of_another_space_are_made_again(house: House, document: Document) -> None:
@@ -168,21 +178,20 @@ async def test_chunks_of_another_space_are_made_again(house: House, document: Do
     await SpaceStore(house.pool).keep(OTHER)
     await house.store.keep_chunks(document.id, parsed("old"), [vector("old")], OTHER.name)
     await house.work()
-    assert house.index.held == {(HERE, document.id): ["one", "two"]}
+    assert await house.held() == {document.id: 2}
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.chunk WHERE space <> $1", SPACE.name) == 0
 
 
-@pytest.mark.parametrize("step", [6, 7], ids=["unindexed", "purged"])
-async def test_a_crash_while_purging_is_repaired(house: House, document: Document, step: int) -> None:
+async def test_a_crash_while_purging_is_repaired(house: House, document: Document) -> None:
     """What was removed stays removed, and in the end nothing of it is left."""
     await house.work()
     await house.store.remove(ALICE, document.id)
-    house.fuse.at = step
+    house.fuse.at = 5
     with pytest.raises(Crash):
         await house.ingest.purge(await house.claim())
     assert await house.state(document) is None
     await house.work()
-    assert house.index.held == {}
+    assert await house.held() == {}
     for table in ("document", "document_piece", "chunk", "job"):
         assert await house.pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 0  # noqa: S608 - our tables
 
@@ -198,7 +207,7 @@ async def test_a_fault_of_the_file_ends_in_failed(house: House, document: Docume
     assert found is not None
     assert found.fault is not None
     assert (found.fault.slug, found.fault.detail) == (error.slug, error.detail)
-    assert house.index.held == {}
+    assert await house.held() == {}
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.document_piece") == 0
 
 
@@ -212,31 +221,29 @@ async def test_a_file_without_text_fails(house: House, tmp_path: Path) -> None:
     assert found.fault.slug == "pdf-without-text"
 
 
-@pytest.mark.parametrize("part", ["embedder", "index"])
 @pytest.mark.parametrize("error", [Unavailable(), RetrievalError("timeout")], ids=["store", "model"])
 async def test_what_does_not_answer_is_tried_again(
-    house: House, document: Document, part: str, error: IbidError
+    house: House, document: Document, error: IbidError
 ) -> None:
     """The job is not finished, the document not failed; once all answer it is read."""
-    broken = getattr(house, part)
-    broken.error = error
+    house.embedder.error = error
     with pytest.raises(type(error)):
         await house.ingest.ingest(await house.claim())
     assert await house.state(document) is State.PROCESSING
-    broken.error = None
+    house.embedder.error = None
     await house.work()
     assert await house.state(document) is State.READY
 
 
 async def test_a_long_outage_is_given_up(house: House, document: Document) -> None:
     """After an hour of tries: failed, and the reader is told why."""
-    house.index.error = Unavailable("Chroma does not answer")
+    house.embedder.error = Unavailable("the model does not answer")
     await house.ingest.ingest(Job(1, "ingest", document.id, HERE, attempts=TRIES))
     found = await house.store.get(ALICE, document.id)
     assert found is not None
     assert found.fault is not None
     assert found.fault.slug == "unavailable"
-    assert "Chroma does not answer" in found.fault.detail
+    assert "the model does not answer" in found.fault.detail
 
 
 async def test_a_file_that_kills_workers_fails(house: House, document: Document) -> None:
@@ -256,7 +263,7 @@ async def test_too_few_vectors_are_a_fault_of_the_model(house: House, document: 
         await house.ingest.ingest(await house.claim())
 
 
-@pytest.mark.parametrize("moment", ["parse", "embed", "chunks", "index"])
+@pytest.mark.parametrize("moment", ["parse", "embed", "chunks"])
 async def test_removed_in_the_middle_it_ends_quietly(house: House, document: Document, moment: str) -> None:
     """Whenever the owner deletes it; in the end nothing is left, in no store."""
 
@@ -268,13 +275,12 @@ async def test_removed_in_the_middle_it_ends_quietly(house: House, document: Doc
         "parse": (house.parser, "parse"),
         "embed": (house.embedder, "passages"),
         "chunks": (house.store, "keep_chunks"),
-        "index": (house.index, "put"),
     }[moment]
     original = getattr(owner, name)
     setattr(owner, name, remove_then)
     await house.work()
     assert await house.state(document) is None
-    assert house.index.held == {}
+    assert await house.held() == {}
     for table in ("document", "document_piece", "chunk", "job"):
         assert await house.pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 0  # noqa: S608 - our tables
 
@@ -286,15 +292,16 @@ async def test_removed_before_it_is_not_read(house: House, document: Document) -
     assert house.parser.paths == []
 
 
-async def test_a_replacement_takes_over_in_the_index_too(house: House, tmp_path: Path) -> None:
-    """The old one is served until the new one is ready; then its entries go by a job."""
+async def test_a_replacement_takes_over_at_once(house: House, tmp_path: Path) -> None:
+    """The old one is served until the new one is ready; then its chunks go by a job."""
     old, _ = await house.store.admit(ALICE, upload(tmp_path, "old"))
     await house.work()
     new, _ = await house.store.admit(ALICE, upload(tmp_path, "new", replace=True))
     assert await house.state(old) is State.READY
     await house.work()
     assert (await house.state(old), await house.state(new)) == (None, State.READY)
-    assert house.index.held == {(HERE, new.id): ["new"]}
+    assert await house.held() == {new.id: 1}
+    assert sorted(await house.entered()) == sorted([old.id, old.id, new.id])
 
 
 async def test_cancelled_it_leaves_no_file(house: House, document: Document) -> None:

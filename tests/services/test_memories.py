@@ -1,10 +1,9 @@
-"""The write side of memories: a real record, an index in memory that fails where it is told to."""
+"""The write side of memories, on a real record."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -19,10 +18,11 @@ from app.stores.erasures import ErasureStore
 from app.stores.heard import HeardStore
 from app.stores.memories import MemoryStore
 from tests.fakes.answering import Words
-from tests.fakes.keeping import ADA, NOON, FakeIndex, FakeVectors
+from tests.fakes.keeping import ADA, NOON, FakeVectors
 from tests.fakes.turns import tell
 
-ROWS = "SELECT count(*) FROM ibid.memory WHERE removed_at IS NULL"
+ROWS = "SELECT count(*) FROM ibid.memory"
+TEXTS = "SELECT array_agg(text ORDER BY text) FROM ibid.memory"
 DAEMON = Draft("a card", kind=GRAVITY, origin=DAEMONS[0])
 
 
@@ -31,14 +31,17 @@ class House:
     """A service and what it stands on."""
 
     pool: Pool
-    index: FakeIndex = field(default_factory=FakeIndex)
     embedder: FakeVectors = field(default_factory=FakeVectors)
 
     @property
     def service(self) -> MemoryService:
         """As wiring builds it."""
         pool = self.pool
-        return MemoryService(MemoryStore(pool), self.index, HeardStore(pool), self.embedder, Words())
+        return MemoryService(MemoryStore(pool), HeardStore(pool), self.embedder, Words())
+
+    async def texts(self) -> list[str]:
+        """All that are kept, of any user."""
+        return await self.pool.fetchval(TEXTS) or []
 
     async def kept(self, *texts: str, scope: Scope = ADA, asked: datetime | None = None) -> list[Outcome]:
         """What becomes of words said in the scope's thread."""
@@ -63,7 +66,6 @@ async def test_what_is_acknowledged_is_kept_and_found(house: House) -> None:
     assert written.outcome is Outcome.CREATED
     assert written.memory
     assert (written.memory.tokens, written.memory.thread_id, written.memory.place) == (4, "t1", 1)
-    assert house.index.found[written.memory.id][1] == written.memory
     assert await MemoryStore(house.pool).get(ADA, written.memory.id) == written.memory
 
 
@@ -95,7 +97,7 @@ async def test_an_echo_of_the_assistant_is_not_kept(house: House) -> None:
     assert (echo.outcome, echo.memory) == (Outcome.ECHO, None)
     assert half.memory
     assert half.memory.text == "I miss the sea."
-    assert house.index.texts == ["I miss the sea."]
+    assert await house.texts() == ["I miss the sea."]
 
 
 async def test_what_is_heard_elsewhere_or_later_makes_no_echo(house: House) -> None:
@@ -114,7 +116,7 @@ async def test_what_a_daemon_writes_is_nobody_s_echo(house: House) -> None:
         (written,) = await house.service.remember(ADA, [replace(DAEMON, text=text)])
         assert written.outcome is Outcome.CREATED
 
-    assert house.index.texts == ["another"]
+    assert await house.texts() == ["another"]
 
 
 async def test_a_long_conversation_is_compared_off_the_loop(
@@ -134,7 +136,7 @@ async def test_a_long_conversation_is_compared_off_the_loop(
     monkeypatch.setattr(asyncio, "to_thread", noted)
 
     assert await house.kept("You moved to Lyon.", "I slept.") == [Outcome.ECHO, Outcome.CREATED]
-    assert len(done) == 2  # the drafts with all that was heard; then their tokens
+    assert len(done) == 3  # the drafts with all that was heard; their tokens; their terms
 
 
 async def test_many_drafts_do_not_hold_the_loop(house: House) -> None:
@@ -189,32 +191,9 @@ async def test_echo_turns_leave_no_recall_loop(house: House) -> None:
         outcomes = await house.kept(f"{answer} {new}", scope=scope, asked=asked)
         assert outcomes == [Outcome.CREATED if new else Outcome.ECHO]
 
-    assert len(house.index.found) == 2 + 4
-    assert all("[memory#" not in text for text in house.index.texts)
-
-
-async def test_an_index_that_fails_leaves_nothing_half_visible(house: House) -> None:
-    """The writer is told so; written again when it is back, it is new."""
-    house.index.error = Unavailable("down")
-
-    with pytest.raises(Unavailable):
-        await house.kept("I moved.", "I slept.")
-
-    assert await house.pool.fetchval(ROWS) == 0
-    house.index.error = None
-    assert await house.kept("I moved.") == [Outcome.CREATED]
-    assert house.index.texts == ["I moved."]
-
-
-async def test_an_index_that_hangs_is_given_up(house: House) -> None:
-    """In the time that the writer has; likewise as if it had never been."""
-    house.index.delay = 30
-
-    with pytest.raises(Unavailable):
-        await house.service.remember(ADA, [Draft("I moved.")], seconds=0.2)
-
-    assert await house.pool.fetchval(ROWS) == 0
-    assert house.index.found == {}
+    texts = await house.texts()
+    assert len(texts) == 2 + 4
+    assert all("[memory#" not in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -232,24 +211,6 @@ async def test_without_a_vector_nothing_is_kept(
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
 
 
-async def test_an_erasure_that_came_between_takes_it_along(house: House) -> None:
-    """The point goes as the row went, and the writer is told."""
-
-    class Erased(FakeIndex):
-        """While the index writes, the user is erased."""
-
-        async def put(self, *args: object) -> None:
-            """With what was there."""
-            await super().put(*args)  # type: ignore[arg-type] # as given
-            await house.pool.execute("DELETE FROM ibid.memory")
-
-    house.index = Erased()
-    with pytest.raises(RemovedMeanwhile):
-        await house.kept("I moved.")
-
-    assert house.index.found == {}
-
-
 @pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1)], ids=["asked", "by a clock ahead"])
 @pytest.mark.parametrize("told", [False, True], ids=["when it came", "when it was said"])
 async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool, ahead: timedelta) -> None:
@@ -265,70 +226,29 @@ async def test_nothing_is_kept_that_an_erasure_overtook(house: House, told: bool
         await keeping
 
     house.embedder.delay = 0
-    assert house.index.texts == []
+    assert await house.texts() == []
     assert await house.kept("I moved.") == [Outcome.CREATED]
-
-
-async def test_one_s_failure_takes_nothing_back_that_another_acknowledged(house: House) -> None:
-    """Of two who say the same, the first gives up, and the second has put it in the index."""
-    slow = asyncio.Event()
-
-    class Slow(FakeIndex):
-        """The first write hangs, and then fails."""
-
-        async def put(self, *args: Any) -> None:
-            """The next does not."""
-            if not self.puts:
-                self.puts = 1
-                await slow.wait()
-                raise Unavailable("down")
-            await super().put(*args)
-
-    house.index = Slow()
-    first = asyncio.create_task(house.kept("I moved."))
-    while not house.index.puts:  # noqa: ASYNC110 - nobody tells us
-        await asyncio.sleep(0.01)
-    assert await house.kept("I moved.") == [Outcome.REPEATED]
-    slow.set()
-
-    with pytest.raises(Unavailable):
-        await first
-    assert house.index.texts == ["I moved."]
-    assert await house.pool.fetchval(ROWS) == 1
 
 
 async def test_two_who_say_the_same_at_once_both_succeed(house: House) -> None:
     """One memory, found."""
-    house.index.delay = 0.05
+    house.embedder.delay = 0.05
 
     outcomes = await asyncio.gather(*(house.kept("I moved.") for _ in range(4)))
 
     assert sorted(outcome for (outcome,) in outcomes) == [Outcome.CREATED, *[Outcome.REPEATED] * 3]
     assert await house.pool.fetchval("SELECT place FROM ibid.memory") == 1
     assert await house.pool.fetchval(ROWS) == 1
-    assert house.index.texts == ["I moved."]
+    assert await house.texts() == ["I moved."]
 
 
 async def test_a_removed_memory_is_gone(house: House) -> None:
-    """From the record and the index; a second time it is not there."""
+    """A second time it is not there."""
     (written,) = await house.service.remember(ADA, [Draft("I moved.")])
     assert written.memory
 
     await house.service.remove(Scope("acme"), written.memory.id)
 
-    assert house.index.found == {}
     assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
     with pytest.raises(Missing):
         await house.service.remove(Scope("acme"), written.memory.id)
-
-
-async def test_a_point_that_does_not_go_now_goes_later(house: House) -> None:
-    """The memory is removed all the same: the record tells searches so, and remembers to clear away."""
-    (written,) = await house.service.remember(ADA, [Draft("I moved.")])
-    assert written.memory
-    house.index.error = Unavailable("down")
-
-    await house.service.remove(ADA, written.memory.id)
-
-    assert await house.service.list(ADA, cursor=None, limit=9) == ([], None)
-    assert await house.pool.fetchval("SELECT count(*) FROM ibid.memory WHERE removed_at IS NOT NULL") == 1

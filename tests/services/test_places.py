@@ -35,12 +35,7 @@ from app.domain.text import Text
 from app.domain.thread import thread_block
 from app.domain.trace import Reason
 from app.domain.weights import Said
-from app.index import cited, referred, remembered
-from app.index.context import Told
-from app.index.finder import Found as FoundRow
-from app.index.place import Listed
-from app.index.record import listed
-from app.index.texts import Row
+from app.index import referred, remembered
 from app.projects.entry import fitted
 from app.projects.gathered import Gathered, Item, Part, row_of
 from app.projects.profile import profile_of
@@ -50,6 +45,7 @@ from app.services.assembly import assemble, form_of
 from app.services.material import Material
 from app.services.recall import Known, Wanted, draw
 from app.services.summary import shown as summarised
+from app.sources import documents
 from app.sources.code import CodeSource
 from app.sources.conversations import ConversationSource
 from app.sources.dreams import DreamSource
@@ -109,10 +105,10 @@ def candidates(*passages: Passage) -> Found:
 
 def document(fill: Fill) -> Passage:
     """A chunk of a PDF, from the record's rows."""
-    row = Row(3, Text(fill("chunk.text")), 1, 1, fill("chunk.heading"), 9)
-    item = listed("d", fill("document.name"), fill("document.filename"), fill("document.title"), 3, NOW)
-    assert isinstance(item, Listed)
-    return cited.passage(row, item, item.name, 0.9, "")
+    row = ("d", 3, fill("chunk.text"), 9, 1, 1, fill("chunk.heading"))
+    name, filename = fill("document.name"), fill("document.filename")
+    listed = documents.documents([(1, "d", name, filename, fill("document.title"), 3, NOW)])["d"]
+    return documents.passage(listed, row, listed.name, 0.9, "")
 
 
 def payload(prefix: str, fill: Fill, *names: str) -> dict[str, object]:
@@ -138,6 +134,7 @@ def row(source: type[Any], fill: Fill) -> Passage:
     names = ["title", "summary_short", "summary_detailed", "memory_snippet", "project"]
     names += ["file_path", "language", "chunk_text"]
     columns: dict[str, Any] = {
+        "id": name,
         **{column: fill(f"{name}.{column}") for column in names},
         "tags": json.dumps([fill(f"{name}.tag"), "x"]),
         "key_entities": json.dumps([{"name": fill(f"{name}.entity")}]),
@@ -146,10 +143,8 @@ def row(source: type[Any], fill: Fill) -> Passage:
         "place": 1,
         "indexed_at": NOW,
     }
-    found = FoundRow(name, "1", 0.9, near=True, columns=columns)
     made: Any = object.__new__(source)
-    told = Told(Text(made.text(columns)), 9)
-    return made.passage(found, told, "k3v9q2ax", 0.9)  # type: ignore[no-any-return]
+    return made.passage(columns, Text(made.text(columns)), 9, "k3v9q2ax")  # type: ignore[no-any-return]
 
 
 def knowledge(fill: Fill) -> Knowledge:

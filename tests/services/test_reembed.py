@@ -23,10 +23,9 @@ class Index:
     def __init__(self) -> None:
         self.filled = 0
 
-    async def rebuild(self) -> int:
+    async def rebuild(self) -> None:
         """Filled."""
         self.filled += 1
-        return 1
 
 
 async def run(work: Reembed) -> int:

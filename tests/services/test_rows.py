@@ -16,7 +16,7 @@ async def test_what_is_there_passes() -> None:
     rows = GuardedRows(FakeRows("code", [ROW]), Breaker(lambda: 0.0))
 
     assert await rows.newest(Scope(), 5) == [ROW]
-    assert await rows.nearest(Scope(), b"1234", 5) == [ROW]
+    assert await rows.most_similar(Scope(), b"1234", 5) == [ROW]
     assert (await rows.reach(Scope())).standing == "1"
     assert rows.name == "code"
 
@@ -29,7 +29,7 @@ async def test_a_dead_postgres_is_not_asked_again_and_again(ask: str) -> None:
 
     for _ in range(20):
         with pytest.raises(RetrievalError) as caught:
-            await (rows.newest(Scope(), 5) if ask == "newest" else rows.nearest(Scope(), b"1234", 5))
+            await (rows.newest(Scope(), 5) if ask == "newest" else rows.most_similar(Scope(), b"1234", 5))
         assert caught.value.reason == "unavailable"
 
     assert len(source.asked) < 20

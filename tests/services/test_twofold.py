@@ -16,25 +16,25 @@ WHO = ("default", "ada")
 
 @dataclass
 class Record:
-    """Rows that are withdrawn before they are forgotten."""
+    """Rows, and whether the engine was given back what was written meanwhile."""
 
     rows: list[Mapping[str, object]] = field(default_factory=lambda: [{"id": "a"}, {"id": "b"}])
-    withdrawn: bool = False
-    forgotten: bool = False
+    entered: bool = False
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         """All of them."""
         for row in self.rows:
             yield row
 
-    async def withdraw(self, scope: Scope) -> int:
-        """Unseen."""
-        self.withdrawn = True
-        return len(self.rows)
-
-    async def forget(self, scope: Scope) -> None:
+    async def erase(self, scope: Scope) -> int:
         """Gone."""
-        self.forgotten = True
+        count = len(self.rows)
+        self.rows.clear()
+        return count
+
+    async def enter(self, scope: Scope) -> None:
+        """Told."""
+        self.entered = True
 
 
 async def test_points_that_others_wrote_are_told_too() -> None:
@@ -56,14 +56,14 @@ async def test_what_either_had_counts(points: int, count: int) -> None:
     record = Record()
 
     assert await Twofold(record, index).erase(ADA) == count
-    assert (record.withdrawn, record.forgotten) == (True, True)
+    assert (record.rows, record.entered) == ([], True)
 
 
-async def test_an_index_that_is_away_leaves_the_rows_removed() -> None:
-    """Unseen already; a repair, or asking again, clears them away."""
+async def test_an_engine_that_is_away_keeps_no_row() -> None:
+    """What others wrote there goes when it is asked for again."""
     record = Record()
 
     with pytest.raises(Unavailable):
         await Twofold(record, FakeHolding("memories", error=Unavailable("down"))).erase(ADA)
 
-    assert (record.withdrawn, record.forgotten) == (True, False)
+    assert (record.rows, record.entered) == ([], False)

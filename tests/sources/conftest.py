@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma
+from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client
 from app.clients.edge import Edge, open_edge
 from app.clients.embedded import embedded
@@ -15,10 +15,12 @@ from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
-from tests.fakes.filing import SPACE
+from app.stores.copies import ChromaCopy
+from tests.fakes.filing import SPACE, documents
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +36,20 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 async def chroma(client: Client) -> AsyncIterator[Chroma]:
     """Chroma with threads of this test's loop."""
     threads = Threads("chroma", threads=2)
-    yield Chroma(client, threads)
+    yield Chroma(InThreads(client, threads))
     await threads.aclose()
 
 
 @pytest.fixture
-async def source(pool: Pool, chroma: Chroma) -> AsyncIterator[DocumentSource]:
+def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
+    """Their vectors in Chroma."""
+    return ChromaCopy(pool, chroma, SPACE)
+
+
+@pytest.fixture
+def source(pool: Pool, chroma: Chroma) -> DocumentSource:
     """The documents of this test's database."""
-    opened = DocumentSource(pool, chroma, SPACE)
-    yield opened
-    await opened.aclose()
+    return documents(pool, chroma)
 
 
 @pytest.fixture
@@ -68,19 +74,26 @@ def catalogue(edge: Edge) -> Catalogue:
 
 
 @pytest.fixture
-def memories(pool: Pool, edge: Edge, catalogue: Catalogue) -> MemorySource:
+def memories(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
     """The memories of this test."""
-    return MemorySource(pool, edge, catalogue, SPACE)
+    return MemorySource(pool, edge, catalogue, indexes, SPACE)
 
 
 @pytest.fixture
-def corpus(pool: Pool, edge: Edge, catalogue: Catalogue) -> CorpusSource:
+def corpus(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> CorpusSource:
     """The corpus of this test."""
-    return CorpusSource(pool, edge, catalogue, SPACE)
+    return CorpusSource(pool, edge, catalogue, indexes, SPACE)
+
+
+@pytest.fixture(params=["exact", "engine"])
+async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
+    """Of this test; `engine` as EXACT_MAX_MB=0: no vector is in memory."""
+    opened = IndexCache(SPACE.dim, exact_bytes=0 if request.param == "engine" else EXACT_BYTES)
+    yield opened
+    await opened.aclose()
 
 
 @pytest.fixture
-async def rows(pool: Pool) -> AsyncIterator[Rows]:
+async def rows(pool: Pool, indexes: IndexCache) -> Rows:
     """What projects are read from in this test's database."""
-    async with open_rows(pool, SPACE) as opened:
-        yield opened
+    return await open_rows(pool, indexes, SPACE)

@@ -32,7 +32,7 @@ async def test_a_chunk_is_called_by_its_lines(pool: Pool, rows: Rows) -> None:
     metadata = lines(function_name="walk")
     row = chunk(Scope(), "THN", "def walk(): ...", file_path="app/main.py", chunk_metadata=metadata)
     await insert(pool, CHUNK, row | {"language": "python"})
-    [found] = await rows.code.nearest(Scope(), bag("def walk(): ..."), 5)
+    [found] = await rows.code.most_similar(Scope(), bag("def walk(): ..."), 5)
     assert (found.label, found.text, found.title) == ("app/main.py#L10-42", "def walk(): ...", "app/main.py")
     assert json.loads(str(found.fields["chunk_metadata"])) == json.loads(metadata)
     kept = ("language", "start_line", "end_line", "project")

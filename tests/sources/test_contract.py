@@ -120,7 +120,7 @@ def stocked(
 
     async def filed(scope: Scope, texts: list[str]) -> None:
         part = Part(scope.tenant, scope.owner, scope.session_id or "")
-        await file(request.getfixturevalue("pool"), source, part, texts)
+        await file(request.getfixturevalue("pool"), part, texts)
 
     kinds = {
         "documents": Stocked(source, filed),

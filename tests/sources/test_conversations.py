@@ -71,13 +71,13 @@ async def test_dreams_are_not_conversations(pool: Pool, rows: Rows) -> None:
     await told(pool, Scope(), None, ["sea talk"])
     await told(pool, Scope(), "daas", ["sea other"])
     assert {each.text for each in await rows.conversations.newest(Scope(), 5)} == {"sea talk", "sea other"}
-    assert await rows.conversations.nearest(Scope(project="DAAS"), bag("sea"), 5) == []
+    assert await rows.conversations.most_similar(Scope(project="DAAS"), bag("sea"), 5) == []
 
 
 async def test_labels_stay_and_differ(pool: Pool, rows: Rows) -> None:
     """The same row, the same label, whatever asked for it."""
     await told(pool, Scope(), "THN", [f"sea {n}" for n in range(30)])
     newest = {each.id: each.label for each in await rows.conversations.newest(THN, 40)}
-    nearest = {each.id: each.label for each in await rows.conversations.nearest(Scope(), bag("sea"), 40)}
+    nearest = {each.id: each.label for each in await rows.conversations.most_similar(Scope(), bag("sea"), 40)}
     assert newest == nearest
     assert len({*newest.values()}) == 30

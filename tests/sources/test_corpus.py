@@ -1,37 +1,28 @@
 """The corpus as a source: the laws of `ports.Source`, tenants, several collections, faults."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from app.clients.edge import Edge
-from app.clients.points import Ask, Collection, Point
 from app.clients.pool import Pool
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.fusion import fuse
+from app.domain.errors import RetrievalError
 from app.domain.label import is_label
 from app.domain.passage import Legs, Query, Scope
-from app.domain.relevance import is_match
 from app.index.catalogue import Catalogue
-from app.sources.corpus import TOGETHER, CorpusSource
+from app.retrieval.index_cache import IndexCache
+from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.stores.corpus import BUMP
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.recollections import ANN, THEN, given, keep, reference, shelve
+from tests.fakes.recollections import ANN, THEN, given, keep, named, reference, shelve
 
 HERE = Scope()
 OTHER = Scope(tenant="other")
 RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea"]
 BEASTS = ["otters eat fish", "fish eat flies", "the danube salmon eats fish"]
-VERSION = """
-    INSERT INTO ibid.corpus_version AS known (tenant, version) VALUES ('default', 1)
-    ON CONFLICT (tenant) DO UPDATE SET version = known.version + 1
-"""
-ROW = """
-    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, tokens, space, embedding, removed_at)
-    VALUES ('default', 'rivers', $1, $1, 'words', 1, 'bag@32', '[1]', now())
-"""
+NAMED = named("x")
 
 
 async def search(
@@ -99,25 +90,6 @@ async def test_legs_are_no_longer_than_asked(corpus: CorpusSource) -> None:
         assert all(hit.key in legs.passages for hit in leg)
 
 
-async def test_the_size_of_a_collection_gives_its_words_no_weight(corpus: CorpusSource) -> None:
-    """A rare word weighs more in a large collection; scores are shares of the best, so neither drowns."""
-    await shelve(corpus, HERE, "small", ["the danube", "the rhine"])
-    await shelve(corpus, HERE, "large", ["a danube salmon", *(f"a fish {n}" for n in range(60))])
-    legs = await search(corpus, "danube")
-    scores = {legs.passages[hit.key].text: hit.score for hit in legs.words}
-    assert scores == pytest.approx({"the danube": 1.0, "a danube salmon": 1.0})
-
-
-async def test_words_vouch_by_the_statistics_of_their_collection(corpus: CorpusSource) -> None:
-    """A word rare in one collection vouches there, though it stands everywhere in another."""
-    await shelve(corpus, HERE, "beasts", [*(f"fish {n}" for n in range(200)), "an otter"])
-    await shelve(corpus, HERE, "otters", [f"otter {n} is here" for n in range(200)])
-    reached = await corpus.reach(HERE)
-    legs = await reached.search(Query("an otter", HERE), given(bag("zz")))
-    matches = {item.passage.text for item in fuse([legs]) if is_match(item, 2.0)}
-    assert matches == {"an otter"}
-
-
 async def test_memories_are_no_corpus(corpus: CorpusSource, memories: MemorySource) -> None:
     """`memory_raw` is a person's."""
     await keep(memories, ANN, "the danube is mine")
@@ -144,116 +116,14 @@ async def test_another_tenant_moves_nothing(corpus: CorpusSource) -> None:
     assert repr(await search(corpus, "the danube")) == repr(before)
 
 
-async def test_points_without_a_tenant_are_the_defaults(corpus: CorpusSource, edge: Edge) -> None:
-    """As older tools wrote; text under `content` or `chunk`, facts under `metadata`."""
-    await edge.create("older", 32)
-    metadata = {"kind": "page", "source": "atlas", "title": "Danube", "tags": "a, b", "url": "javascript:x()"}
-    await edge.put("older", [Point("7", {"chunk": "the danube", "metadata": metadata}, bag("the danube"))])
-    [passage] = (await search(corpus, "danube")).passages.values()
-    assert (passage.id, passage.text, passage.title) == ("older/7", "the danube", "Danube")
-    assert passage.fields["url"] is None
-    assert (passage.fields["kind"], passage.fields["origin"], passage.fields["tags"]) == (
-        "page",
-        "atlas",
-        "a,b",
-    )
-    assert (await search(corpus, "danube", OTHER)).stored == 0
-
-
-async def test_the_setting_narrows_the_list(pool: Pool, edge: Edge, corpus: CorpusSource) -> None:
+async def test_the_setting_narrows_the_list(
+    pool: Pool, edge: Edge, corpus: CorpusSource, indexes: IndexCache
+) -> None:
     """CORPUS_COLLECTIONS: the others are not looked at."""
     await shelve(corpus, HERE, "rivers", RIVERS)
     await shelve(corpus, HERE, "beasts", BEASTS)
-    narrow = CorpusSource(pool, edge, Catalogue(edge), SPACE, only=["beasts"])
+    narrow = CorpusSource(pool, edge, Catalogue(edge), indexes, SPACE, only=["beasts"])
     assert texts(await search(narrow, "danube")) == {*BEASTS}
-
-
-async def test_two_collections_may_have_a_point_of_one_id(corpus: CorpusSource, edge: Edge) -> None:
-    """They are two passages with two labels."""
-    for name in ("one", "two"):
-        await edge.create(name, 32)
-        await edge.put(name, [Point("7", {"text": f"danube {name}"}, bag("danube"))])
-    legs = await search(corpus, "danube")
-    assert texts(legs) == {"danube one", "danube two"}
-    assert len({passage.label for passage in legs.passages.values()}) == 2
-
-
-async def test_vectors_of_another_size_are_passed_over_with_a_note(corpus: CorpusSource, edge: Edge) -> None:
-    """Told to the tenant that has points there, and to no other."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    await shelve(corpus, OTHER, "rivers", RIVERS)
-    await edge.create("older", 16)
-    await edge.put("older", [Point("1", {"text": "danube"}, bag("danube", 16))])
-    legs = await search(corpus, "danube")
-    assert (texts(legs), legs.partial) == ({*RIVERS}, "")
-    assert legs.notes == ("older was passed over: its vectors are of another space",)
-    assert (await search(corpus, "danube", OTHER)).notes == ()
-    with pytest.raises(Unavailable, match="another space"):
-        await shelve(corpus, HERE, "older", ["danube"])
-
-
-async def test_a_point_without_text_is_passed_over_with_a_note(corpus: CorpusSource, edge: Edge) -> None:
-    """The others count."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    await edge.put("rivers", [Point("3", {"tenant": "default", "body": "danube"}, bag("danube"))])
-    legs = await search(corpus, "danube")
-    assert texts(legs) == {*RIVERS}
-    assert legs.notes == ("points of rivers without text were passed over: 1",)
-
-
-async def test_a_removed_text_is_gone_though_its_point_is_not(pool: Pool, corpus: CorpusSource) -> None:
-    """The record says so before the index follows."""
-    point, _ = await shelve(corpus, HERE, "rivers", RIVERS)
-    await pool.execute(ROW, point)
-    assert texts(await search(corpus, "danube")) == {RIVERS[1]}
-
-
-async def test_removing_takes_the_tenants_own(corpus: CorpusSource) -> None:
-    """Not another's; a collection or point that is not there is no error."""
-    point, _ = await shelve(corpus, HERE, "rivers", RIVERS)
-    await corpus.remove(OTHER, "rivers", [point])
-    await corpus.remove(HERE, "nowhere", [point])
-    assert texts(await search(corpus, "danube")) == {*RIVERS}
-    await corpus.remove(HERE, "rivers", [point])
-    assert texts(await search(corpus, "danube")) == {RIVERS[1]}
-
-
-async def test_a_collection_deleted_in_the_middle_is_a_note(corpus: CorpusSource, edge: Edge) -> None:
-    """The others count, nothing is degraded; the next search has forgotten it, a write makes it anew."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    await shelve(corpus, HERE, "beasts", BEASTS)
-    reached = await corpus.reach(HERE)
-    await edge.drop("rivers")
-    legs = await reached.search(Query("danube", HERE), given(bag("danube")))
-    assert (texts(legs), legs.partial) == ({*BEASTS}, "")
-    assert legs.notes == ("rivers is not there any more",)
-    assert (await search(corpus, "danube")).notes == ()
-    await shelve(corpus, HERE, "rivers", RIVERS[:1])
-    assert texts(await search(corpus, "danube")) == {*BEASTS, RIVERS[0]}
-
-
-async def test_another_replicas_collection_is_seen_at_once(
-    pool: Pool, edge: Edge, corpus: CorpusSource
-) -> None:
-    """The list is remembered for half a minute, but not past a write of the tenant's."""
-    other = CorpusSource(pool, edge, Catalogue(edge), SPACE)
-    assert (await search(other, "danube")).stored == 0
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    await pool.execute(VERSION)
-    assert texts(await search(other, "danube")) == {*RIVERS}
-
-
-async def test_a_write_makes_another_standing(pool: Pool, corpus: CorpusSource, edge: Edge) -> None:
-    """The tenant's version, and what other tools wrote as soon as the list is renewed."""
-    await shelve(corpus, HERE, "rivers", RIVERS)
-    standings = [(await corpus.reach(HERE)).standing, (await corpus.reach(OTHER)).standing]
-    await pool.execute(VERSION)
-    standings.append((await corpus.reach(HERE)).standing)
-    await edge.put("rivers", [Point("3", {"text": "danube"}, bag("danube"))])
-    corpus._catalogue.forget()
-    standings.append((await corpus.reach(HERE)).standing)
-    assert len(set(standings)) == 4
-    assert (await corpus.reach(HERE)).standing == standings[-1]
 
 
 async def test_another_tenants_writes_leave_the_standing(
@@ -268,94 +138,6 @@ async def test_another_tenants_writes_leave_the_standing(
     assert (await corpus.reach(HERE)).standing == before
 
 
-class Failing(Edge):
-    """An engine of which some collections do not answer; it counts who searches and lists."""
-
-    sick: Sequence[str] = ()
-    deaf = False
-    listed = 0
-    busy = most = 0
-
-    async def search(self, name: str, asks: Sequence[Ask]) -> list[list[Point]]:
-        """Not for the sick ones."""
-        if name in self.sick:
-            raise RetrievalError("timeout")
-        self.busy += 1
-        self.most = max(self.most, self.busy)
-        found = await super().search(name, asks)
-        self.busy -= 1
-        return found
-
-    async def collections(self) -> list[Collection]:
-        """Unless it hears nothing."""
-        if self.deaf:
-            raise RetrievalError("unavailable")
-        self.listed += 1
-        return await super().collections()
-
-
-@pytest.fixture
-async def failing(pool: Pool, edge: Edge) -> AsyncIterator[tuple[CorpusSource, Failing]]:
-    """Two collections on such an engine."""
-    engine = Failing(edge._root, edge._threads)
-    source = CorpusSource(pool, engine, Catalogue(engine), SPACE)
-    await shelve(source, HERE, "rivers", RIVERS)
-    await shelve(source, HERE, "beasts", BEASTS)
-    yield source, engine
-    engine.close()
-
-
-async def test_one_that_does_not_answer_costs_its_own(failing: tuple[CorpusSource, Failing]) -> None:
-    """The others are used; it is told of, and counts as degraded, so that nothing of it is cached."""
-    source, engine = failing
-    engine.sick = ["rivers"]
-    legs = await search(source, "danube")
-    assert (texts(legs), legs.partial) == ({*BEASTS}, "timeout")
-    assert legs.notes == ("rivers did not answer: timeout",)
-
-
-async def test_a_fault_is_no_reason_to_list_anew(failing: tuple[CorpusSource, Failing]) -> None:
-    """An engine that is overloaded is not asked all the more."""
-    source, engine = failing
-    await search(source, "danube")
-    engine.sick, before = ["rivers"], engine.listed
-    for _ in range(2):
-        await search(source, "danube")
-    assert engine.listed == before
-
-
-async def test_many_at_once_lose_nothing(failing: tuple[CorpusSource, Failing]) -> None:
-    """A dozen collections and more askers than the engine has threads: they wait, and leave half of the
-    threads to others."""
-    source, engine = failing
-    for n in range(12):
-        await shelve(source, HERE, f"small-{n}", [f"danube {n}"])
-    engine.most = 0
-    every = await asyncio.gather(*(search(source, "danube") for _ in range(16)))
-    assert {(legs.partial, len(legs.words)) for legs in every} == {("", 14)}
-    assert engine.most == TOGETHER
-
-
-async def test_if_none_answers_the_source_failed(failing: tuple[CorpusSource, Failing]) -> None:
-    """With the reason of the first."""
-    source, engine = failing
-    engine.sick = ["rivers", "beasts"]
-    with pytest.raises(RetrievalError, match="timeout"):
-        await search(source, "danube")
-
-
-async def test_an_engine_that_is_away_fails_the_search_not_the_reach(
-    failing: tuple[CorpusSource, Failing],
-) -> None:
-    """Whoever guards Postgres must not take one for the other."""
-    source, engine = failing
-    engine.deaf = True
-    source._catalogue.forget()
-    reached = await source.reach(HERE)
-    with pytest.raises(RetrievalError, match="unavailable"):
-        await reached.search(Query("danube", HERE), given(None))
-
-
 async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -> None:
     """Nobody can say what was removed."""
     await pool.close()
@@ -363,17 +145,43 @@ async def test_postgres_away_fails_the_reach(pool: Pool, corpus: CorpusSource) -
         await corpus.reach(HERE)
 
 
-async def test_an_empty_collection_of_ours_is_dropped(corpus: CorpusSource, edge: Edge) -> None:
-    """With a point in it, whosever, it stays; one that is not there is no error."""
-    points = await shelve(corpus, HERE, "rivers", RIVERS)
-    await corpus.drop("rivers")
-    assert [each.name for each in await edge.collections()] == ["rivers"]
-    await corpus.remove(HERE, "rivers", points)
+async def test_all_collections_share_their_statistics(corpus: CorpusSource) -> None:
+    """A word is as rare as it is in all that the question reaches, whichever collection holds it."""
+    await shelve(corpus, HERE, "one", ["a fish", *(f"a wave {n}" for n in range(60))])
+    await shelve(corpus, HERE, "two", ["a fish"])
+    await shelve(corpus, OTHER, "two", ["fish"] * 9)
+    legs = await search(corpus, "fish")
+    assert len({round(hit.score, 9) for hit in legs.words}) == 1
+    assert all(hit.rare for hit in legs.words)
 
-    await corpus.drop("rivers")
-    await corpus.drop("nowhere")
 
-    assert await edge.collections() == []
-    assert (await search(corpus, "danube")).notes == ()
+async def test_a_removed_text_is_gone_though_its_point_is_not(pool: Pool, corpus: CorpusSource) -> None:
+    """The record says so before the engine follows."""
+    point, _ = await shelve(corpus, HERE, "rivers", RIVERS)
+    await pool.execute("DELETE FROM ibid.corpus_text WHERE point = $1", point)
+    await pool.execute(BUMP, HERE.tenant, "rivers")
+    assert texts(await search(corpus, "danube")) == {RIVERS[1]}
+
+
+async def test_a_text_that_is_written_again_is_searched_as_it_is_now(corpus: CorpusSource) -> None:
+    """The same id: the words of before are forgotten."""
+    await shelve(corpus, HERE, "rivers", [replace(reference("otters"), id="x", point=NAMED)])
+    await search(corpus, "otters")
+    await shelve(corpus, HERE, "rivers", [replace(reference("danube"), id="x", point=NAMED)])
+    assert [hit.key for hit in (await search(corpus, "danube")).words] == [f"rivers/{NAMED}"]
+    assert (await search(corpus, "otters")).words == ()
+
+
+async def test_the_engine_alone_finds_the_same(
+    pool: Pool, edge: Edge, catalogue: Catalogue, corpus: CorpusSource
+) -> None:
+    """EXACT_MAX_MB=0: its candidates, with exact similarities and the same words."""
     await shelve(corpus, HERE, "rivers", RIVERS)
-    assert (await search(corpus, "danube")).stored == 2
+    await shelve(corpus, HERE, "beasts", [*BEASTS, *(f"fish number {n}" for n in range(20))])
+    await shelve(corpus, OTHER, "rivers", ["the danube of others"])
+    engine = CorpusSource(pool, edge, catalogue, IndexCache(SPACE.dim, exact_bytes=0), SPACE)
+    for question in ("danube black sea", "fish number 7"):
+        exact, near = await search(corpus, question, limit=6), await search(engine, question, limit=6)
+        assert near.words == exact.words
+        assert [hit.key for hit in near.meaning] == [hit.key for hit in exact.meaning]
+        assert near.passages.keys() == exact.passages.keys()

@@ -6,24 +6,28 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.clients.chroma import Chroma, open_chroma
+from app.clients.chroma import Chroma, InThreads, open_chroma
+from app.clients.chroma_process import ChromaProcess
 from app.clients.collection import Client
 from app.clients.embedded import embedded
-from app.clients.keeper import Keeper
+from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.document import Part
+from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding, Legs, Query, Scope
-from app.sources.documents import DocumentSource, open_documents
+from app.sources.documents import DocumentSource
+from app.stores.copies import ChromaCopy
+from app.stores.outbox import Outbox
 from tests.fakes.chromas import DAMAGES
-from tests.fakes.filing import SPACE, bag, file
-from tests.fakes.processes import wait_for
+from tests.fakes.filing import SPACE, bag, documents, file
 
 SHARED = Part("default")
 TEXTS = [f"river number {n} flows to the {sea} sea" for n in range(50) for sea in ("black", "north", "red")]
@@ -42,13 +46,12 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    client, threads = Client(partial(embedded, tmp_path / "chroma")), Threads("chroma")
-    source = DocumentSource(pool, Chroma(client, threads), SPACE)
-    document = await file(pool, source, SHARED, TEXTS)
-    found = await search(source)
-    await source.aclose()
-    await threads.aclose()
-    client.close()
+    vendor = InThreads(Client(partial(embedded, tmp_path / "chroma")), Threads("chroma"))
+    chroma = Chroma(vendor)
+    document = await file(pool, SHARED, TEXTS)
+    await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()
+    found = await search(documents(pool, chroma))
+    await vendor.close()
     return document, found
 
 
@@ -59,10 +62,29 @@ async def chroma(tmp_path: Path) -> AsyncIterator[Chroma]:
         yield opened
 
 
-async def filled(source: DocumentSource) -> None:
+@asynccontextmanager
+async def following(pool: Pool, chroma: Chroma) -> AsyncIterator[ChromaCopy]:
+    """Chroma's copy, kept up in the background."""
+    copy = ChromaCopy(pool, chroma, SPACE)
+    outbox = Outbox(pool, copy, await identity(pool))
+    chroma.renewed = outbox.lost
+    await chroma.ready()
+    running = asyncio.create_task(outbox.run())
+    try:
+        yield copy
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def filled(vectors: ChromaCopy) -> None:
     """Until what was lost has been given back."""
-    assert source.mending._filling
-    await asyncio.wait_for(source.mending._filling, 30)
+    for _ in range(600):
+        with suppress(RetrievalError):
+            if await vectors.complete():
+                return
+        await asyncio.sleep(0.05)
+    raise AssertionError("chroma was not refilled")
 
 
 @pytest.mark.parametrize("damage", [pytest.param(work, id=name) for name, work in DAMAGES.items()][1:])
@@ -71,57 +93,51 @@ async def test_a_damaged_folder_costs_no_answer(
 ) -> None:
     """Neither the first nor the last: what cannot be used makes way, and is filled again. The first kind of
     damage is done to a whole service, in tests/integration/test_servers.py."""
-    document, before = stored
+    _, before = stored
     assert callable(damage)
     damage(tmp_path / "chroma")
     async with (
         open_chroma(Settings(ibid={"data_dir": tmp_path})) as chroma,
-        open_documents(pool, chroma, SPACE) as source,
+        following(pool, chroma) as vectors,
     ):
         assert before.meaning
-        assert await search(source) == before
-        await filled(source)
-        assert await source._vectors.held(SHARED, document) == len(TEXTS)
-        async with open_documents(pool, chroma, SPACE) as fresh:
-            assert await search(fresh) == before
+        assert await search(documents(pool, chroma)) == before
+        await filled(vectors)
+        assert await search(documents(pool, chroma, exact_mb=0)) == before
 
 
 async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
     stored: tuple[str, Legs], pool: Pool, chroma: Chroma, tmp_path: Path
 ) -> None:
     """Whatever the child then says: writes work again at last, without a restart of the service."""
-    document, before = stored
-    async with open_documents(pool, chroma, SPACE) as source:
+    _, before = stored
+    async with following(pool, chroma):
         shutil.rmtree(tmp_path / "chroma")
-        assert await search(source) == before
-    crash(chroma)
-    async with open_documents(pool, chroma, SPACE) as source:
-        assert await search(source) == before
-        await filled(source)
-        assert await source._vectors.held(SHARED, document) == len(TEXTS)
+        assert await search(documents(pool, chroma)) == before
+    await crash(chroma)
+    async with following(pool, chroma) as vectors:
+        assert await search(documents(pool, chroma)) == before
+        await filled(vectors)
 
 
 async def test_a_child_killed_in_the_middle_costs_no_answer(
     stored: tuple[str, Legs], pool: Pool, chroma: Chroma
 ) -> None:
-    """A search that is under way, and the next."""
+    """A search that is under way, and the next, with vectors in memory or without."""
     _, before = stored
-    async with open_documents(pool, chroma, SPACE) as source:
-        searching = asyncio.create_task(search(source))
+    async with following(pool, chroma) as vectors:
+        searching = asyncio.create_task(search(documents(pool, chroma)))
         await asyncio.sleep(0)
-        crash(chroma)
+        await crash(chroma)
         assert await searching == before
-    async with open_documents(pool, chroma, SPACE) as source:
-        assert await search(source) == before
-        assert (await source._vectors.check())["vectors"] == len(TEXTS)
+        await filled(vectors)
+        assert await search(documents(pool, chroma, exact_mb=0)) == before
 
 
-def crash(chroma: Chroma) -> None:
+async def crash(chroma: Chroma) -> None:
     """kill -9 of the child."""
-    keeper = chroma._vendor
-    assert isinstance(keeper, Keeper)
-    assert keeper._link
-    assert keeper._link._process
-    os.kill(keeper._link._process.pid, signal.SIGKILL)
-    link = keeper._link
-    wait_for(lambda: link.ended)
+    vendor = chroma._vendor
+    assert isinstance(vendor, ChromaProcess)
+    child = await vendor.process.child()
+    os.kill(child.pid, signal.SIGKILL)
+    await child.exited()

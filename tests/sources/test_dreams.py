@@ -16,7 +16,7 @@ async def test_dreams_are_what_their_projects_have(pool: Pool, rows: Rows) -> No
     await told(pool, Scope(), "THN", ["sea talk"])
     await told(pool, Scope(), None, ["sea note"])
     for scope in (DAAS, Scope()):
-        assert [each.text for each in await rows.dreams.nearest(scope, bag("sea"), 5)] == ["sea dream"]
+        assert [each.text for each in await rows.dreams.most_similar(scope, bag("sea"), 5)] == ["sea dream"]
         assert [each.text for each in await rows.dreams.newest(scope, 5)] == ["sea dream"]
     assert await rows.dreams.newest(Scope(project="THN"), 5) == []
 

@@ -11,7 +11,7 @@ from app.clients.pool import open_pool
 from app.domain.adoption import Foreign
 from app.domain.passage import Embedding
 from app.domain.space import Space
-from app.index.table import DISTANCE
+from app.retrieval.project_tables import DISTANCE
 from app.stores.adoption import AdoptionStore
 from tests.fakes.elder import DIM, Elder, elder
 from tests.fakes.uploads import SPACE, vector

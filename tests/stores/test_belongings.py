@@ -13,8 +13,7 @@ from app.domain.answer import new_id
 from app.domain.card import CardDraft, Shape
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
-from app.index.table import CONVERSATION
-from app.index.words import keep, packed
+from app.retrieval.project_tables import CONVERSATION, Analysed, keep
 from app.stores import belongings
 from app.stores.answers import AnswerStore
 from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
@@ -41,13 +40,13 @@ OLDER = """
 """
 MEMORY = """
     INSERT INTO ibid.memory
-        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding, indexed_at)
-    VALUES ($1, $2, $3, $4, 'note', 'api', 1, 3, 'fake@8', $5, $6)
+        (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ($1, $2, $3, $4, 'note', 'api', 1, 3, 'fake@8', $5)
 """
 TRACE = """
     INSERT INTO public.vantage_answer_trace (answer_id, tenant, owner, user_id) VALUES ($1, $2, $3, $4)
 """
-NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2)"
+NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
 
 
 async def kept(pool: Pool, name: str, scope: Scope) -> list[str]:
@@ -202,7 +201,7 @@ async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
     holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
     row = await pool.fetchval(INDEXED["conversations"], "acme", "ada", "THN", vector("x"))
     async with pool.acquire() as connection, connection.transaction():
-        await keep(connection, CONVERSATION, {row: packed("mine")})
+        await keep(connection, CONVERSATION, {row: Analysed(b"", 1)})
         erasing = asyncio.create_task(holding.erase(ADA))
         done, _ = await asyncio.wait({erasing}, timeout=0.3)
         assert not done
@@ -251,46 +250,36 @@ def test_reasons_to_keep_a_name_are_given() -> None:
     assert all(re.search(r"\w+ \w+ \w+", reason) for reason in NAMES_ONLY.values())
 
 
-async def remembered(pool: Pool, scope: Scope, name: str, *, indexed: bool = True) -> None:
+async def remembered(pool: Pool, scope: Scope, name: str) -> None:
     """A memory of the user's, and its vector of a space in the making."""
     who = (name, scope.tenant, scope.user_id)
-    await pool.execute(MEMORY, *who, f"words of {name}", vector(name), NOON if indexed else None)
+    await pool.execute(MEMORY, *who, f"words of {name}", vector(name))
     await pool.execute(NEXT, name, vector(name))
 
 
-async def test_memories_are_withdrawn_and_then_forgotten(pool: Pool) -> None:
-    """Unseen at once; the rows go when their points are gone, others' stay."""
+async def test_memories_go_with_their_vectors_in_the_making(pool: Pool) -> None:
+    """At once; others' stay, and the engine is told."""
     bob = replace(ADA, user_id="bob")
     for scope, name in ((ADA, "a1"), (ADA, "a2"), (bob, "b1")):
         await remembered(pool, scope, name)
+    await pool.execute("DELETE FROM ibid.outbox")
     subject = belongings.Memories(pool)
 
-    counts = [await subject.withdraw(ADA), await subject.withdraw(ADA)]
-    seen = [row["id"] async for row in subject.export(ADA)]
-    await subject.forget(ADA)
+    counts = [await subject.erase(ADA), await subject.erase(ADA)]
 
-    assert (counts, seen) == ([2, 0], [])
-    assert [row[0] for row in await pool.fetch("SELECT id FROM ibid.memory")] == ["b1"]
-    assert [row[0] for row in await pool.fetch("SELECT id FROM ibid.text_next")] == ["b1"]
-
-
-async def test_a_memory_that_was_being_indexed_is_left_to_a_repair(pool: Pool) -> None:
-    """Its point may come yet; without its row nobody would know that it must go."""
-    await remembered(pool, ADA, "a1", indexed=False)
-    subject = belongings.Memories(pool)
-
-    await subject.withdraw(ADA)
-    await subject.forget(ADA)
-
-    assert await pool.fetchval("SELECT removed_at IS NOT NULL FROM ibid.memory WHERE id = 'a1'")
+    assert counts == [2, 0]
+    assert [row async for row in subject.export(ADA)] == []
+    for table in ("memory", "text_next"):
+        rows = await pool.fetch(f"SELECT id FROM ibid.{table}")  # noqa: S608 - the two above
+        assert [row[0] for row in rows] == ["b1"]
+    assert [row[0] for row in await pool.fetch("SELECT item FROM ibid.outbox ORDER BY item")] == ["a1", "a2"]
 
 
-async def test_a_memory_written_meanwhile_is_indexed_again(pool: Pool) -> None:
+async def test_a_memory_written_while_an_erasure_ran_is_entered_again(pool: Pool) -> None:
     """Its point may have gone with the others."""
-    subject = belongings.Memories(pool)
-    await subject.withdraw(ADA)
     await remembered(pool, ADA, "a1")
+    await pool.execute("DELETE FROM ibid.outbox")
 
-    await subject.forget(ADA)
+    await belongings.Memories(pool).enter(ADA)
 
-    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.memory WHERE id = 'a1'")
+    assert await pool.fetchval("SELECT array_agg(item) FROM ibid.outbox") == ["a1"]

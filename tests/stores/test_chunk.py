@@ -6,6 +6,7 @@ from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeRow
 from app.domain.errors import InvalidField
 from app.domain.passage import Scope
+from app.retrieval.project_tables import Analysed
 from app.stores.chunk import TABLE, arrays, drop, free, place, places, prepared, write
 from app.stores.named import links
 from app.stores.shape import shape
@@ -109,7 +110,8 @@ async def test_nothing_to_write_is_no_statement(pool: Pool) -> None:
 
 def test_what_postgres_cannot_hold_is_written_over() -> None:
     """In texts, and in JSON."""
-    values = arrays({"a": (CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b""), b"")}, "s")
+    entry = CodeEntry("a", CodeRow(None, None, "x\0", {"k": "\0"}), b"")
+    values = arrays({"a": (entry, Analysed(b"", 0))}, "s")
 
     assert values == (["a"], [None], [None], ["x\ufffd"], ['{"k": "\\ufffd"}'], ["s"], [b""])
     assert place(HERE) == ("acme", "", "hello")

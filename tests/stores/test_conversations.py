@@ -82,6 +82,15 @@ async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> N
     assert await pool.fetchval("SELECT id FROM ibid.project_words WHERE kind = 'conversations'") == kept.id
 
 
+async def test_the_tokens_of_what_is_shown_are_kept(store: ConversationStore, pool: Pool) -> None:
+    """Of the detailed summary; of a dream, of the short one."""
+    draft = Draft(summary_short="one", summary_detailed="one two three")
+    for project, tokens in (("THN", 3), ("DAAS", 1)):
+        [(kept, _)] = await keep(store, draft, scope=Scope(project=project))
+        asked = "SELECT tokens FROM ibid.project_words WHERE id = $1"
+        assert await pool.fetchval(asked, kept.id) == tokens
+
+
 async def test_the_same_again_is_nothing(store: ConversationStore, pool: Pool) -> None:
     """The row is not touched, whether or not its id was given; its vector is of another space: it is."""
     bare = replace(DRAFT, id=None)

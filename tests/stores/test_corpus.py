@@ -8,13 +8,13 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.corpus import Given, Reference, placed
 from app.domain.passage import Scope
-from app.domain.revision import Marked
+from app.retrieval.postings import pack
 from app.stores import corpus as module
 from app.stores.corpus import CorpusStore
 from tests.fakes.uploads import SPACE, vector
 
 ACME, OTHER = Scope("acme"), Scope("other")
-VERSION = "SELECT version FROM ibid.corpus_version WHERE tenant = 'acme'"
+VERSION = "SELECT version FROM ibid.collection_version WHERE tenant = 'acme'"
 
 
 async def admitted(
@@ -28,10 +28,8 @@ async def admitted(
 async def written(
     pool: Pool, *texts: Given, scope: Scope = ACME, collection: str = "sleep"
 ) -> Sequence[Reference]:
-    """Texts that went the whole way."""
-    kept = [text for text, _ in await admitted(pool, *texts, scope=scope, collection=collection)]
-    assert await CorpusStore(pool).indexed(scope, collection, kept) == Marked()
-    return kept
+    """The texts alone."""
+    return [text for text, _ in await admitted(pool, *texts, scope=scope, collection=collection)]
 
 
 async def test_a_text_is_kept_with_all_it_came_with(pool: Pool) -> None:
@@ -81,9 +79,9 @@ async def test_a_text_belongs_to_tenant_and_collection(pool: Pool, scope: Scope,
     (theirs,) = await written(pool, Given("a", "a1"), scope=scope, collection=collection)
 
     assert theirs.point != mine.point
-    assert await CorpusStore(pool).remove(scope, collection, "a1") == theirs.point
-    assert await CorpusStore(pool).remove(ACME, "sleep", "a1") == mine.point
-    assert await CorpusStore(pool).remove(ACME, "sleep", "a1") is None
+    assert await CorpusStore(pool).remove(scope, collection, "a1")
+    assert await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    assert not await CorpusStore(pool).remove(ACME, "sleep", "a1")
 
 
 async def test_collections_are_told_in_figures(pool: Pool) -> None:
@@ -91,7 +89,6 @@ async def test_collections_are_told_in_figures(pool: Pool) -> None:
     await written(pool, Given("abc"), Given("de"))
     await written(pool, Given("x"), collection="Art")
     await written(pool, Given("x"), scope=OTHER, collection="theirs")
-    await admitted(pool, Given("not yet"))
 
     told = await CorpusStore(pool).collections(ACME)
 
@@ -102,53 +99,33 @@ async def test_collections_are_told_in_figures(pool: Pool) -> None:
 
 
 async def test_every_change_grows_the_version(pool: Pool) -> None:
-    """Indexed, removed, withdrawn."""
-    (text,) = await written(pool, Given("a", "a1"))
-    store, seen = CorpusStore(pool), [await pool.fetchval(VERSION)]
-    await store.remove(ACME, "sleep", "a1")
-    seen.append(await pool.fetchval(VERSION))
-    await store.withdraw(ACME, "sleep", [text], new=[text.point])
-    seen.append(await pool.fetchval(VERSION))
+    """Written, replaced, removed."""
+    seen = []
+    for text in ("a", "b"):
+        await written(pool, Given(text, "a1"))
+        seen.append(await pool.fetchval(VERSION))
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
 
-    assert seen == sorted(set(seen))
-
-
-async def test_what_is_withdrawn_was_never_there(pool: Pool) -> None:
-    """What is searchable stays."""
-    ((mine, _),) = await admitted(pool, Given("mine"))
-    (theirs,) = await written(pool, Given("theirs"))
-
-    store, new = CorpusStore(pool), [mine.point, theirs.point]
-    assert await store.withdraw(ACME, "sleep", [mine, theirs], new=new) == [mine.point]
-    assert await store.indexed(ACME, "sleep", [mine]) == Marked([mine.point])
+    assert [*seen, await pool.fetchval(VERSION)] == [1, 2, 3]
 
 
-async def test_a_text_replaced_meanwhile_is_told_and_not_marked(pool: Pool) -> None:
-    """The older may lie over the newer in the index; nor does its writer take the newer back."""
-    ((old, _),) = await admitted(pool, Given("old", "a1"))
-    (new,) = await written(pool, Given("new", "a1"))
-    store = CorpusStore(pool)
+async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
+    """Those of its title, too."""
+    await written(pool, Given("Keep the hours.", title="Hygiene"))
 
-    marked = await store.indexed(ACME, "sleep", [old])
-
-    assert [(text.text, text.revision) for text, _ in marked.newer] == [("new", new.revision)]
-    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.corpus_text")
-    assert await store.withdraw(ACME, "sleep", [old], new=[old.point]) == []
+    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack("Hygiene\nKeep the hours.")
 
 
 async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:
-    """Also before its point has gone; then it waits for a repair."""
-    (text,) = await written(pool, Given("a", "a1"))
-    store = CorpusStore(pool)
-    await store.remove(ACME, "sleep", "a1")
+    """Nothing of the one before is left."""
+    await written(pool, Given("a", "a1"))
+    await CorpusStore(pool).remove(ACME, "sleep", "a1")
+    assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
+
     ((_, fresh),) = await admitted(pool, Given("a", "a1"))
 
     assert fresh
-    assert await store.forget([text.point])
-    assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 1
-    await store.remove(ACME, "sleep", "a1")
-    assert not await store.forget([text.point])
-    assert await pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 0
 
 
 async def test_a_tenant_has_as_many_collections_as_it_may(
@@ -167,58 +144,17 @@ async def test_a_tenant_has_as_many_collections_as_it_may(
     assert sorted(type(each).__name__ for each in outcomes) == ["TooMany", "TooMany", "list"]
     await admitted(pool, Given("b"), collection="one")
     await admitted(pool, Given("a"), scope=OTHER, collection="five")
-    assert len(await CorpusStore(pool).clear(ACME, "one")) == 2
+    assert await CorpusStore(pool).clear(ACME, "one") == 2
     await admitted(pool, Given("a"), collection="six")
 
 
 async def test_a_collection_is_cleared_for_its_tenant(pool: Pool) -> None:
-    """Its points are told, none a second time; another tenant's stay, and the version grows."""
-    mine = await written(pool, Given("a"), Given("b"))
+    """They are counted, none a second time; another tenant's stay, and the version grows."""
+    await written(pool, Given("a"), Given("b"))
     await written(pool, Given("a"), scope=OTHER)
     before = await pool.fetchval(VERSION)
 
-    assert sorted(await CorpusStore(pool).clear(ACME, "sleep")) == sorted(text.point for text in mine)
-    assert await CorpusStore(pool).clear(ACME, "sleep") == []
+    assert await CorpusStore(pool).clear(ACME, "sleep") == 2
+    assert await CorpusStore(pool).clear(ACME, "sleep") == 0
     assert await pool.fetchval(VERSION) == before + 1
     assert len(await CorpusStore(pool).collections(OTHER)) == 1
-
-
-@pytest.mark.parametrize("scope", [pytest.param(ACME, id="own"), pytest.param(OTHER, id="another's")])
-async def test_a_collection_with_a_row_is_not_dropped(pool: Pool, scope: Scope) -> None:
-    """Nor with one that waits to go; without any it is."""
-    dropped: list[str] = []
-
-    async def drop() -> None:
-        dropped.append("sleep")
-
-    (text,) = await written(pool, Given("a", "a1"), scope=scope)
-    store = CorpusStore(pool)
-    await store.remove(scope, "sleep", "a1")
-    assert not await store.vacate(ACME, "sleep", drop)
-    await store.forget([text.point])
-
-    assert dropped == []
-    assert await store.vacate(ACME, "sleep", drop)
-    assert dropped == ["sleep"]
-
-
-async def test_a_writer_waits_while_its_collection_is_dropped(pool: Pool) -> None:
-    """Whichever tenant's: a point written before the drop would be lost with it."""
-    order: list[str] = []
-    begun = asyncio.Event()
-
-    async def drop() -> None:
-        begun.set()
-        await asyncio.sleep(0.1)
-        order.append("dropped")
-
-    async def write() -> None:
-        await admitted(pool, Given("a"), scope=OTHER)
-        order.append("admitted")
-
-    dropping = asyncio.create_task(CorpusStore(pool).vacate(ACME, "sleep", drop))
-    await begun.wait()
-    await write()
-    await dropping
-
-    assert order == ["dropped", "admitted"]

@@ -1,6 +1,7 @@
 """The marks of erasures: what was asked for before leaves nothing, and what is still to be rewritten."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,14 +10,16 @@ import pytest
 
 from app.clients.pool import Pool
 from app.domain.answer import Answer, new_id
+from app.domain.document import Part
 from app.domain.holding import Due
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
+from app.retrieval.index_cache import IndexCache, Key
 from app.services.recorder import Recorder
 from app.services.users import Caching, UserService
 from app.stores.answers import AnswerStore
 from app.stores.belongings import Belongings
-from app.stores.erasures import LOCK, ErasureStore
+from app.stores.erasures import LOCK, ErasureStore, evict_erased
 from app.stores.transaction import transaction
 from tests.fakes.holdings import FakeFiles, FakeHolding
 from tests.fakes.uploads import ALICE, ready, upload
@@ -319,7 +322,7 @@ async def test_an_answer_about_files_never_forgets_what_was_dropped_meanwhile(po
 
 
 async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> None:
-    """Removed but not yet purged, their bytes are rows like any other."""
+    """Removed but not yet purged, their bytes are rows like any other; and out of the engine."""
     await ready(pool, ALICE, upload(tmp_path))
     alice, store = Scope(tenant="acme", user_id="alice"), ErasureStore(pool)
     mark = await store.begin(alice, ["documents"])
@@ -328,8 +331,10 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
     waiting = await store.due()
 
     await pool.execute("DELETE FROM ibid.document WHERE removed_at IS NOT NULL")
+    still = await store.due()
+    await pool.execute("DELETE FROM ibid.outbox")
 
-    assert (count, waiting) == (1, [])
+    assert (count, waiting, still) == (1, [], [])
     assert len(await store.due()) == 1
 
 
@@ -337,3 +342,28 @@ async def test_an_erasure_names_its_user(pool: Pool) -> None:
     """Else it would be everybody's."""
     with pytest.raises(ValueError, match="names its user"):
         await ErasureStore(pool).begin(Scope(tenant="acme"), NAMES)
+
+
+async def test_every_replica_drops_the_indexes_of_an_erased_user(pool: Pool) -> None:
+    """Whatever their scopes are called by; nobody else's."""
+    predicates: list[Callable[[Key], bool]] = []
+
+    class Indexes(IndexCache):
+        """Notes what is to go."""
+
+        def evict(self, chosen: Callable[[Key], bool]) -> None:
+            predicates.append(chosen)
+
+    listening = asyncio.create_task(evict_erased(pool, Indexes(8)))
+    store, alice = ErasureStore(pool), Scope(tenant="acme", user_id="alice")
+    for _ in range(100):  # until it listens
+        await store.end(alice, await store.begin(alice, NAMES), ())
+        await asyncio.sleep(0.05)
+        if predicates:
+            break
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+
+    goes = [("memories", ("acme", "alice")), ("documents", Part("acme", "alice", "s1"))]
+    stays = [("memories", ("acme", "bob")), ("memories", ("other", "alice")), ("documents", Part("acme"))]
+    assert [predicates[0](key) for key in (*goes, *stays)] == [True, True, False, False, False]

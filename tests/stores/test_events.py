@@ -10,9 +10,11 @@ import pytest
 from app.clients.cluster import Cluster
 from app.clients.pool import Pool
 from app.domain.passage import Scope
+from app.retrieval.project_tables import CHUNK, Analysed, keep
 from app.stores import belongings, events
 from app.stores.events import EventStore
 from app.stores.transaction import Connection, transaction
+from tests.fakes.rows import chunked
 
 ROW = "INSERT INTO public.conversation_index (tenant, owner, project, title) VALUES ($1, $2, $3, 'Ferry')"
 THN, DAAS, ADAS = ("default", "", "THN"), ("default", "", "DAAS"), ("default", "ada", "THN")
@@ -83,6 +85,17 @@ async def test_folded_events_are_the_same_version(pool: Pool, monkeypatch: pytes
         assert await pool.fetchval(COUNT) == 1 + 3
         assert await pool.fetchval(versions) == before
     assert await pool.fetchval(versions) != before
+
+
+async def test_what_was_derived_of_rows_that_went_is_dropped(pool: Pool) -> None:
+    """Whoever removed them; nothing where their ids are of another type, for then none is kept."""
+    ids = await chunked(pool, Scope(), "THN", ["x", "y"])
+    await keep(pool, CHUNK, {key: Analysed(b"", 1) for key in ids})
+    await pool.execute("DELETE FROM public.code_index WHERE id = $1::uuid", ids[0])
+    await EventStore(pool).tidy()
+    assert [row["id"] for row in await pool.fetch("SELECT id FROM ibid.project_words")] == ids[1:]
+    await pool.execute("ALTER TABLE public.code_index ALTER COLUMN id TYPE text")
+    await EventStore(pool).tidy()
 
 
 async def test_an_erasure_takes_them_along(pool: Pool) -> None:

@@ -10,7 +10,7 @@ from app.clients.pool import Pool
 from app.domain.errors import InvalidField, RemovedMeanwhile
 from app.domain.memory import DAEMONS, GRAVITY, Draft, Memory, Outcome, Written
 from app.domain.passage import Scope
-from app.domain.revision import Marked
+from app.retrieval.postings import pack
 from app.stores.memories import MemoryStore
 from app.stores.votes import VoteStore
 from tests.fakes.keeping import ADA, NOON
@@ -34,11 +34,9 @@ async def admitted(pool: Pool, *drafts: Draft, scope: Scope = ADA, since: dateti
 
 
 async def written(pool: Pool, *drafts: Draft, scope: Scope = ADA) -> list[Memory]:
-    """Drafts that went the whole way; those that are new."""
+    """Those of the drafts that are new."""
     outcomes = await admitted(pool, *drafts, scope=scope)
-    new = [each.memory for each in outcomes if each.memory and each.outcome is Outcome.CREATED]
-    assert await MemoryStore(pool).indexed(scope, new) == Marked()
-    return new
+    return [each.memory for each in outcomes if each.memory and each.outcome is Outcome.CREATED]
 
 
 async def listed(pool: Pool, scope: Scope = ADA) -> list[str]:
@@ -58,16 +56,6 @@ async def test_a_memory_is_kept_with_all_it_came_with(pool: Pool) -> None:
     assert await MemoryStore(pool).get(ADA, memory.id) == memory
 
 
-async def test_what_is_not_indexed_yet_is_nowhere(pool: Pool) -> None:
-    """Not listed, not shown, not known: it is not searchable either."""
-    (each,) = await admitted(pool, Draft("I moved."))
-    assert each.memory
-
-    assert await listed(pool) == []
-    assert await MemoryStore(pool).get(ADA, each.memory.id) is None
-    assert await MemoryStore(pool).known(ADA, [Draft("I moved.")]) == {}
-
-
 async def test_the_same_words_are_the_same_memory(pool: Pool) -> None:
     """Case and white space aside; the first one stands, with its time."""
     (first,) = await written(pool, Draft("I moved to Lyon."))
@@ -85,20 +73,6 @@ async def test_twice_in_one_request_is_once(pool: Pool) -> None:
 
     assert (one.outcome, two.outcome) == (Outcome.CREATED, Outcome.REPEATED)
     assert two.memory == one.memory
-
-
-async def test_what_another_writes_just_now_is_told_to_whoever_says_it_again(pool: Pool) -> None:
-    """As pending: it is helped, not written over; no place is spent on it."""
-    (one,) = await admitted(pool, Draft("I moved.", thread_id="t1"))
-    two, three = await admitted(pool, Draft("i moved.", thread_id="t1"), Draft("I MOVED."))
-
-    assert one.memory
-    assert two.memory
-    assert (two.outcome, two.pending, two.memory.revision) == (Outcome.REPEATED, True, one.memory.revision)
-    assert (three.outcome, three.pending) == (Outcome.REPEATED, False)
-    assert await MemoryStore(pool).indexed(ADA, [two.memory]) == Marked()
-    (next_,) = await written(pool, Draft("I slept.", thread_id="t1"))
-    assert next_.place == 2
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -155,44 +129,25 @@ async def test_a_card_of_a_daemon_replaces_itself(pool: Pool) -> None:
     assert await listed(pool) == ["likes play"]
 
 
-async def test_a_card_written_anew_meanwhile_is_told_and_not_marked(pool: Pool) -> None:
-    """Whichever of the two is marked last: the older may lie over the newer in the index."""
-    (old,) = await admitted(pool, CARD)
-    (new,) = await written(pool, replace(CARD, text="likes play"))
-    assert old.memory
-
-    marked = await MemoryStore(pool).indexed(ADA, [old.memory])
-
-    assert [(card.text, card.revision) for card, _ in marked.newer] == [("likes play", new.revision)]
-    assert list(marked.newer[0][1]) == list(vector("likes play"))
-    assert not marked.gone
-    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.memory")
-
-
-async def test_a_text_that_was_erased_and_kept_anew_is_another_write(pool: Pool) -> None:
-    """Though nothing but the number tells them apart."""
-    (old,) = await admitted(pool, Draft("I moved."))
-    await pool.execute("DELETE FROM ibid.memory")
-    (new,) = await admitted(pool, Draft("I moved.", kind="diary"))
-    assert old.memory
-    assert new.memory
-
-    marked = await MemoryStore(pool).indexed(ADA, [old.memory])
-
-    assert [card for card, _ in marked.newer] == [new.memory]
-
-
 async def test_every_change_that_a_search_sees_grows_the_version(pool: Pool) -> None:
-    """Indexed, removed, withdrawn: caches and replicas compare it."""
+    """Written and removed, not repeated: caches and replicas compare it."""
     seen = []
     (memory,) = await written(pool, Draft("I moved."))
     seen.append(await pool.fetchval(VERSION))
     await MemoryStore(pool).remove(ADA, memory.id)
     seen.append(await pool.fetchval(VERSION))
-    await MemoryStore(pool).withdraw(ADA, [memory])
+    await written(pool, Draft("I moved."), Draft("i moved."))
     seen.append(await pool.fetchval(VERSION))
+    await written(pool, Draft("I moved."))
 
-    assert seen == sorted(set(seen))
+    assert [*seen, await pool.fetchval(VERSION)] == [1, 2, 3, 3]
+
+
+async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
+    """As the index of the user loads them."""
+    await written(pool, Draft("I moved to Lyon."))
+
+    assert await pool.fetchval("SELECT terms FROM ibid.memory") == pack("I moved to Lyon.")
 
 
 async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
@@ -206,28 +161,8 @@ async def test_a_removed_memory_is_gone_with_its_votes(pool: Pool) -> None:
     assert not await store.remove(ADA, memory.id)
     assert await store.get(ADA, memory.id) is None
     assert await listed(pool) == []
-    assert await pool.fetchval("SELECT count(*) FROM ibid.memory_vote") == 0
-
-
-async def test_the_row_of_a_removed_one_goes_when_its_point_has(pool: Pool) -> None:
-    """Nothing of it is left in the record."""
-    (memory,) = await written(pool, Draft("I moved."))
-    await MemoryStore(pool).remove(ADA, memory.id)
-
-    assert not await MemoryStore(pool).forget([memory.id])
-    assert await pool.fetchval("SELECT count(*) FROM ibid.memory") == 0
-
-
-async def test_one_written_anew_while_its_point_went_is_indexed_again(pool: Pool) -> None:
-    """`forget` keeps it, and says that a repair has to look."""
-    (memory,) = await written(pool, Draft("I moved."))
-    store = MemoryStore(pool)
-    await store.remove(ADA, memory.id)
-    (again,) = await written(pool, Draft("I moved."))
-
-    assert again.id == memory.id
-    assert await store.forget([memory.id])
-    assert await pool.fetchval("SELECT indexed_at IS NULL FROM ibid.memory")
+    for table in ("memory", "memory_vote"):
+        assert await pool.fetchval(f"SELECT count(*) FROM ibid.{table}") == 0  # noqa: S608 - the two above
 
 
 async def test_a_tenant_key_removes_any_user_s(pool: Pool) -> None:
@@ -235,21 +170,6 @@ async def test_a_tenant_key_removes_any_user_s(pool: Pool) -> None:
     (memory,) = await written(pool, Draft("I moved."))
 
     assert await MemoryStore(pool).remove(Scope("acme"), memory.id)
-
-
-async def test_what_is_withdrawn_was_never_there(pool: Pool) -> None:
-    """But what another writer has made searchable stays, and so does a card."""
-    (mine,) = await admitted(pool, Draft("mine"))
-    (card,) = await admitted(pool, CARD)
-    (theirs,) = await written(pool, Draft("theirs"))
-    assert mine.memory
-    assert card.memory
-    nobody_s = replace(theirs, id="nobody's")
-
-    gone = await MemoryStore(pool).withdraw(ADA, [mine.memory, card.memory, theirs, nobody_s])
-
-    assert gone == sorted([mine.memory.id, "nobody's"])
-    assert await MemoryStore(pool).indexed(ADA, [mine.memory]) == Marked([mine.memory.id])
 
 
 async def test_pages_hold_each_once_newest_first(pool: Pool) -> None:

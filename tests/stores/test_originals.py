@@ -16,23 +16,22 @@ from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.domain.recipe import sha256
 from app.domain.trace import Entry, Verdict
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.retrievers.qdrant import MARK
 from app.stores.documents import DocumentStore
 from app.stores.originals import OriginalStore
 from tests.fakes.filing import SPACE, bag
-from tests.fakes.recollections import ANN, enter, memory, named
+from tests.fakes.recollections import ANN, enter, memory, named, withdraw
 from tests.fakes.rows import CONVERSATION, conversation, insert
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
 TEXTS = """
-    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, metadata, tokens, space, embedding,
-        removed_at)
-    VALUES ('default', 'rivers', $1, $1, $2, $3, 1, 'bag@32', '[1]', $4)
+    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, metadata, tokens, space, embedding)
+    VALUES ('default', 'rivers', $1, $1, $2, $3, 1, 'bag@32', '[1]')
 """
-GONE = "UPDATE ibid.memory SET removed_at = now() WHERE id = $1"
-ERASING = """
-    INSERT INTO ibid.memory_user (tenant, user_id, version, erased_at) VALUES ('default', 'ann', 1, now())
-"""
+GONE = "DELETE FROM ibid.memory WHERE id = $1"
+ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 
 @pytest.fixture
@@ -111,13 +110,12 @@ async def test_a_document_that_was_replaced_is_found_by_its_label(
 
 
 async def test_memories_are_found_in_the_record(pool: Pool, originals: OriginalStore) -> None:
-    """Cards too, also while their point waits to be written; those removed, and another's, are not there."""
-    kept, waiting, gone = (memory(ANN, text, kind="style") for text in ("one", "two", "three"))
+    """Cards too; those removed, and another's, are not there."""
+    kept, gone = (memory(ANN, text, kind="style") for text in ("one", "two"))
     await enter(pool, ANN, kept, gone)
-    await enter(pool, ANN, waiting, searchable=False)
     await pool.execute(GONE, gone.id)
-    entries = [line("memories", each.id) for each in (kept, waiting, gone)]
-    assert await texts(originals, ANN, *entries) == {kept.id: "one", waiting.id: "two"}
+    entries = [line("memories", each.id) for each in (kept, gone)]
+    assert await texts(originals, ANN, *entries) == {kept.id: "one"}
     assert await originals.cards(ANN, [kept.id, gone.id]) == {kept.id: kept}
     for stranger in (Scope(user_id="ben"), Scope("other", user_id="ann"), Scope()):
         assert await texts(originals, stranger, *entries) == {}
@@ -131,14 +129,13 @@ async def test_what_older_tools_wrote_is_asked_of_the_engine(
 ) -> None:
     """Of this user; not what the record knows to be removed, nor anything while an erasure is under way."""
     mine = await plant(edge, RAW, "7", user_id="ann", content="older", kind="idea")
-    removed = await plant(edge, RAW, named("gone"), user_id="ann", text="gone")
+    removed = await plant(edge, RAW, named("gone"), user_id="ann", text="gone", **MARK)
     other = await plant(edge, RAW, "8", user_id="ben", text="bens")
-    await enter(pool, ANN, replace(memory(ANN, "gone"), id=removed))
-    await pool.execute(GONE, removed)
     entries = [line("memories", key) for key in (mine, removed, other)]
     assert await texts(originals, ANN, *entries) == {mine: "older"}
     assert (await originals.cards(ANN, [mine]))[mine].kind == "idea"
     assert (await originals.passages(ANN, entries))["memories", mine].said_on is None
+    await withdraw(pool, ANN)
     await pool.execute(ERASING)
     assert await texts(originals, ANN, *entries) == {}
 
@@ -147,9 +144,9 @@ async def test_reference_texts_are_found_in_the_record_and_beside_it(
     pool: Pool, originals: OriginalStore, edge: Edge
 ) -> None:
     """Of the tenant: what was removed from the record is gone, whatever the engine still has."""
-    for name, removed in (("a", None), ("b", memory(ANN, "x").created_at)):
-        await pool.execute(TEXTS, named(name), name, '{"kind": "law"}', removed)
-        await plant(edge, "rivers", named(name), tenant="default", text="stale")
+    await pool.execute(TEXTS, named("a"), "a", '{"kind": "law"}')
+    for name in ("a", "b"):
+        await plant(edge, "rivers", named(name), tenant="default", text="stale", **MARK)
     await plant(edge, "rivers", named("older"), chunk="older")
     await plant(edge, "rivers", named("theirs"), tenant="other", text="theirs")
     entries = [line("corpus", f"rivers/{named(name)}") for name in ("a", "b", "older", "theirs")]
@@ -233,21 +230,21 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
 async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: Edge) -> None:
     """In the answer's project, and only what its asker may see of it."""
     thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
-    async with open_rows(pool, SPACE) as rows:
-        originals = OriginalStore(pool, edge, rows.every)
-        [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
-        [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
-        [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))
-        entries = [line("conversations", key) for key in (shared, own, dream)] + [line("dreams", dream)]
-        found = await originals.passages(thn, entries)
-        [searched] = await rows.conversations.newest(thn, 5)
-        assert found == {("conversations", shared): searched}
-        assert set(await originals.passages(ada, entries)) == {
-            ("conversations", shared), ("conversations", own),
-        }  # fmt: skip
-        anywhere = await originals.passages(Scope(), entries)
-        assert set(anywhere) == {("conversations", shared), ("dreams", dream)}
-        assert await originals.passages(Scope(tenant="other"), entries) == {}
-        await pool.close()
-        with pytest.raises(Unavailable):
-            await originals.passages(thn, entries)
+    rows = await open_rows(pool, IndexCache(SPACE.dim), SPACE)
+    originals = OriginalStore(pool, edge, {source.name: source.named for source in rows.every})
+    [shared] = await insert(pool, CONVERSATION, conversation(thn, "THN", "long", title="Network"))
+    [own] = await insert(pool, CONVERSATION, conversation(ada, "THN", "mine"))
+    [dream] = await insert(pool, CONVERSATION, conversation(thn, "DAAS", "sea"))
+    entries = [line("conversations", key) for key in (shared, own, dream)] + [line("dreams", dream)]
+    found = await originals.passages(thn, entries)
+    [searched] = await rows.conversations.newest(thn, 5)
+    assert found == {("conversations", shared): searched}
+    assert set(await originals.passages(ada, entries)) == {
+        ("conversations", shared), ("conversations", own),
+    }  # fmt: skip
+    anywhere = await originals.passages(Scope(), entries)
+    assert set(anywhere) == {("conversations", shared), ("dreams", dream)}
+    assert await originals.passages(Scope(tenant="other"), entries) == {}
+    await pool.close()
+    with pytest.raises(Unavailable):
+        await originals.passages(thn, entries)

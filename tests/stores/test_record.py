@@ -9,7 +9,9 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.document import Document, Fault, Part, State
 from app.domain.errors import Missing
+from app.retrieval.postings import pack
 from app.stores.documents import DocumentStore
+from app.stores.spaces import SpaceStore
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
 
 DAMAGED = Fault("pdf-damaged", "no page can be read")
@@ -73,6 +75,24 @@ async def test_chunks_again_replace(pool: Pool, tmp_path: Path) -> None:
     await read(pool, document.id, "one")
     rows = await pool.fetch("SELECT ordinal, space, embedding FROM ibid.chunk")
     assert [tuple(row) for row in rows] == [(1, SPACE.name, vector("one"))]
+
+
+async def test_chunks_are_written_with_their_terms(pool: Pool, tmp_path: Path) -> None:
+    """Those of file name, title, heading and text as stored, so that loading an index analyses nothing."""
+    document = await admitted(pool, tmp_path)
+    await SpaceStore(pool).keep(SPACE)
+    odd = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], text="sea\0side"),))
+    await DocumentStore(pool).keep_chunks(document.id, odd, [vector("x")], SPACE.name)
+    [row] = await pool.fetch("SELECT terms, text FROM ibid.chunk")
+    assert row["terms"] == pack(f"report.pdf\nTitle\nHeading\n{row['text']}")
+
+
+async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_path: Path) -> None:
+    """A row's place in the index is its ordinal: a gap would cite the wrong passage."""
+    document = await admitted(pool, tmp_path)
+    gap = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], ordinal=2),))
+    with pytest.raises(ValueError, match="count from 1"):
+        await DocumentStore(pool).keep_chunks(document.id, gap, [vector("x")], SPACE.name)
 
 
 async def test_chunks_that_no_text_column_holds_are_mended(pool: Pool, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ TURN = """
 """
 MEMORY = """
     INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding,
-        created_at, indexed_at, removed_at)
-    VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, 1, 1, 'fake@2', '[1,0]', $6, $7, $8)
+        created_at)
+    VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, 1, 1, 'fake@2', '[1,0]', $6)
 """
 
 
@@ -36,14 +36,11 @@ async def keeps(
     hours: int = 0,
     kind: str = "note",
     origin: str = "api",
-    removed: bool = False,
-    indexed: bool = True,
     **who: str,
 ) -> None:
     """A memory, so many hours before noon."""
     place = (who.get("tenant", "acme"), who.get("user", "ada"))
-    states = (NOON if indexed else None, NOON if removed else None)
-    await pool.execute(MEMORY, *place, text, kind, origin, NOON - timedelta(hours=hours), *states)
+    await pool.execute(MEMORY, *place, text, kind, origin, NOON - timedelta(hours=hours))
 
 
 async def own(pool: Pool, limit: int = 10) -> list[str]:
@@ -92,8 +89,6 @@ async def test_what_others_said_is_not_there(pool: Pool) -> None:
         pytest.param({"origin": ASSISTANT}, id="the assistant's"),
         pytest.param({"origin": DAEMONS[2], "kind": "style"}, id="a card of a daemon"),
         pytest.param({"kind": GRAVITY}, id="a profile that an older tool wrote"),
-        pytest.param({"removed": True}, id="removed"),
-        pytest.param({"indexed": False}, id="not yet kept"),
     ],
 )
 async def test_memories_that_are_not_own_words(pool: Pool, memory: dict[str, object]) -> None:

@@ -120,19 +120,6 @@ async def test_another_s_memory_is_not_there(pool: Pool, stranger: Scope) -> Non
     assert await store.tallies(ADA, ["m1"]) == {"m1": Tally(1, 0)}
 
 
-async def test_a_removed_memory_takes_no_vote(pool: Pool) -> None:
-    """Although its point may still be in the index for a moment."""
-    await remembered(pool, ADA, "m1")
-    await pool.execute("UPDATE ibid.memory SET removed_at = now()")
-
-    async def anybody(_scope: Scope, _key: str) -> bool:
-        return True
-
-    store = VoteStore(pool, anybody)
-    with pytest.raises(Missing):
-        await store.cast(ADA, "m1", 1, answer_id=None)
-
-
 async def test_points_of_older_tools_take_votes(pool: Pool) -> None:
     """Where the index says that they are the user's."""
     asked: list[str] = []
@@ -208,7 +195,7 @@ async def test_a_removal_waits_for_a_vote(pool: Pool) -> None:
 
     voting = asyncio.create_task(VoteStore(pool).cast(ADA, "m1", 1, answer_id=None, told=linger))
     await begun.wait()
-    removing = asyncio.create_task(pool.execute("UPDATE ibid.memory SET removed_at = now()"))
+    removing = asyncio.create_task(pool.execute("DELETE FROM ibid.memory"))
     await asyncio.wait({removing}, timeout=0.1)
     assert not removing.done()
     go.set()

@@ -1,0 +1,128 @@
+"""The embedded Chroma in a child process (`child.py`), since the vendor holds the GIL for whole calls.
+
+When the child dies, calls in flight are lost and the next call starts another. If it cannot open its folder,
+or crashes twice within SUSPECT_SECONDS, the next child moves the folder aside and begins an empty one. Raises
+`Lost`, `Overloaded`. Times are seconds.
+"""
+
+import asyncio
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from app.child import INTERNAL
+from app.clients.collection import BROKEN, Answer, Lost, Matrix, packed, unpacked
+from app.clients.embedded import UNFILLED
+from app.domain.errors import Overloaded
+from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
+
+PROGRAM = Program("chroma", python("app.clients.child"), calls=72)
+ANSWER_SECONDS = 60.0
+"""A child that takes longer for a call counts as hung and is killed."""
+SUSPECT_SECONDS = 60.0
+SUSPICIONS = 2
+"""Crashes within SUSPECT_SECONDS after which the folder is replaced: Postgres has all of its content."""
+CRASHES = frozenset(
+    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+)
+"""Exit codes that suggest damaged data; SIGKILL does not."""
+
+log = structlog.get_logger(__name__)
+
+
+class Damaged(Lost):
+    """The folder cannot be used, and `look` forbids to replace it."""
+
+
+class ChromaProcess:
+    """Implements `collection.Vendor`."""
+
+    def __init__(self, folder: Path, *, look: bool = False, program: Program = PROGRAM) -> None:
+        self._folder = folder
+        self._look = look
+        """Change nothing in the folder; damage raises `Damaged`."""
+        self._program = program
+        self._last: Child | None = None
+        self._failures: list[float] = []
+        self.process = ChildProcess(self._start)
+        self.renewals = 0
+
+    async def ask(
+        self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
+    ) -> Answer:
+        """Call the child; see `collection.perform`."""
+        shape, data = packed(matrix)
+        asked = {"of": of, "with": arguments or {}, **shape}
+        with lost():
+            reply = await self.process.call(do, asked, data, hangs_after=ANSWER_SECONDS)
+        return unpacked(reply.payload, reply.data)
+
+    async def renew(self) -> None:
+        """Begin an empty folder, so that no file holds deleted vectors; it is refilled from Postgres."""
+        with lost():
+            await self.process.restart(lambda: asyncio.to_thread(self._clear))
+
+    def filled(self) -> None:
+        """Note that the folder is complete. If that cannot be noted, it will be filled once more."""
+        with suppress(OSError):
+            (self._folder / UNFILLED).unlink()
+
+    async def close(self) -> None:
+        """End the child."""
+        await self.process.close()
+
+    def _clear(self) -> None:
+        """Remove the folder, and folders moved aside."""
+        for folder in (self._folder, *self._folder.parent.glob(f"{self._folder.name}.broken-*")):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _start(self) -> Child:
+        """Start a child; a folder that it cannot use is moved aside, once."""
+        await self._suspect()
+        try:
+            child = await self._begin(aside=len(self._failures) >= SUSPICIONS and not self._look)
+        except NotStarted as error:
+            if error.code not in {BROKEN, *CRASHES}:
+                raise
+            if self._look:
+                raise Damaged("its files are damaged") from error
+            log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
+            child = await self._begin(aside=True)
+        self._last = child
+        self.renewals += child.hello["anew"]
+        return child
+
+    async def _begin(self, *, aside: bool) -> Child:
+        if aside:
+            self._failures.clear()
+        mode = [*["aside"] * aside, *["look"] * self._look]
+        return await Child.start(self._program, str(self._folder.absolute()), *mode)
+
+    async def _suspect(self) -> None:
+        """Count the last child's end if it was a crash."""
+        now = time.monotonic()
+        self._failures = [at for at in self._failures if now - at < SUSPECT_SECONDS]
+        if self._last is not None and await self._last.exited() in {INTERNAL, *CRASHES}:
+            self._failures.append(now)
+        self._last = None
+
+
+@contextmanager
+def lost() -> Iterator[None]:
+    """Translate errors. A child that died says nothing about the next (`down` is None)."""
+    try:
+        yield
+    except Fault as fault:
+        raise Lost(fault.payload["error"], down=fault.payload["down"]) from None
+    except Full as error:
+        raise Overloaded(str(error)) from error
+    except NotStarted as error:
+        raise Lost(str(error)) from error
+    except Died as error:
+        raise Lost(str(error), down=True if error.hung else None) from error

@@ -1,0 +1,515 @@
+"""Child processes: start, call, restart, stop with the parent. `child.py` is the child's side.
+
+`Child` is one process, from start to exit. `ChildProcess` restarts it: a child that died is replaced at the
+next call. Calls are multiplexed over one Unix socket pair. A child has an empty environment (no settings, no
+keys) and its own process group, its output is logged, and Linux kills it when the thread that started it (the
+event loop's) ends. Raises `Died` when a child exits, hangs or does not start, `Fault` when it answers with an
+error, `Full` when too many calls are in flight. Times are seconds.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from app.child import HEAD, Kind, Payload, frame
+
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).parents[1]),
+    "PYTHONUTF8": "1",
+    "LANG": "C.UTF-8",
+    "HOME": "/",
+}
+"""The whole environment of a child."""
+READ_AHEAD = 1 << 20
+"""Bytes that the stream reader buffers; larger data are copied in pieces of half of it."""
+EXIT_SECONDS = 5.0
+"""How long to wait for the exit code after the socket closed."""
+SAID_LINES = 100
+SAID_LETTERS = 300
+"""How much of one child's output is logged: a native crash prints a lot."""
+UNTRUSTED_JSON = 1 << 16
+"""Maximum bytes of JSON in a frame of an untrusted child: it is decoded on the event loop."""
+UNTRUSTED_FRAME = 1 << 10
+"""Overhead counted for each frame of an untrusted child, which bounds the number of empty frames."""
+
+log = structlog.get_logger(__name__)
+
+
+class Died(Exception):
+    """The child exited before it answered, or was killed because it hung."""
+
+    def __init__(self, detail: str, *, code: int | None = None, hung: bool = False) -> None:
+        super().__init__(detail)
+        self.code = code
+        """Exit status, negative for a signal; None if the parent ended it, or it never ran."""
+        self.hung = hung
+
+
+class NotStarted(Died):
+    """There is no child, and none can be started now."""
+
+    def __init__(self, detail: str, *, code: int | None = None, reason: str = "") -> None:
+        super().__init__(reason or detail, code=code)
+        self.reason = reason
+        """The child's own explanation, or ""."""
+
+
+class Fault(Exception):
+    """The child answered with an error; its handler chose the payload."""
+
+    def __init__(self, payload: Payload) -> None:
+        super().__init__(payload)
+        self.payload = payload
+
+
+class Full(Exception):
+    """`Program.calls` calls are in flight already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command and the limits of the processes it starts."""
+
+    name: str
+    """For the log."""
+    command: Sequence[str]
+    session: bool = True
+    """Start a new session. False stays in ours, where the scheduler compares its niceness with ours."""
+    start_seconds: float = 60.0
+    close_seconds: float = 5.0
+    """How long `close` waits for calls in flight; 0 kills at once."""
+    silence_seconds: float | None = None
+    """A child that sends nothing for so long during a call has hung. It must send heartbeats (`serve`)."""
+    look_seconds: float = 1.0
+    """Interval of the check whether it hangs."""
+    calls: int = 1_024
+    """Maximum calls in flight."""
+    output_bytes: int | None = None
+    """Total bytes an untrusted child may send; None: the child is trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A result, or an item sent ahead of it."""
+
+    payload: Payload
+    data: bytes | bytearray
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A call in flight."""
+
+    answer: "asyncio.Future[Reply]"
+    until: float | None
+    """Loop time after which the child counts as hung."""
+    each: Callable[[Reply], object] | None
+
+
+def python(module: str) -> Sequence[str]:
+    """The command line that runs one of our modules."""
+    return (sys.executable, "-P", "-s", "-m", module)
+
+
+class Child:
+    """One process, used from the event loop that started it."""
+
+    def __init__(self, program: Program, process: "subprocess.Popen[bytes]") -> None:
+        self.program = program
+        self.hello: Payload = {}
+        """The payload of its READY frame."""
+        self._process = process
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._writer: asyncio.StreamWriter | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._numbers = itertools.count(1)
+        self._calls: dict[int, Pending] = {}
+        self._closing = False
+        self._over = False
+        self._refusal = ""
+        self._heard = 0.0
+        self._output = 0
+        self._look: asyncio.TimerHandle | None = None
+
+    @classmethod
+    async def start(cls, program: Program, *arguments: str, files: Sequence[int] = ()) -> "Child":
+        """Start a process and wait until it is ready. It inherits the open `files`. Raises `NotStarted`."""
+        try:
+            process, ours = spawned(program, arguments, files)
+        except OSError as error:
+            log.warning("child_not_started", child=program.name, fault=str(error))
+            raise NotStarted(f"its process cannot be started: {error}") from error
+        child = cls(program, process)
+        try:
+            async with asyncio.timeout(program.start_seconds):
+                await child._open(ours)
+        except BaseException as error:
+            if child._writer is None:
+                ours.close()
+            child._closing = True
+            child._end(Died("its start was given up"))
+            await child.close()
+            if isinstance(error, TimeoutError):
+                raise NotStarted(f"it was not ready after {program.start_seconds:g} s") from None
+            raise
+        return child
+
+    @property
+    def ended(self) -> bool:
+        """True once it takes no more calls."""
+        return self._over or self._process.poll() is not None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def under_way(self) -> int:
+        """Number of calls not answered yet, including those whose caller was cancelled."""
+        return len(self._calls)
+
+    async def call(
+        self,
+        name: str,
+        payload: Mapping[str, Any] | None = None,
+        data: bytes = b"",
+        *,
+        hangs_after: float | None = None,
+        each: Callable[[Reply], object] | None = None,
+    ) -> Reply:
+        """Call a handler of the child; items are passed to `each`. After `hangs_after` seconds without an
+        answer the child is killed, even if the caller has left. Raises `Died`, `Fault`, `Full`."""
+        if self.ended:
+            raise Died("its process ended")
+        if len(self._calls) >= self.program.calls:
+            raise Full(f"{self.program.name}: too many calls at once")
+        now = self._loop.time()
+        if not self._calls:
+            self._heard = now
+        number = next(self._numbers)
+        until = None if hangs_after is None else now + hangs_after
+        pending = self._calls[number] = Pending(self._loop.create_future(), until, each)
+        self._send(Kind.CALL, number, {"call": name, **(payload or {})}, data)
+        if self._look is None:
+            self._look = self._loop.call_later(self.program.look_seconds, self._watch)
+        try:
+            return await pending.answer
+        except asyncio.CancelledError:
+            self._send(Kind.CANCEL, number)
+            raise
+
+    def kill(self) -> None:
+        """SIGKILL its process group."""
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def exited(self) -> int | None:
+        """Wait for its exit code; kill it if that takes too long. None: it survived even that."""
+        pause = 0.001
+        for until in (self._loop.time() + EXIT_SECONDS, self._loop.time() + EXIT_SECONDS + 1.0):
+            while self._loop.time() < until:
+                if (code := self._process.poll()) is not None:
+                    return code
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 0.05)
+            self.kill()
+        return None
+
+    async def close(self) -> None:
+        """End the process, letting calls in flight finish within `close_seconds`. Pending calls then fail."""
+        self._closing = True
+        if self._writer and self._ready.done() and not self.ended and self.program.close_seconds:
+            self._writer.write_eof()
+            await asyncio.wait(self._tasks[:1], timeout=self.program.close_seconds)
+        self._end(Died("it is closed"))
+        await self.exited()
+        if not self._tasks and self._process.stdout:
+            self._process.stdout.close()
+        if self._tasks:  # for its last output; a grandchild may keep the pipe open
+            await asyncio.wait(self._tasks, timeout=0.5)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _open(self, ours: socket.socket) -> None:
+        reader, self._writer = await asyncio.open_unix_connection(sock=ours, limit=READ_AHEAD)
+        self._tasks = [asyncio.create_task(self._read(reader)), asyncio.create_task(self._overhear())]
+        await self._ready
+
+    async def _overhear(self) -> None:
+        """Log its output until the pipe closes; a grandchild may hold it open after the child has exited."""
+        reader = asyncio.StreamReader()
+        pipe, _ = await self._loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout
+        )
+        try:
+            lines = 0
+            while part := await reader.read(1 << 12):
+                for line in part.decode("utf-8", "replace").splitlines():
+                    lines += 1
+                    if lines <= SAID_LINES and (text := line.strip()):
+                        log.warning("child_says", child=self.program.name, text=text[:SAID_LETTERS])
+        finally:
+            pipe.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        """Read frames until the socket closes."""
+        try:
+            while True:
+                code, number, size, length = HEAD.unpack(await reader.readexactly(HEAD.size))
+                kind = Kind(code)
+                self._weigh(size, length)
+                payload = json.loads(await reader.readexactly(size)) if size else {}
+                data = await read(reader, length)
+                self._hear(kind, number, payload, data)
+        except (asyncio.IncompleteReadError, OSError):
+            self._over = True  # new calls need not wait for the exit code
+            status = await self.exited()
+            self._end(Died(f"its process ended with {status}", code=status))
+        except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
+            self._end(Died(f"its process said what cannot be read ({type(error).__name__})"))
+
+    def _weigh(self, size: int, length: int) -> None:
+        """Enforce the bounds of an untrusted child. Raises `ValueError`."""
+        if self.program.output_bytes is not None:
+            self._output += size + length + UNTRUSTED_FRAME
+            if size > UNTRUSTED_JSON or self._output > self.program.output_bytes:
+                raise ValueError("too much")
+
+    def _hear(self, kind: Kind, number: int, payload: Payload, data: bytes | bytearray) -> None:
+        """Handle one frame. Raises `ValueError`, `TypeError` or `LookupError` for a protocol violation."""
+        self._heard = self._loop.time()
+        if not isinstance(payload, dict):
+            raise TypeError("no object")
+        if kind == Kind.BEAT:
+            return
+        if number == 0 and not self._ready.done():
+            if kind == Kind.READY:
+                self.hello = payload
+                self._ready.set_result(None)
+            else:
+                self._refusal = str(payload["error"])
+            return
+        pending, reply = self._calls[number], Reply(payload, data)
+        if kind == Kind.ITEM and pending.each is not None:
+            pending.each(reply)
+            return
+        if kind not in {Kind.RESULT, Kind.FAULT}:
+            raise ValueError("out of order")
+        del self._calls[number]
+        if pending.answer.done():
+            return  # its caller was cancelled
+        if kind == Kind.RESULT:
+            pending.answer.set_result(reply)
+        else:
+            pending.answer.set_exception(Fault(payload))
+
+    def _send(self, kind: Kind, number: int, payload: Payload | None = None, data: bytes = b"") -> None:
+        if self._writer and not self._over:
+            self._writer.write(frame(kind, number, payload, data))
+
+    def _watch(self) -> None:
+        """Kill the child if it hangs. Runs every `look_seconds` while calls are in flight."""
+        now, due = self._loop.time(), self._look.when() if self._look else 0.0
+        self._look = None
+        if self._over or not self._calls:
+            return
+        if now - due > self.program.look_seconds:  # the loop was blocked: frames may wait to be read
+            self._heard = now
+        elif self._hangs(now):
+            self._end(Died("its process does not answer", hung=True))
+            return
+        self._look = self._loop.call_later(self.program.look_seconds, self._watch)
+
+    def _hangs(self, now: float) -> bool:
+        silence = self.program.silence_seconds
+        return (silence is not None and now - self._heard > silence) or any(
+            pending.until is not None and now > pending.until for pending in self._calls.values()
+        )
+
+    def _end(self, died: Died) -> None:
+        """Kill the process and fail the calls in flight."""
+        if not self._closing:
+            self._closing = True
+            waiting = len(self._calls)
+            log.warning("child_ended", child=self.program.name, detail=str(died), waiting=waiting)
+        self._over = True
+        self.kill()
+        if self._writer:
+            self._writer.transport.abort()
+        if self._look:
+            self._look.cancel()
+        if not self._ready.done():
+            self._ready.set_exception(NotStarted(str(died), code=died.code, reason=self._refusal))
+            self._ready.exception()  # mark it as retrieved: `start` may have been cancelled
+        calls, self._calls = self._calls, {}
+        for pending in calls.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(Died(str(died), code=died.code, hung=died.hung))
+
+
+def spawned(
+    program: Program, arguments: Sequence[str], files: Sequence[int]
+) -> tuple["subprocess.Popen[bytes]", socket.socket]:
+    """Fork and exec; the process and our end of its socket pair. Blocks 1 to 3 ms. Raises `OSError`."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                [*program.command, str(os.getpid()), str(theirs.fileno()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                env=ENVIRONMENT,
+                cwd="/",
+                pass_fds=(theirs.fileno(), *files),
+                start_new_session=program.session,
+                process_group=None if program.session else 0,
+            )
+        except OSError:
+            ours.close()
+            raise
+    return process, ours
+
+
+async def read(reader: asyncio.StreamReader, size: int) -> bytes | bytearray:
+    """Exactly `size` bytes, large ones in pieces so that other tasks can run in between."""
+    if size <= READ_AHEAD:
+        return await reader.readexactly(size)
+    data, at = bytearray(size), 0
+    while at < size:
+        part = await reader.readexactly(min(READ_AHEAD // 2, size - at))
+        data[at : at + len(part)] = part
+        at += len(part)
+        await asyncio.sleep(0)
+    return data
+
+
+@asynccontextmanager
+async def started(program: Program, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Child]:
+    """A child for one use, closed at the end. Raises `NotStarted`."""
+    child = await Child.start(program, *arguments, files=files)
+    try:
+        yield child
+    finally:
+        await child.close()
+
+
+class ChildProcess:
+    """A child that is started at the first call and restarted when it died.
+
+    Concurrent callers share one start; a caller that is cancelled does not cancel it. A failed start is
+    repeated to all callers for `rest` seconds, and there are at most `starts` starts within `within` seconds,
+    so that calls which kill their child cannot keep the machine busy.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], Coroutine[Any, Any, Child]],
+        *,
+        starts: int = 5,
+        within: float = 10.0,
+        rest: float = 5.0,
+    ) -> None:
+        self._start = start
+        self._within = within
+        self._rest = rest
+        self._starts: deque[float] = deque(maxlen=starts)
+        self._failed = 0.0
+        self._starting: asyncio.Task[Child] | None = None
+        self._closed = False
+
+    async def child(self) -> Child:
+        """The running child, started if necessary. Raises `NotStarted`, and what `start` raises."""
+        if self._starting is None or self._is_over(self._starting):
+            now = asyncio.get_running_loop().time()
+            if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._within:
+                raise NotStarted(f"its process ended {len(self._starts)} times within {self._within:g} s")
+            self._starting = self._begin(self._start)
+            self._starts.append(now)
+        if self._closed:
+            raise NotStarted("it is closed")
+        return await asyncio.shield(self._starting)
+
+    async def call(
+        self,
+        name: str,
+        payload: Mapping[str, Any] | None = None,
+        data: bytes = b"",
+        *,
+        hangs_after: float | None = None,
+        again: bool = False,
+    ) -> Reply:
+        """See `Child.call`. `again`: if the child dies meanwhile, repeat the call once with the next."""
+        while True:
+            child = await self.child()
+            try:
+                return await child.call(name, payload, data, hangs_after=hangs_after)
+            except Died:
+                if not again:
+                    raise
+                again = False
+
+    async def restart(self, between: Callable[[], Awaitable[object]]) -> None:
+        """End the child, await `between`, start another. Calls made meanwhile wait for the new one."""
+        before = self._starting
+
+        async def renewed() -> Child:
+            await ended(before)
+            await between()
+            return await self._start()
+
+        self._starting = self._begin(renewed)
+        await asyncio.shield(self._starting)
+
+    async def close(self) -> None:
+        """End the child; calls in flight fail."""
+        self._closed = True
+        if self._starting is not None:
+            self._starting.cancel()
+        await ended(self._starting)
+
+    def _begin(self, start: Callable[[], Coroutine[Any, Any, Child]]) -> "asyncio.Task[Child]":
+        if self._closed:
+            raise NotStarted("it is closed")
+        task = asyncio.create_task(start())
+        task.add_done_callback(self._note)
+        return task
+
+    def _note(self, starting: "asyncio.Task[Child]") -> None:
+        if not starting.cancelled() and starting.exception():
+            self._failed = asyncio.get_running_loop().time()
+
+    def _is_over(self, starting: "asyncio.Task[Child]") -> bool:
+        """Whether it is time for another start."""
+        if not starting.done():
+            return False
+        if starting.cancelled():
+            return True
+        if starting.exception():
+            return asyncio.get_running_loop().time() - self._failed >= self._rest
+        return starting.result().ended
+
+
+async def ended(starting: "asyncio.Task[Child] | None") -> None:
+    """Wait for a start, then end its child."""
+    if starting is not None:
+        await asyncio.wait({starting})
+        if not starting.cancelled() and not starting.exception():
+            await starting.result().close()

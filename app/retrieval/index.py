@@ -1,0 +1,397 @@
+"""The exact index of a scope, and the search over all scopes that a question reaches.
+
+A scope is what is listed and versioned together: the documents of a session, one user's memories, a
+collection, a project. Its index holds the postings for BM25 and a float32 matrix for cosine, as segments: a
+large base and small deltas, merged as they grow (like the levels of a log-structured merge tree). Indexes are
+immutable: a change makes a new one, so a running search keeps what it began with. Cosines are raw here.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.passage import Hit
+from app.domain.quick import quick
+from app.domain.stopwatch import LEXICAL, stage
+from app.retrieval.bm25 import Lexical, Scores
+from app.retrieval.content import Content
+from app.retrieval.postings import Mask, Postings, merge
+from app.retrieval.terms import terms
+
+Matrix: TypeAlias = NDArray[np.float32]
+"""Vectors of unit length as rows, or one of them."""
+Place: TypeAlias = tuple[str, int]
+"""Entry and ordinal: a document's id and the number of its passage, from 1; a row's id and 1."""
+Spot: TypeAlias = tuple[int, int]
+"""Segment and row, while a search lasts."""
+Floats: TypeAlias = NDArray[np.float64]
+Lend: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
+"""What the neighbours of each row add to its BM25 score, given the scores, one array per segment."""
+
+ENTRY_BYTES = 300
+"""Memory of an entry beside its passages: its id, its facts, its place in the maps."""
+INLINE = 12_000
+"""Passages that are searched on the loop: a millisecond or two for each of the two searches. More go to a
+thread, which under load costs as much in waiting for the interpreter (docs/decisions/0023-speed.md)."""
+SHORT = 100
+"""Characters of a question whose cost is the passages; longer ones cost by their words, too…"""
+CHARACTER = 10
+"""…and each character as much as so many passages, to be cut into terms: some 2 µs."""
+
+hit_of = quick(Hit)
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """The passages of some entries in consecutive rows, in the order of their ordinals."""
+
+    entries: tuple[str, ...]
+    firsts: Sequence[int]
+    """The first row of each entry, and the number of rows."""
+    postings: Postings
+    vectors: Matrix | None
+    """One row per passage; None where an engine is asked for the nearest."""
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Facts by which a search filters: one value per row."""
+    live: Mask | None = None
+    """By row; None: all."""
+    vectorless: Mask | None = None
+    """Rows without a vector of the space, zeros in the matrix; None: all have one."""
+
+    @property
+    def rows(self) -> int:
+        """Passages, the dead included."""
+        return self.firsts[-1]
+
+    @property
+    def size(self) -> int:
+        """Live passages."""
+        return self.rows if self.live is None else int(self.live.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, bytes."""
+        columns = sum(column.nbytes for column in self.columns.values())
+        return self.postings.nbytes + columns + (0 if self.vectors is None else self.vectors.nbytes)
+
+    def place(self, row: int) -> Place:
+        """Which passage a row is."""
+        at = bisect_right(self.firsts, row) - 1
+        return self.entries[at], row - self.firsts[at] + 1
+
+    def without(self, gone: Collection[str]) -> "Segment":
+        """The same without some entries."""
+        dead = [at for at, entry in enumerate(self.entries) if entry in gone]
+        if not dead:
+            return self
+        live = np.ones(self.rows, dtype=np.bool_) if self.live is None else self.live.copy()
+        for at in dead:
+            live[self.firsts[at] : self.firsts[at + 1]] = False
+        return replace(self, live=live)
+
+    def cosines(self, vector: Matrix, alive: Mask | None) -> NDArray[np.float32]:
+        """Of every row; -inf for those that are dead or have no vector."""
+        if self.vectors is None:
+            return np.full(self.rows, -np.inf, dtype=np.float32)
+        # vecdot sums each row by itself: equal rows get equal bits wherever they are, and no BLAS threads are
+        # woken, which under load cost twenty times what they save (0.6 against 12 ms for 10,000 rows).
+        found: NDArray[np.float32] = np.vecdot(self.vectors, vector)
+        for mask in (None if alive is None else ~alive, self.vectorless):
+            if mask is not None:
+                found[mask] = -np.inf
+        return found
+
+
+def rows_segment(
+    ids: Sequence[str],
+    postings: Postings,
+    vectors: Matrix | None,
+    columns: Mapping[str, NDArray[Any]] | None = None,
+    vectorless: Mask | None = None,
+) -> Segment:
+    """Entries of one passage each."""
+    bare = vectorless if vectorless is not None and vectorless.any() else None
+    return Segment(tuple(ids), range(len(ids) + 1), postings, vectors, columns or {}, vectorless=bare)
+
+
+def joined(segments: Sequence[Segment]) -> Segment:
+    """The live entries of several segments as one, in order. CPU: about 20 ns per posting."""
+    alive = [_survivors(segment) for segment in segments]
+    chosen = [(segment, at) for segment, ats in zip(segments, alive, strict=True) for at in ats]
+    lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
+    single = all(length == 1 for length in lengths)
+    masks = [segment.live for segment in segments]
+    names = segments[0].columns if segments else {}
+    bare = _stacked(
+        [
+            np.zeros(each.rows, dtype=np.bool_) if each.vectorless is None else each.vectorless
+            for each in segments
+        ],
+        masks,
+    )
+    matrices = [segment.vectors for segment in segments if segment.vectors is not None]
+    return Segment(
+        tuple(segment.entries[at] for segment, at in chosen),
+        range(len(lengths) + 1) if single else tuple(accumulate(lengths, initial=0)),
+        merge([segment.postings for segment in segments], masks),
+        _stacked(matrices, masks) if len(matrices) == len(segments) else None,
+        {name: _stacked([segment.columns[name] for segment in segments], masks) for name in names},
+        vectorless=bare if bare.any() else None,
+    )
+
+
+def settled(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Few segments: each more than twice the next, none mostly dead. n passages are merged O(log n) times."""
+    kept: list[Segment] = []
+    for segment in segments:
+        if segment.size:
+            kept.append(segment if segment.size * 2 > segment.rows else joined([segment]))
+        while len(kept) > 1 and kept[-2].rows <= 2 * kept[-1].rows:
+            kept[-2:] = [joined(kept[-2:])]
+    return tuple(kept)
+
+
+def _survivors(segment: Segment) -> list[int]:
+    """Positions of the entries that are alive; one without passages never was."""
+    live = segment.live
+    return [
+        at
+        for at in range(len(segment.entries))
+        if segment.firsts[at] < segment.firsts[at + 1] and (live is None or live[segment.firsts[at]])
+    ]
+
+
+def _stacked(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -> NDArray[Any]:
+    """The live rows of several arrays."""
+    return np.concatenate(
+        [array if mask is None else array[mask] for array, mask in zip(arrays, masks, strict=True)]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ScopeIndex:
+    """All that can be found in one scope, at one version."""
+
+    scope: Hashable
+    version: int
+    entries: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of each entry: another value means that its passages have changed."""
+    segments: tuple[Segment, ...] = ()
+    exact: bool = True
+    """Whether the vectors are here; otherwise an engine is asked for the nearest."""
+
+    @cached_property
+    def size(self) -> int:
+        """Passages."""
+        return sum(segment.size for segment in self.segments)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, bytes."""
+        return sum(segment.nbytes for segment in self.segments) + ENTRY_BYTES * (1 + len(self.entries))
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int, int]]:
+        """Of each live entry: its segment, its first row and the row after its last."""
+        return {
+            entry: (number, segment.firsts[at], segment.firsts[at + 1])
+            for number, segment in enumerate(self.segments)
+            for at, entry in enumerate(segment.entries)
+            if segment.live is None or segment.live[segment.firsts[at]]
+        }
+
+    def located(self, places: Iterable[Place]) -> dict[Place, Spot]:
+        """Where passages are; those that are not, or no more, in this scope are left out."""
+        found: dict[Place, Spot] = {}
+        for entry, ordinal in places:
+            number, first, end = self.places.get(entry, (0, 0, 0))
+            if first < first + ordinal <= end:
+                found[entry, ordinal] = (number, first + ordinal - 1)
+        return found
+
+    def changed(self, entries: Mapping[str, Any]) -> list[str]:
+        """Entries that a newer list has and this index has not, or not as they are now; ascending."""
+        known = self.entries
+        return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
+
+    def followed(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
+        """The index at a newer version: what the list does not name is gone, `fresh` has what has changed."""
+        gone = {entry for entry, facts in self.entries.items() if entries.get(entry, _UNKNOWN) != facts}
+        segments = [segment.without(gone) for segment in self.segments] if gone else [*self.segments]
+        added = [joined(fresh)] if len(fresh) > 1 else list(fresh)
+        return ScopeIndex(self.scope, version, entries, settled([*segments, *added]), self.exact)
+
+
+_UNKNOWN = object()
+
+
+class IndexSearch:
+    """One question over the indexes in its reach. `lexical` comes first: it makes the scores."""
+
+    def __init__(
+        self,
+        indexes: Sequence[ScopeIndex],
+        *,
+        allowed: Callable[[Segment], Mask | None] | None = None,
+        key: Callable[[Place], str] = lambda place: place[0],
+    ) -> None:
+        """`allowed`: rows that the asker may see, where those are not all; `key`: a passage's id."""
+        self.indexes = indexes
+        self.segments = [segment for index in indexes for segment in index.segments]
+        self._key = key
+        self._alive = [_both(each.live, allowed(each) if allowed else None) for each in self.segments]
+        self._firsts = [0, *accumulate(len(index.segments) for index in indexes)]
+        self._lexical = Lexical([], [])
+        self._scores: list[Scores] = []
+        self._lent: Sequence[Floats] = ()
+
+    @cached_property
+    def size(self) -> int:
+        """Passages in reach."""
+        return sum(
+            segment.rows if alive is None else int(alive.sum())
+            for segment, alive in zip(self.segments, self._alive, strict=True)
+        )
+
+    def effort(self, text: str) -> int:
+        """What the lexical search costs, in passages searched for a short question (see `computed`)."""
+        return self.size * max(SHORT, len(text)) // SHORT + CHARACTER * len(text)
+
+    def place(self, spot: Spot) -> Place:
+        """Which passage is there."""
+        return self.segments[spot[0]].place(spot[1])
+
+    def key(self, spot: Spot) -> str:
+        """Its id."""
+        return self._key(self.place(spot))
+
+    def spots(self, index: ScopeIndex, places: Iterable[Place]) -> dict[Place, Spot]:
+        """Where those passages of one index are that the asker may see."""
+        first = self._firsts[list(map(id, self.indexes)).index(id(index))]
+        found = {place: (first + number, row) for place, (number, row) in index.located(places).items()}
+        return {place: spot for place, spot in found.items() if self.seen(spot)}
+
+    def holds(self, entry: str) -> bool:
+        """Whether any of the indexes has it."""
+        return any(entry in index.entries for index in self.indexes)
+
+    def index_of(self, spot: Spot) -> ScopeIndex:
+        """The index that holds a passage."""
+        return self.indexes[bisect_right(self._firsts, spot[0]) - 1]
+
+    def seen(self, spot: Spot) -> bool:
+        """Whether it is alive and in reach."""
+        alive = self._alive[spot[0]]
+        return alive is None or bool(alive[spot[1]])
+
+    def lexical(self, text: str, limit: int, lend: Lend | None = None) -> list[Spot]:
+        """The best by BM25, best first, with what neighbours `lend`."""
+        with stage(LEXICAL):
+            live = [(each.postings, alive) for each, alive in zip(self.segments, self._alive, strict=True)]
+            self._lexical = Lexical(live, terms(text))
+            self._scores = [self._lexical.scores(number) for number in range(len(self.segments))]
+            totals = [scores.bm25 for scores in self._scores]
+            if lend:
+                self._lent = [
+                    lent if alive is None else np.where(alive, lent, 0.0)
+                    for lent, alive in zip(lend(self.segments, totals), self._alive, strict=True)
+                ]
+                totals = [own + lent for own, lent in zip(totals, self._lent, strict=True)]
+            found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
+            return [spot for spot, _ in self.ranked(found)[:limit]]
+
+    def hits(self, spots: Iterable[Spot], content: Content | None = None) -> dict[Spot, Hit]:
+        """How BM25 sees some passages; those without a term of the query are left out. `content`: the
+        query's, where words alone are to tell what matches."""
+        found: dict[Spot, Hit] = {}
+        for number, rows in by_segment(spots).items():
+            at = np.array(rows, dtype=np.uint32)
+            scores = self._scores[number]
+            lent = self._lent[number][at].tolist() if self._lent else [0.0] * len(at)
+            content_of = self._lexical.contents(number, content, at) if content else [0.0] * len(at)
+            held = zip(
+                rows, scores.bm25[at].tolist(), lent, *self._lexical.held(scores, at), content_of, strict=True
+            )
+            for row, score, loan, coverage, rare, share in held:
+                if score + loan > 0:
+                    key = self._key(self.segments[number].place(row))
+                    found[number, row] = hit_of(key, score + loan, coverage, rare, loan, share)
+        return found
+
+    def dense(self, vector: Matrix, limit: int, among: Sequence[Mask] | None = None) -> dict[Spot, float]:
+        """The nearest by exact cosine, best first, of the segments that have vectors; `among`: rows to choose
+        from, one mask per segment."""
+        alive = self._alive if among is None else list(map(_both, self._alive, among))
+        cosines = [segment.cosines(vector, mask) for segment, mask in zip(self.segments, alive, strict=True)]
+        found = [
+            ((number, row), float(cosines[number][row])) for number, row in best(cosines, limit, -np.inf)
+        ]
+        return dict(self.ranked(found)[:limit])
+
+    def cosines(self, vector: Matrix, spots: Iterable[Spot]) -> dict[Spot, float]:
+        """Of some passages: those whose vectors are here."""
+        found: dict[Spot, float] = {}
+        for number, rows in by_segment(spots).items():
+            segment = self.segments[number]
+            if segment.vectors is None:
+                continue
+            values = np.vecdot(segment.vectors[rows], vector).tolist()
+            bare = segment.vectorless
+            found.update(
+                ((number, row), value)
+                for row, value in zip(rows, values, strict=True)
+                if bare is None or not bare[row]
+            )
+        return found
+
+    def ranked(self, found: Iterable[tuple[Spot, float]]) -> list[tuple[Spot, float]]:
+        """Best first; equal ones by entry and ordinal."""
+        every = list(found)
+        if len({value for _, value in every}) == len(every):
+            return sorted(every, key=lambda item: -item[1])
+        return sorted(every, key=lambda item: (-item[1], self.place(item[0])))
+
+
+def by_segment(spots: Iterable[Spot]) -> dict[int, list[int]]:
+    """Rows, each once and ascending, by their segment."""
+    found: dict[int, list[int]] = {}
+    for number, row in sorted(set(spots)):
+        found.setdefault(number, []).append(row)
+    return found
+
+
+def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> list[Spot]:
+    """Spots of the `limit` largest values above `least`, and of all that tie with the last of them."""
+    every = np.concatenate([np.zeros(0, dtype=np.float32), *values])
+    if len(every) > limit:
+        least = max(least, float(np.nextafter(np.partition(every, -limit)[-limit], -np.inf)))
+    offsets = np.cumsum([0, *(len(some) for some in values)])
+    chosen = np.flatnonzero(every > least)
+    numbers = np.searchsorted(offsets, chosen, side="right") - 1
+    return list(zip(numbers.tolist(), (chosen - offsets[numbers]).tolist(), strict=True))
+
+
+async def computed(
+    effort: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
+) -> Result:
+    """On the loop where `effort`, in passages, is little, otherwise in a thread."""
+    if effort <= INLINE:
+        return work(*given, **named)
+    return await asyncio.to_thread(work, *given, **named)
+
+
+def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Rows that both masks keep."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

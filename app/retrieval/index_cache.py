@@ -1,0 +1,209 @@
+"""LRU cache of scope indexes, bounded by bytes; concurrent requests share one load.
+
+A load outlives the question that began it, so a large scope is there for the next one. What is being loaded
+counts as well. For one event loop. Raises what reading the record raises (`RetrievalError`).
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from app.retrieval.index import ENTRY_BYTES, ScopeIndex, Segment
+
+MEMORY_BYTES = 1 << 30
+EXACT_BYTES = 160 << 20
+"""Of a scope's vectors that are searched exactly: 109,000 passages at 384 dimensions. Chroma's index took
+twenty times as long there and found .98 of the truth (docs/decisions/0009)."""
+POSTINGS_BYTES = 800
+"""Of a passage, about: what a load reserves before it knows better."""
+LEAST_KEPT = 2
+"""Indexes that stay however large: those of one question."""
+PAGE = 2_000
+"""Passages that one statement reads: some megabytes."""
+READERS = 4
+"""Statements at the same time. Loads take turns page by page, so a large one holds nobody up for long."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a scope holds, as one statement saw it."""
+
+    version: int
+    entries: Mapping[str, Any]
+    """Each entry with what tells it from its earlier selves."""
+    passages: int
+
+
+class ScopeRows(Protocol):
+    """The record of one source (`IndexedSource`)."""
+
+    @property
+    def name(self) -> str:
+        """The source's."""
+
+    async def listing(self, scope: Any) -> Listing:  # noqa: ANN401 - each source has scopes of its own
+        """What a scope holds now."""
+
+    async def segment(self, scope: Any, entries: Sequence[str], *, vectors: bool) -> Segment | None:  # noqa: ANN401
+        """Some entries, read by one statement or two; those that have gone meanwhile are left out."""
+
+    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
+        """Passages of each entry."""
+
+
+Key: TypeAlias = tuple[str, Hashable]
+
+
+class IndexCache:
+    """Every index of this process, by source and scope."""
+
+    def __init__(self, dim: int, *, memory_bytes: int = MEMORY_BYTES, exact_bytes: int = EXACT_BYTES) -> None:
+        self._dim = dim
+        self._memory = memory_bytes
+        self._exact = exact_bytes
+        self._indexes: OrderedDict[Key, ScopeIndex] = OrderedDict()
+        self._sizes: dict[Key, int] = {}
+        self._reserved: dict[Key, int] = {}
+        self._loads: dict[Key, asyncio.Task[ScopeIndex]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._readers = asyncio.Semaphore(READERS)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all indexes, and of those that are being loaded."""
+        return sum(self._sizes.values()) + sum(self._reserved.values())
+
+    @property
+    def keys(self) -> list[Key]:
+        """What is in memory, the least recently used first."""
+        return list(self._indexes)
+
+    def evict(self, chosen: Callable[[Key], bool]) -> None:
+        """Drop the indexes of some scopes, as of an erased user."""
+        for key in [key for key in self._indexes if chosen(key)]:
+            self._drop(key)
+
+    async def get(self, rows: ScopeRows, scope: Hashable, version: int) -> ScopeIndex:
+        """The scope's index at `version`, or as it was at some time after this call. Version 0 has never held
+        anything: a session's name that somebody made up costs nothing."""
+        key = (rows.name, scope)
+        if version == 0:
+            self._drop(key)
+            return ScopeIndex(scope, 0)
+        index = self._indexes.get(key)
+        if index is None or index.version != version:
+            index = await self._caught_up(rows, key, version)
+        if key in self._indexes:
+            self._indexes.move_to_end(key)
+        return index
+
+    async def within(
+        self, seconds: float, rows: ScopeRows, versions: Iterable[tuple[Hashable, int]]
+    ) -> tuple[list[ScopeIndex], bool]:
+        """(indexes, late): of scopes that are not loaded in time the older version, if there is one; their
+        loads go on."""
+        asked = {asyncio.create_task(self.get(rows, *each)): each[0] for each in versions}
+        if not asked:
+            return [], False
+        try:
+            await asyncio.wait(asked, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in asked:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        late = [(rows.name, scope) for task, scope in asked.items() if task.cancelled()]
+        ready = [task.result() for task in asked if not task.cancelled()]
+        return [*ready, *(self._indexes[key] for key in late if key in self._indexes)], bool(late)
+
+    async def _caught_up(self, rows: ScopeRows, key: Key, version: int) -> ScopeIndex:
+        """A load under way may have begun before `version` was written; the one after it has not."""
+        under_way = self._loads.get(key)
+        if under_way is not None:
+            index = await asyncio.shield(under_way)
+            if index.version == version:
+                return index
+        return await asyncio.shield(self._loads.get(key) or self._load(rows, key))
+
+    def _load(self, rows: ScopeRows, key: Key) -> asyncio.Task[ScopeIndex]:
+        """Bring an index up to date."""
+        task = self._started(self._refreshed(rows, key))
+        self._loads[key] = task
+        task.add_done_callback(lambda _: self._loads.pop(key))
+        return task
+
+    async def _refreshed(self, rows: ScopeRows, key: Key) -> ScopeIndex:
+        """The index as the record is now; only what has changed is read."""
+        scope = key[1]
+        async with self._readers:
+            listing = await rows.listing(scope)
+        exact = 4 * self._dim * listing.passages <= self._exact
+        index = self._indexes.get(key)
+        if index is None or index.exact != exact:
+            index = ScopeIndex(scope, 0, exact=exact)
+        changed = await asyncio.to_thread(index.changed, listing.entries)
+        each = POSTINGS_BYTES + (4 * self._dim if exact else 0)
+        self._reserved[key] = each * listing.passages + ENTRY_BYTES * len(listing.entries)
+        try:
+            self._make_room()
+            fresh = []
+            for page in paged(changed, rows.sizes(listing, changed)):
+                async with self._readers:
+                    segment = await rows.segment(scope, page, vectors=exact)
+                if segment is not None:
+                    fresh.append(segment)
+            index = await asyncio.to_thread(index.followed, listing.version, listing.entries, fresh)
+        finally:
+            del self._reserved[key]
+        self._keep(key, index)
+        return index
+
+    def _keep(self, key: Key, index: ScopeIndex) -> None:
+        """The newest of its scope; an empty one is made again as quickly as it is found. Searches under way
+        keep the indexes that they hold."""
+        self._drop(key)
+        if index.size:
+            self._indexes[key], self._sizes[key] = index, index.nbytes
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop the least recently used."""
+        while len(self._indexes) > LEAST_KEPT and self.nbytes > self._memory:
+            self._drop(next(iter(self._indexes)))
+
+    def _drop(self, key: Key) -> None:
+        """Forget an index, if there is one."""
+        self._indexes.pop(key, None)
+        self._sizes.pop(key, None)
+
+    def _started(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        """A task that `aclose` ends; its error goes to those who wait for it, if any still do."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    async def aclose(self) -> None:
+        """End what is under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def paged(entries: Sequence[str], sizes: Iterable[int]) -> Iterable[Sequence[str]]:
+    """Entries in groups of about PAGE passages."""
+    page: list[str] = []
+    passages = 0
+    for entry, size in zip(entries, sizes, strict=True):
+        page.append(entry)
+        passages += size
+        if passages >= PAGE:
+            yield page
+            page, passages = [], 0
+    if page:
+        yield page

@@ -1,0 +1,269 @@
+"""The two tables that projects are read from, as SQL: columns, vectors, terms, and who may see which rows.
+
+Other tools write them too: any column may be null, and hold megabytes (what is read is cut here, in
+characters), a vector may have any length. Pieces of statements are made from names in this file alone, what
+a caller gives are always parameters. Terms and token counts are kept beside the tables, in
+`ibid.project_words`, with the revision of the row (xmin) that they were made from: by Ibid's writers in the
+transaction of the row, otherwise when its scope is loaded. Vendors' errors pass through.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from app.domain import embedded
+from app.domain.passage import Scope
+from app.retrieval.postings import pack
+from app.retrieval.terms import VERSION
+from app.retrieval.vocabulary import count
+
+VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
+"""A row's: Ibid's own where another tool's stands in `embedding`."""
+COMPARABLE = f"""
+    CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}} THEN {VECTOR} END
+"""
+"""A row's vector if it is of the space; null otherwise. One that another tool made, in a space that nobody
+named, counts if its length fits."""
+DISTANCE = f"({COMPARABLE}) <=> {{vector}}"
+"""Cosine distance to a query's vector, in [0, 2]; null for a row without a comparable vector, NaN for one of
+zeros. Only CASE promises that two vectors of different lengths never meet: the operator would raise."""
+FAR = "2.5"
+"""Beyond every distance, before NaN."""
+
+TENANT, OWNER = "coalesce(tenant::text, 'default')", "coalesce(owner::text, '')"
+"""A row's: columns of other tools may be null. The newest are read off an index of the first (0012)."""
+WHOSE = f"{TENANT} = $1 AND {OWNER} = $2"
+REACHED = f"{TENANT} = $1 AND (owner::text = ANY($2::text[]) OR owner IS NULL)"
+"""Rows of a tenant and an owner; of a tenant and `owners`, who share what is nobody's."""
+IN_PROJECT = "project = {0} AND left(project, 200) = left({0}, 200)"
+"""A row's project. Names of other tools may be too long for a tree's page: indexes hold their beginning."""
+MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
+"""As Python can hold it."""
+WIDE = 200_000
+"""Bytes of JSON beyond which a column is nobody's: it costs 20 ms a megabyte to write it as text."""
+SMALL = f"pg_column_size({{0}}) <= {WIDE} AND pg_column_size(ARRAY[{{0}}]) <= {WIDE}"
+"""As it is stored, then as it is without compression: an array holds it so."""
+READABLE = "(pg_typeof({0}) <> 'json'::regtype OR strpos({0}::text, '\\u0000') = 0)"
+"""Only a column of `json` can hold what no function of Postgres reads."""
+FACT = f"""(CASE WHEN {SMALL.format("chunk_metadata")} AND {READABLE.format("chunk_metadata")}
+    THEN to_jsonb(chunk_metadata) ->> '{{}}' END)"""
+"""Of a chunk's metadata. `to_jsonb` takes a column of any type, and of text makes nothing that has facts."""
+LINE = "CASE WHEN {fact} ~ '^[0-9]{{1,7}}$' THEN {fact}::int END"
+START, END = FACT.format("start_line"), FACT.format("end_line")
+
+TEXT_MOST, FACTS_MOST, PIECE = 20_000, 10_000, 1_000
+"""Characters of JSON that is no list, of metadata read as it stands, of an item or fact of what is larger."""
+LIST = f"""CASE WHEN {SMALL} THEN CASE
+    WHEN json_typeof(to_json({{0}})) <> 'array' THEN left({{0}}::text, {TEXT_MOST})
+    WHEN length(to_json({{0}})::text) <= {embedded.DETAILED} THEN to_json({{0}})::text
+    ELSE (SELECT '[' || string_agg(item::text, ', ' ORDER BY turn) || ']' FROM (
+        SELECT item, turn, sum(length(item::text) + 2) OVER (ORDER BY turn) AS size
+        FROM json_array_elements(to_json({{0}})) WITH ORDINALITY AS every (item, turn)
+        WHERE length(item::text) <= {PIECE}
+    ) AS first WHERE size <= {embedded.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no parameter of anybody's
+"""A list as JSON, whatever the column's type, with as many of its first items as there is room for."""
+NAMED = ", ".join(f"'{name}'" for name in (*embedded.NAMES, "start_line", "end_line"))
+FACTS = f"""CASE WHEN {SMALL} THEN CASE
+    WHEN length({{0}}::text) > {FACTS_MOST} AND json_typeof(to_json({{0}})) = 'object' AND {READABLE}
+    THEN (SELECT json_object_agg(key, value)::text FROM json_each(to_json({{0}}))
+        WHERE key IN ({NAMED}) AND length(value::text) <= {PIECE})
+    ELSE left({{0}}::text, {TEXT_MOST}) END END AS {{0}}"""  # noqa: S608 - likewise
+"""Metadata; of large ones what is used."""
+SAYS = "(octet_length({0}) > 32 OR {0} ~ '[^[:space:]]')"
+HOLDS = "(pg_column_size({0}) > 32 OR {0}::text NOT IN ('null', '[]', '{{}}', '\"\"', ''))"
+"""Whether a text, and JSON, is more than blank: sizes are known of megabytes too, what is tiny is read."""
+
+
+def some(texts: Sequence[str], json: Sequence[str] = ()) -> str:
+    """Whether any of these columns holds something."""
+    return " OR ".join([*map(SAYS.format, texts), *map(HOLDS.format, json)])
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One of them."""
+
+    name: str
+    kind: str
+    """In `ibid.project_part` and `ibid.project_words`."""
+    id: str
+    """Its column; a UUID."""
+    columns: str
+    """What a passage is made of."""
+    told: str
+    """Whether a row has anything to be found by."""
+    shown: str
+    """Whether it has anything to show."""
+    twins: str = ""
+    """Of the rows `found` the id, and the place among those in reach (`:where`) that are called the same,
+    from 1."""
+
+
+SPOKEN = (("title", "summary_short", "summary_detailed", "memory_snippet"), ("tags", "key_entities"))
+CONVERSATION = Table(
+    name="public.conversation_index",
+    kind="conversations",
+    id="session_id",
+    columns=f"""
+        left(project, 200) AS project, left(title, {embedded.TITLE}) AS title,
+        {LIST.format("tags")}, {LIST.format("key_entities")},
+        left(summary_short, {embedded.BRIEF}) AS summary_short,
+        left(summary_detailed, {embedded.DETAILED}) AS summary_detailed,
+        left(memory_snippet, {embedded.SNIPPET}) AS memory_snippet
+    """,
+    told=some(*SPOKEN),
+    shown=some(*SPOKEN),
+)
+CHUNK = Table(
+    name="public.code_index",
+    kind="code",
+    id="id",
+    columns=f"""
+        left(project, 200) AS project, left(file_path, 1000) AS file_path, left(language, 100) AS language,
+        left(chunk_text, {embedded.CHUNK}) AS chunk_text, {FACTS.format("chunk_metadata")},
+        {LINE.format(fact=START)} AS start_line, {LINE.format(fact=END)} AS end_line
+    """,
+    told=some(["chunk_text"]),
+    shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
+    twins=f"""
+        SELECT id, place FROM (
+            SELECT id::text AS id, row_number() OVER (
+                PARTITION BY file_path, {START}, {END} ORDER BY {OWNER}, project, id
+            ) AS place
+            FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
+        ) AS called WHERE id IN (SELECT id FROM found)
+    """,  # noqa: S608 - no parameter of anybody's
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which rows a scope may see of a source: SQL with its parameters, from $1 on."""
+
+    sql: str
+    values: tuple[object, ...]
+
+    @property
+    def parts(self) -> str:
+        """The same of `ibid.project_part`, where nothing is null."""
+        return self.sql.replace(TENANT, "tenant")
+
+    def next(self, count: int) -> list[str]:
+        """The names of further parameters."""
+        return [f"${len(self.values) + n}" for n in range(1, count + 1)]
+
+
+NOBODY = Where("false", ())
+
+
+class Lot(NamedTuple):
+    """The rows that are versioned together, and searched as one scope."""
+
+    tenant: str
+    owner: str
+    project: str
+    """Its first 200 characters; "": of none."""
+
+    @property
+    def where(self) -> Where:
+        """Its rows."""
+        named = "left(project, 200) = $3" if self.project else "(project = $3 OR project IS NULL)"
+        return Where(f"{WHOSE} AND {named}", tuple(self))
+
+
+def owners(scope: Scope) -> list[str]:
+    """Whose rows: the tenant's shared ones, and the asker's own."""
+    return sorted({"", scope.owner})
+
+
+def rows_of(scope: Scope, projects: Collection[str] | None, *, inside: bool = True) -> Where:
+    """Rows of the tables. `projects`: the source's alone (`inside`), or all but them; None: it has all."""
+    known: Sequence[object] = (scope.tenant, owners(scope))
+    if scope.project is not None:
+        if projects is not None and (scope.project in projects) is not inside:
+            return NOBODY
+        named = IN_PROJECT.format("$3") if scope.project else "(project = $3 OR project IS NULL)"
+        return Where(f"{REACHED} AND {named}", (*known, scope.project))
+    if projects is None:
+        return Where(REACHED, tuple(known))
+    named = "project = ANY($3::text[])" if inside else "(project <> ALL($3::text[]) OR project IS NULL)"
+    return Where(f"{REACHED} AND {named}", (*known, sorted(projects)))
+
+
+class Analysed(NamedTuple):
+    """What is kept of a row's text."""
+
+    terms: bytes
+    """As `postings.pack` makes them, of all that the row is found by."""
+    tokens: int
+    """Of the text that is shown."""
+
+
+def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
+    """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
+    columns = {name: row[name] for name in (*SPOKEN[0], *SPOKEN[1])}
+    shown = embedded.conversation_text(**columns, brief=brief)
+    return Analysed(pack(embedded.conversation_words(**columns)), count(shown))
+
+
+def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
+    """Of a row of code_index."""
+    found_by = {name: row[name] for name in ("file_path", "chunk_metadata", "chunk_text")}
+    return Analysed(pack(embedded.code_words(**found_by)), count(chunk_shown(row)))
+
+
+def chunk_shown(row: Mapping[str, Any]) -> str:
+    """The text of a chunk."""
+    return embedded.plain((row["chunk_text"] or "")[: embedded.CHUNK])
+
+
+# The revision is the row's own: of what this transaction wrote, and of what it found. Whoever deletes the row
+# waits, and then sees the terms that were kept meanwhile (docs/decisions/0045).
+KEEP = """
+    INSERT INTO ibid.project_words (kind, id, seen, analysis, terms, tokens)
+    SELECT $1, given.id, held.xmin::text, $2, given.terms, given.tokens
+    FROM unnest($3::text[], $4::bytea[], $5::int[], $6::text[]) AS given (id, terms, tokens, seen)
+    JOIN {table} AS held ON held.{id} = given.id::uuid
+    WHERE given.seen IS NULL OR given.seen = held.xmin::text
+    FOR KEY SHARE OF held
+    ON CONFLICT (kind, id) DO UPDATE SET
+        seen = excluded.seen, analysis = excluded.analysis, terms = excluded.terms, tokens = excluded.tokens
+"""
+KEPT = """
+    (SELECT words.{column} FROM ibid.project_words AS words
+        WHERE words.kind = '{kind}' AND words.id = held.{id}::text AND words.seen = held.xmin::text
+        AND words.analysis = {version})
+"""
+"""What is kept of a row of the table `held` at its revision, by one probe of the index."""
+FORGET = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
+
+
+class Statements(Protocol):
+    """A connection in its transaction, or a pool."""
+
+    async def execute(self, query: str, *args: Any) -> str:  # noqa: ANN401 - as asyncpg has it
+        """One statement."""
+
+
+def kept(table: Table, column: str) -> str:
+    """`terms` or `tokens` of a row of `held`, as SQL."""
+    return KEPT.format(column=column, kind=table.kind, id=table.id, version=VERSION)
+
+
+async def keep(
+    connection: Statements,
+    table: Table,
+    analysed: Mapping[str, Analysed],
+    seen: Mapping[str, str] | None = None,
+) -> None:
+    """By row id, of rows that are there; in the transaction that wrote them, after the last change of them.
+    Again replaces. `seen`: of rows that others write, the revision that was read; none other's are kept."""
+    revisions = [seen[key] if seen else None for key in analysed]
+    terms, tokens = [each.terms for each in analysed.values()], [each.tokens for each in analysed.values()]
+    statement = KEEP.format(table=table.name, id=table.id)
+    await connection.execute(statement, table.kind, VERSION, list(analysed), terms, tokens, revisions)
+
+
+async def forget(connection: Statements, table: Table, ids: Collection[str]) -> None:
+    """Drop what is kept of rows that go."""
+    await connection.execute(FORGET, table.kind, list(ids))

@@ -1,0 +1,371 @@
+"""A source whose scopes are searched exactly in memory, or by an engine where a scope is too large for that.
+
+Lexical and dense retrieval of one question over the scope indexes in its reach. Each source says in SQL what
+its scopes hold (`ScopeRows`), how a row is shown as a passage, and which engine finds the nearest vectors.
+An engine's scores are not used: its candidates are scored again with the record's vectors. Similarities are
+cosine above the space's floor. Raises `RetrievalError`.
+"""
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import structlog
+
+from app.domain.errors import Rejected, RetrievalError, Unavailable
+from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope, Stretch
+from app.domain.space import Space, similarity
+from app.domain.stopwatch import DENSE, TEXTS, stage
+from app.retrieval.content import Content, content
+from app.retrieval.index import (
+    IndexSearch,
+    Lend,
+    Matrix,
+    Place,
+    ScopeIndex,
+    Segment,
+    Spot,
+    computed,
+    hit_of,
+)
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.postings import Mask, is_current, pack
+from app.retrieval.terms import VERSION
+
+LOAD_SHARE = 2 / 3
+"""Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
+FOREIGN_SHARE = 1 / 4
+"""Part of it that an engine has to say what other tools wrote."""
+WIDER = 4
+"""How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
+ATTEMPTS = 3
+"""Each four times wider than the one before."""
+ANALYSED = 100
+"""Rows that are analysed in one turn: some tens of milliseconds in a thread."""
+DATED = 20
+"""Passages of the days that are asked about."""
+DATED_READ = 500
+"""Of a scope whose vectors are not in memory, so many of those passages are compared."""
+DAY = "day"
+"""The column of a segment that holds days, as `day_number` counts them."""
+NO_DAY = np.iinfo(np.int32).min
+
+ScopeKey = TypeVar("ScopeKey", bound=Hashable)
+RowKey = TypeVar("RowKey", bound=Hashable)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Passages that other tools wrote, which only an engine knows."""
+
+    passages: Sequence[Passage] = ()
+    """Each with its similarity, best first."""
+    stored: int = 0
+    """How many are in reach."""
+    notes: tuple[str, ...] = ()
+    fault: str = ""
+    """`RetrievalError.reason` where the engine did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached(Generic[ScopeKey]):
+    """What a scope may see of a source, as it was when it was asked for. Keeps `found.Reach`."""
+
+    source: "IndexedSource[ScopeKey]"
+    scope: Scope
+    versions: tuple[tuple[ScopeKey, int], ...]
+    facts: tuple[object, ...] = ()
+    """What else the result depends on; JSON values."""
+
+    @property
+    def standing(self) -> str:
+        """Opaque: equal ones find equal things."""
+        versions = [[scope, version] for scope, version in self.versions]
+        known = [self.source.name, self.source.store, VERSION, self.scope.tenant, *self.facts, versions]
+        return json.dumps(known, default=str)
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Lexical and dense retrieval; raises `RetrievalError`."""
+        return await self.source.search(self, query, embedding)
+
+
+class IndexedSource(ABC, Generic[ScopeKey]):
+    """See the module."""
+
+    name: str
+
+    def __init__(self, cache: IndexCache, space: Space, *, store: str = "", seconds: float = 6.0) -> None:
+        """`store`: which database this is, since two may share a result cache; `seconds`:
+        RAG_TIMEOUT_SECONDS."""
+        self.store = store
+        self._cache = cache
+        self._space = space
+        self._load_seconds = seconds * LOAD_SHARE
+        self._foreign_seconds = seconds * FOREIGN_SHARE
+
+    # What a source says of itself.
+
+    @abstractmethod
+    async def reach(self, scope: Scope) -> Reached[ScopeKey]:
+        """The scopes that the asker may see, each with its version, in one statement."""
+
+    @abstractmethod
+    async def listing(self, scope: ScopeKey) -> Listing:
+        """What a scope holds now."""
+
+    @abstractmethod
+    async def segment(self, scope: ScopeKey, entries: Sequence[str], *, vectors: bool) -> Segment | None:
+        """Some entries of a scope; those that have gone meanwhile are left out."""
+
+    @abstractmethod
+    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
+        """The record's vectors of some passages; those without one of the space are left out."""
+
+    @abstractmethod
+    async def nearest(self, scope: ScopeKey, vector: Embedding, limit: int) -> Sequence[Place]:
+        """The engine's answer: the nearest passages of a scope, gone ones perhaps among them."""
+
+    @abstractmethod
+    async def passages(
+        self, reached: Reached[ScopeKey], search: IndexSearch, similar: Mapping[Spot, float | None]
+    ) -> Mapping[Spot, Passage]:
+        """Passages with their similarity; those that have gone meanwhile are left out."""
+
+    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
+        """Passages of each entry."""
+        return (1 for _ in entries)
+
+    def key(self, place: Place) -> str:
+        """A passage's id."""
+        return place[0]
+
+    def allowed(self, reached: Reached[ScopeKey], segment: Segment) -> Mask | None:
+        """Rows that the asker may see; None: all."""
+        return None
+
+    def lend(self) -> Lend | None:
+        """What neighbours add to a passage's BM25; None: there are none."""
+        return None
+
+    async def foreign(
+        self,
+        reached: Reached[ScopeKey],
+        query: Query,
+        vector: Embedding,
+    ) -> Foreign:
+        """Passages that other tools wrote straight into the engine."""
+        return Foreign()
+
+    # The search.
+
+    async def search(
+        self, reached: Reached[ScopeKey], query: Query, embedding: Awaitable[Embedding | None]
+    ) -> Legs:
+        """Lexical and dense retrieval over what was reached; indexes may be newer."""
+        indexes, late = await self._cache.within(self._load_seconds, self, reached.versions)
+        search = IndexSearch(indexes, allowed=lambda segment: self.allowed(reached, segment), key=self.key)
+        effort = search.effort(query.text)
+        lexical = await computed(effort, search.lexical, query.text, query.limit, self.lend())
+        embedded = await embedding
+        words: Content | None = None
+        cosines: dict[Spot, float] = {}
+        near: Sequence[Spot] = ()
+        dated: Sequence[Spot] = ()
+        fault, other = "", Foreign()
+        if embedded is None:
+            words = await asyncio.to_thread(content, query.text)
+        else:
+            self._check(embedded)
+            with stage(DENSE):
+                near, cosines, fault = await self._dense(search, embedded, lexical, query.limit)
+                dated = await self._dated(search, embedded, query.days, cosines)
+                other = await self._others(reached, query, embedded)
+        chosen = dict.fromkeys((*lexical, *near, *dated))
+        similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
+        with stage(TEXTS):
+            passages = await self.passages(reached, search, similar) if chosen else {}
+        shown = [spot for spot in chosen if spot in passages]
+        hits = await computed(effort if words else 0, search.hits, shown, words)
+        legs = _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit)
+        return replace(legs, partial="timeout" if late else fault or other.fault)
+
+    async def _others(self, reached: Reached[ScopeKey], query: Query, vector: Embedding) -> Foreign:
+        """What other tools wrote, if it comes in time."""
+        try:
+            async with asyncio.timeout(self._foreign_seconds):
+                return await self.foreign(reached, query, vector)
+        except TimeoutError:
+            return Foreign(fault="timeout")
+
+    def similar(self, cosine: float) -> float:
+        """A raw cosine as a similarity."""
+        return similarity(cosine, self._space.floor)
+
+    def _check(self, vector: Embedding) -> None:
+        """A vector of another space is no vector."""
+        if len(vector) != 4 * self._space.dim:
+            log.error("the query's vector is of another space", space=self._space.name)
+            raise RetrievalError("embedding")
+
+    async def _dense(
+        self, search: IndexSearch, embedded: Embedding, lexical: Sequence[Spot], limit: int
+    ) -> tuple[Sequence[Spot], dict[Spot, float], str]:
+        """The nearest, best first; the cosines of all candidates; why an engine did not answer."""
+        vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
+        found = await computed(search.size, search.dense, vector, limit)
+        cosines = found | search.cosines(vector, lexical)
+        for index in search.indexes:
+            if not index.exact:
+                try:
+                    near = await self._by_engine(search, index, embedded, limit)
+                except RetrievalError as error:  # words still find, and the record has the vectors
+                    log.warning("engine did not answer", source=self.name, reason=error.reason)
+                    near, fault = {}, error.reason
+                others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
+                exact = await self._cosines(vector, near | others)
+                found |= {spot: exact[spot] for spot in near.values() if spot in exact}
+                cosines |= exact
+        return [spot for spot, _ in search.ranked(found.items())[:limit]], cosines, fault
+
+    async def _by_engine(
+        self, search: IndexSearch, index: ScopeIndex, vector: Embedding, limit: int
+    ) -> dict[Place, Spot]:
+        """About the nearest of one large scope."""
+        near: dict[Place, Spot] = {}
+        asked = limit
+        for _ in range(ATTEMPTS):
+            asked *= WIDER
+            places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
+            near = await computed(len(index.entries), search.spots, index, places)
+            if len(near) >= limit or len(places) < asked:
+                break
+        return near
+
+    async def _cosines(self, vector: Matrix, spots: Mapping[Place, Spot]) -> dict[Spot, float]:
+        """Exact, by the record's vectors."""
+        rows = await self.vectors([*spots]) if spots else {}
+        return {spots[place]: float(np.vecdot(row, vector)) for place, row in rows.items()}
+
+    async def _dated(
+        self, search: IndexSearch, embedded: Embedding, days: Sequence[Stretch], cosines: dict[Spot, float]
+    ) -> Sequence[Spot]:
+        """The nearest among the passages of the days that are asked about; their cosines are added."""
+        if not days or not all(DAY in segment.columns for segment in search.segments):
+            return ()
+        vector = np.frombuffer(embedded, dtype="<f4")
+        masks = [on_days(segment.columns[DAY], days) for segment in search.segments]
+        found = await computed(search.size, search.dense, vector, DATED, masks)
+        if not all(index.exact for index in search.indexes):
+            found |= await self._cosines(vector, {search.place(spot): spot for spot in _rows(search, masks)})
+        cosines |= found
+        return [spot for spot, _ in search.ranked(found.items())[:DATED]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the two searches chose, best first, and what was read of it."""
+
+    lexical: Sequence[Spot]
+    near: Sequence[Spot]
+    passages: Mapping[Spot, Passage]
+    hits: Mapping[Spot, Hit] = field(default_factory=dict)
+
+
+def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit: int) -> Legs:
+    """The two rankings, with the passages of both in the order of their places."""
+    passages, hits = chosen.passages, chosen.hits
+    others = [passage for passage in other.passages if not search.holds(passage.id)]
+    ranked = {*chosen.lexical, *chosen.near}
+    leading = set(chosen.lexical)
+    meaning = [
+        hit_of(passage.id, passage.similarity or 0.0, 0.0, False, 0.0, 0.0)
+        for passage in (*(passages[spot] for spot in chosen.near if spot in passages), *others)
+    ]
+    if others:
+        meaning.sort(key=lambda hit: (-hit.score, hit.key))
+    kept = {hit.key for hit in meaning[:limit]}
+    shown = {passages[spot].id: passages[spot] for spot in sorted(passages, key=search.place)}
+    shown |= {passage.id: passage for passage in others if passage.id in kept}
+    beside = {hit.key: hit for spot, hit in hits.items() if spot in ranked and spot not in leading}
+    dated = {hit.key: hit for spot, hit in hits.items() if spot not in ranked}
+    return Legs(
+        source=name,
+        words=tuple(hits[spot] for spot in chosen.lexical if spot in passages),
+        meaning=tuple(meaning[:limit]),
+        passages=shown,
+        stored=search.size + other.stored,
+        beside=beside,
+        dated=dated,
+        notes=other.notes,
+    )
+
+
+async def analysed(
+    packed: Mapping[RowKey, bytes | None],
+    read: Callable[[Sequence[RowKey]], Awaitable[Mapping[RowKey, tuple[int, str]]]],
+    keep: Callable[[Mapping[RowKey, int], Mapping[RowKey, bytes]], Awaitable[None]],
+) -> dict[RowKey, bytes]:
+    """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision and
+    text as `read` gives them, and kept for the next load; rows that have gone meanwhile are left out."""
+    found = {key: terms for key, terms in packed.items() if terms is not None and is_current(terms)}
+    stale = [key for key in packed if key not in found]
+    if stale:
+        log.info("rows are analysed", rows=len(stale))
+    for at in range(0, len(stale), ANALYSED):
+        texts = await read(stale[at : at + ANALYSED])
+        made = await asyncio.to_thread(
+            lambda some: {key: pack(text) for key, (_, text) in some.items()}, texts
+        )
+        found |= made
+        try:
+            await keep({key: revision for key, (revision, _) in texts.items()}, made)
+        except (Unavailable, Rejected):
+            log.warning("terms not kept", rows=len(made))
+    return found
+
+
+def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:
+    """`id revision,id revision,...` as entries of a listing: ids without the separator."""
+    return dict(row.rsplit(" ", 1) for row in rows.split(separator)) if rows else {}
+
+
+def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Spot]:
+    """Some rows of segments whose vectors are not in memory, the last first."""
+    bare = [
+        (number, int(row))
+        for number, mask in enumerate(masks)
+        if search.segments[number].vectors is None
+        for row in np.flatnonzero(mask)[::-1][:DATED_READ]
+    ]
+    return [spot for spot in bare if search.seen(spot)]
+
+
+def day_number(day: date | None) -> int:
+    """A day as the column DAY holds it."""
+    return day.toordinal() if day else NO_DAY
+
+
+def on_days(column: Any, days: Sequence[Stretch]) -> Mask:  # noqa: ANN401 - int32 per row
+    """Rows of any of these stretches of days."""
+    found = np.zeros(len(column), dtype=np.bool_)
+    for first, end in days:
+        found |= (column >= first.toordinal()) & (column < end.toordinal())
+    return found
+
+
+def stack(rows: Collection[Embedding | None], dim: int) -> tuple[Matrix, Mask]:
+    """Stored vectors as a matrix, and which rows have none of this space (zeros)."""
+    matrix = np.zeros((len(rows), dim), dtype=np.float32)
+    missing = np.ones(len(rows), dtype=np.bool_)
+    for number, row in enumerate(rows):
+        if row is not None and len(row) == 4 * dim:
+            matrix[number] = np.frombuffer(row, dtype="<f4")
+            missing[number] = False
+    return matrix, missing

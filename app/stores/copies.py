@@ -1,0 +1,414 @@
+"""The copies of the record in Qdrant (memories, reference texts) and Chroma (documents), for the outbox.
+
+A copy takes single items as the record has them now, or everything (a refill): it writes what the record has,
+then deletes what the record does not have. Rows are read page by page and nothing is embedded. Each copy also
+stores its `Position`. Raises `RetrievalError`, `Unavailable`.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import asyncpg
+import numpy as np
+
+from app.clients.chroma import Chroma
+from app.clients.embedded import REMADE_MOST
+from app.clients.faults import postgres_faults
+from app.clients.points import DENSE, Point, Points, Where
+from app.clients.pool import Pool
+from app.domain.errors import RetrievalError
+from app.domain.memory import RAW
+from app.domain.passage import Scope
+from app.domain.space import Space
+from app.index import referred, remembered
+from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
+from app.retrieval.retrievers.qdrant import MARK
+from app.stores.corpus import COLUMNS as TEXT_COLUMNS
+from app.stores.corpus import reference
+from app.stores.register import COLUMNS, memory
+
+PAGE = 256
+"""Rows, or points, at a time."""
+IDS = 2_000
+"""Ids of vectors at a time."""
+STATE = "51d1b1d0-0000-5000-8000-000000000001"
+"""The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
+POSITION = "ibid-position"
+"""The collection of the vector that holds Chroma's position, and its id."""
+READ_SECONDS = 60.0
+"""For the vectors of one document."""
+FIELDS = Indexed(
+    keys=("source", "kind", "vantage_id", *MARK), tenants=("tenant", "user_id"), times=("created_at",)
+)
+MEMORIES = f"SELECT {COLUMNS}, tenant, space, embedding FROM ibid.memory WHERE space = $1 AND "  # noqa: S608
+TEXTS = f"""
+    SELECT {TEXT_COLUMNS}, tenant, collection, space, embedding FROM ibid.corpus_text WHERE space = $1 AND
+"""  # noqa: S608 - constants of ours
+NEXT_MEMORIES = f"{MEMORIES} id > $2 ORDER BY id LIMIT $3"
+THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
+NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
+THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
+COUNTS = f"""
+    SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
+    UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
+"""  # noqa: S608 - constants of ours
+KNOWN = {
+    True: "SELECT id FROM ibid.memory WHERE id = ANY($1) AND $2 <> ''",
+    False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
+}
+"""Of these points those that the record has; by whether they are memories."""
+EITHER = """
+    SELECT id FROM ibid.memory WHERE id = ANY($1)
+    UNION ALL SELECT point FROM ibid.corpus_text WHERE point = ANY($1)
+"""
+COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
+USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
+READY = "state = 'ready' AND removed_at IS NULL"
+THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
+NEXT_DOCUMENTS = f"""
+    SELECT id, tenant, owner, session_id, chunks FROM ibid.document
+    WHERE id > $1 AND {READY} ORDER BY id LIMIT 16
+"""  # noqa: S608 - constants of ours
+VECTORS = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+CHUNKS = f"SELECT coalesce(sum(chunks), 0)::bigint FROM ibid.document WHERE {READY}"  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What an engine knows of the record that it copies."""
+
+    identity: str
+    """Which database (`clients/identity.py`)."""
+    seq: int
+    """The last entry of the outbox that was taken."""
+
+
+class Copy(Protocol):
+    """The copy in one engine."""
+
+    @property
+    def name(self) -> str:
+        """The engine's, as the outbox has it."""
+
+    async def position(self) -> Position | None:
+        """As the engine stores it; None: it has none."""
+
+    async def note(self, position: Position) -> None:
+        """Store it."""
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Take these as the record has them now: write them, or delete those that it does not have."""
+
+    def refill(self) -> AsyncIterator[int]:
+        """Take everything; yields how many rows each step took."""
+
+    async def total(self) -> int:
+        """Rows of the record that should be there."""
+
+    async def complete(self) -> bool:
+        """Whether the engine holds as many as that."""
+
+
+class KnownPoints:
+    """What of Qdrant is the record's."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def known(self, points: Sequence[str]) -> set[str]:
+        """Which of these points are a row's."""
+        with postgres_faults():
+            return {row[0] for row in await self._pool.fetch(EITHER, list(points))}
+
+    async def collections(self) -> list[str]:
+        """The collections of the record."""
+        with postgres_faults():
+            return [RAW, *(row[0] for row in await self._pool.fetch(COLLECTIONS))]
+
+
+class QdrantCopy:
+    """Memories and reference texts, each collection under its own name."""
+
+    name = "qdrant"
+
+    def __init__(self, pool: Pool, points: Points, catalogue: Catalogue, space: Space) -> None:
+        self._pool = pool
+        self._points = points
+        self._catalogue = catalogue
+        self._space = space
+
+    async def position(self) -> Position | None:
+        """In a point beside the memories."""
+        for point in await self._page(RAW, Where(ids=(STATE,))):
+            told = point.payload
+            return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
+        return None
+
+    async def note(self, position: Position) -> None:
+        """Likewise."""
+        told = {**MARK, "identity": position.identity, "seq": position.seq}
+        await self._put(RAW, [Point(STATE, told)])
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Points of one collection."""
+        with postgres_faults():
+            if collection == RAW:
+                rows = await self._pool.fetch(THESE_MEMORIES, self._space.name, list(items))
+            else:
+                rows = await self._pool.fetch(THESE_TEXTS, self._space.name, collection, list(items))
+        points = [point(row) for row in rows]
+        if points:
+            await self._put(collection, points)
+        gone = set(items) - {each.id for each in points}
+        if gone:
+            await self._points.remove(collection, Where(ids=tuple(gone)))
+            await self._vacate(collection)
+
+    async def refill(self) -> AsyncIterator[int]:
+        """Write all rows, then delete what the record does not have. Collections of another size of vectors,
+        as before `ibid reembed`, are emptied of what is ours first."""
+        self._catalogue.forget()
+        for name, shape in dict(await self._catalogue.all()).items():
+            if not fits(shape, self._space):
+                yield await self._sweep(name, everything=True)
+        after: tuple[object, ...] = ("",)
+        while rows := await self._rows(NEXT_MEMORIES, *after):
+            yield await self._written({RAW: rows})
+            after = (rows[-1]["id"],)
+        after = ("", "", "")
+        while rows := await self._rows(NEXT_TEXTS, *after):
+            yield await self._written(by_collection(rows))
+            after = tuple(rows[-1][name] for name in ("tenant", "collection", "id"))
+        for name in list(await self._catalogue.all()):
+            yield await self._sweep(name)
+
+    async def total(self) -> int:
+        """Memories and texts with vectors of the space."""
+        return sum((await self._counts()).values())
+
+    async def complete(self) -> bool:
+        """By the count of each collection's points of ours."""
+        marks = tuple((name, (value,)) for name, value in MARK.items())
+        where = Where(has=(*marks, ("space", (self._space.name,))))
+        for name, count in (await self._counts()).items():
+            try:
+                if await self._points.count(name, where) < count:
+                    return False
+            except RetrievalError as error:
+                if not error.rejected:
+                    raise
+                return False
+        return True
+
+    async def _counts(self) -> Mapping[str, int]:
+        """Rows by collection."""
+        with postgres_faults():
+            return {row[0]: row[1] for row in await self._pool.fetch(COUNTS, self._space.name)}
+
+    async def _rows(self, statement: str, *after: object) -> list[asyncpg.Record]:
+        """A page of the record."""
+        with postgres_faults():
+            return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
+
+    async def _written(self, rows: Mapping[str, Sequence[asyncpg.Record]]) -> int:
+        """Rows as points, by collection."""
+        for name, some in rows.items():
+            await self._put(name, [point(row) for row in some])
+        return sum(map(len, rows.values()))
+
+    async def _put(self, name: str, points: Sequence[Point]) -> None:
+        """Write points; the collection is made where it is missing."""
+        await self._catalogue.put(name, self._space, FIELDS, points)
+
+    async def _page(self, name: str, where: Where, after: str | None = None) -> list[Point]:
+        """Points by id; none of a collection that is not there."""
+        try:
+            return await self._points.scroll(name, where, limit=PAGE, after=after)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+            return []
+
+    async def _sweep(self, name: str, *, everything: bool = False) -> int:
+        """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
+        after, found = None, 0
+        while page := await self._page(name, Where(), after):
+            after, found = page[-1].id, found + len(page)
+            ours = [each.id for each in page if is_ours(each)]
+            known = set() if everything else {STATE, *await self._known(name, ours)}
+            if gone := set(ours) - known:
+                found -= len(gone)
+                await self._points.remove(name, Where(ids=tuple(gone)))
+        if not found:
+            await self._drop(name)
+        return 0
+
+    async def _known(self, name: str, points: Sequence[str]) -> set[str]:
+        """Those that the record has."""
+        with postgres_faults():
+            return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
+
+    async def _vacate(self, name: str) -> None:
+        """A collection goes with the last text of all tenants."""
+        with postgres_faults():
+            used = name == RAW or await self._pool.fetchval(USED, name)
+        if not used:
+            await self._drop(name)
+
+    async def _drop(self, name: str) -> None:
+        """An empty collection, if Ibid made it."""
+        with unavailable():
+            self._catalogue.forget()
+            shape = await self._catalogue.get(name)
+            ours = shape is not None and shape.dense == DENSE
+            if ours and await self._points.count(name, Where()) == 0:
+                await self._points.drop(name)
+                self._catalogue.forget()
+
+
+def point(row: asyncpg.Record) -> Point:
+    """A row as a point of ours."""
+    space, vector = row["space"], row["embedding"]
+    if "point" in row:
+        return referred.point(Scope(row["tenant"]), reference(row), vector, space)
+    return remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
+
+
+def is_ours(found: Point) -> bool:
+    """Whether Ibid wrote it; versions before the outbox left no mark but the space."""
+    return "space" in found.payload or MARK.items() <= found.payload.items()
+
+
+def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
+    """Texts by their collection."""
+    found: dict[str, list[asyncpg.Record]] = {}
+    for row in rows:
+        found.setdefault(row["collection"], []).append(row)
+    return found
+
+
+class ChromaCopy:
+    """Documents: the vectors of each, with the part that it belongs to. Keeps `ports.Probe` and
+    `holding.Files`, too."""
+
+    name = "chroma"
+
+    def __init__(self, pool: Pool, chroma: Chroma, space: Space) -> None:
+        self._pool = pool
+        self._chroma = chroma
+        self._space = space
+        self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
+
+    async def position(self) -> Position | None:
+        """In a vector of its own."""
+        for told in await self._chroma.payloads(POSITION, {"of": POSITION}):
+            return Position(str(told.get("identity", "")), int(str(told.get("seq", 0))))
+        return None
+
+    async def note(self, position: Position) -> None:
+        """Likewise."""
+        told = {"of": POSITION, "identity": position.identity, "seq": position.seq}
+        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [told])
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Documents one by one."""
+        with postgres_faults():
+            rows = await self._pool.fetch(THESE_DOCUMENTS, list(items))
+        for row in rows:
+            await self._write(row)
+        for item in set(items) - {row["id"] for row in rows}:
+            await self._delete(item)
+
+    async def refill(self) -> AsyncIterator[int]:
+        """Documents whose vectors are not all there, then those that the record does not have. Collections
+        of other spaces go."""
+        after = ""
+        while rows := await self._next(after):
+            for row in rows:
+                after = row["id"]
+                if len(await self._held(row)) != row["chunks"]:
+                    await self._write(row)
+                yield row["chunks"]
+        for name in self._names.values():
+            for item in await self._unknown(name):
+                await self._delete(item)
+                yield 0
+        others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
+        for name in sorted(others):
+            await self._chroma.forget(name)
+        await self._chroma.filled()
+
+    async def total(self) -> int:
+        """Chunks of ready documents."""
+        with postgres_faults():
+            return int(await self._pool.fetchval(CHUNKS))
+
+    async def complete(self) -> bool:
+        """By the count of all vectors."""
+        return (await self.check())["vectors"] >= await self.total()
+
+    async def check(self) -> dict[str, int]:
+        """Whether Chroma answers, and how many vectors it holds in this space."""
+        await self._chroma.beat()
+        return {"vectors": sum([await self._chroma.count(name) for name in self._names.values()])}
+
+    @property
+    def external(self) -> bool:
+        """Whether it is a server."""
+        return not self._chroma.embedded
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
+        vectors tell of one. A large folder, without which searches would go without Chroma, is left."""
+        asked = {"documents", self.name}.intersection(holdings)
+        if asked and (await self.check())["vectors"] > REMADE_MOST:
+            return asked
+        if asked:
+            await self._chroma.renew()
+        return ()
+
+    async def _next(self, after: str) -> list[asyncpg.Record]:
+        """A page of documents."""
+        with postgres_faults():
+            return list(await self._pool.fetch(NEXT_DOCUMENTS, after))
+
+    async def _held(self, row: asyncpg.Record) -> list[str]:
+        """Ids of a document's vectors."""
+        return await self._chroma.ids(self._names[is_global(row)], {"document": row["id"]})
+
+    async def _write(self, row: asyncpg.Record) -> None:
+        """All vectors of a document; no others stay."""
+        with postgres_faults():
+            found = await self._pool.fetch(VECTORS, row["id"], self._space.name, timeout=READ_SECONDS)
+        if not found:
+            return
+        matrix = np.frombuffer(b"".join(each[0] for each in found), dtype="<f4").reshape(len(found), -1)
+        ids = [passage_id((row["id"], ordinal)) for ordinal in range(1, len(found) + 1)]
+        metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
+        name = self._names[is_global(row)]
+        await self._chroma.upsert(name, ids, matrix, [metadata | {"document": row["id"]}] * len(ids))
+        await self._chroma.drop(name, sorted(set(await self._held(row)) - set(ids)))
+
+    async def _delete(self, item: str) -> None:
+        """All vectors of a document, wherever it was."""
+        for name in self._names.values():
+            await self._chroma.delete(name, {"document": item})
+
+    async def _unknown(self, name: str) -> set[str]:
+        """Documents that have vectors in a collection, and are not in the record."""
+        unknown: set[str] = set()
+        start = 0
+        while ids := await self._chroma.page(name, start, IDS):
+            start += len(ids)
+            documents = {place_of(each)[0] for each in ids} - unknown
+            with postgres_faults():
+                rows = await self._pool.fetch(THESE_DOCUMENTS, list(documents))
+            unknown |= documents - {row["id"] for row in rows}
+        return unknown
+
+
+def is_global(row: asyncpg.Record) -> bool:
+    """Whether a document is shared by the tenant."""
+    return not row["session_id"]

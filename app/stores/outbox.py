@@ -1,0 +1,255 @@
+"""The outbox: Qdrant and Chroma follow the record through `ibid.outbox`, which triggers fill.
+
+An entry means "take this item as the record has it now"; one without an item means everything (a refill).
+One process at a time drains an engine. An engine that fails is left alone for some seconds, and no writer
+waits for it. An engine that knows another record, an older position or fewer rows is refilled. Seconds.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import structlog
+
+from app.clients.faults import postgres_faults
+from app.clients.pool import Pool
+from app.domain.errors import RetrievalError, Unavailable
+from app.domain.ports import Probe
+from app.stores.copies import Copy, Position
+from app.stores.transaction import Connection, transaction
+
+BATCH = 256
+"""Entries taken at a time."""
+POLL_SECONDS = 1.0
+"""Between two looks for entries; whoever waits for the engine (`followed`) does not wait for a look."""
+AGAIN_SECONDS = 5.0
+"""Before an engine that failed is asked again."""
+COMPARE_SECONDS = 300.0
+"""Between two comparisons of an engine with the record."""
+LOG_SECONDS = 5.0
+"""Between two log lines of a refill."""
+LOOK_SECONDS = 0.01
+"""Between two looks of `followed`; each is twice as long as the one before, up to a quarter second."""
+
+ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
+NEXT = """
+    SELECT seq, collection, item FROM ibid.outbox WHERE engine = $1 AND item <> '' ORDER BY seq LIMIT $2
+"""
+REFILLS = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1 AND item = ''"
+TAKEN = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
+REFILLED = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
+TOLD = """
+    INSERT INTO ibid.engine AS known (name, seq) VALUES ($1, $2)
+    ON CONFLICT (name) DO UPDATE SET seq = greatest(known.seq, excluded.seq)
+"""
+STATE = """
+    SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS told,
+        (SELECT last_value FROM ibid.outbox_seq_seq) AS last,
+        (SELECT count(*) FROM ibid.outbox WHERE engine = $1 AND item <> '') AS waiting,
+        EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '') AS refill
+"""
+REFILL = """
+    INSERT INTO ibid.outbox (engine) SELECT $1
+    WHERE NOT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '')
+"""
+LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
+WAITING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND seq <= $2)"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the record and an engine's copy stand to each other, as Postgres has it."""
+
+    told: int | None
+    """The last entry that the engine is known to have taken; None: none ever."""
+    last: int
+    """The last entry that was ever made."""
+    waiting: int
+    refill: bool
+    """Whether a refill was asked for and is not done."""
+
+
+async def state(pool: Pool, engine: str) -> State:
+    """Of an engine."""
+    with postgres_faults():
+        row = await pool.fetchrow(STATE, engine)
+    assert row is not None  # noqa: S101 - it selects no rows but its own
+    return State(**row)
+
+
+class Outbox:
+    """One engine's."""
+
+    def __init__(self, pool: Pool, copy: Copy, identity: str) -> None:
+        """`identity`: of the database (`clients/identity.py`)."""
+        self._pool = pool
+        self._copy = copy
+        self._identity = identity
+        self._awaited = asyncio.Event()
+        self._seq = 0
+        self._lost = False
+        self._compared = 0.0
+        self._refill: tuple[int, AsyncIterator[int]] | None = None
+        self._progress = (0, 0)
+        self._logged = 0.0
+
+    async def run(self) -> None:
+        """Drain for as long as the service lives."""
+        failed = False
+        while True:
+            self._awaited.clear()
+            try:
+                await self.drain()
+                if failed:
+                    log.info("engine follows again", engine=self._copy.name)
+                failed = False
+            except (RetrievalError, Unavailable) as error:
+                if not failed:
+                    log.warning("engine does not follow", engine=self._copy.name, reason=error.detail)
+                failed = True
+                await asyncio.sleep(AGAIN_SECONDS)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._awaited.wait()
+
+    def lost(self, *_: object) -> None:
+        """Something of the engine's files is gone: the next look refills it."""
+        self._lost = True
+
+    async def drain(self) -> None:
+        """Until nothing waits, or another process drains. Compares first, when it is time to."""
+        now = time.monotonic()
+        if self._lost or not self._compared or now - self._compared > COMPARE_SECONDS:
+            if reason := "files were lost" if self._lost else await self.behind():
+                log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
+                await self.ask_refill()
+            self._lost, self._compared = False, now
+        found = await state(self._pool, self._copy.name)
+        if not found.waiting and not found.refill:
+            return
+        self._seq = found.told or 0
+        async with self._alone() as holder:
+            while holder and await self._step(holder):
+                pass
+
+    async def behind(self) -> str:
+        """Why the engine has to be refilled; "" where it has not, or is asked to already."""
+        found, position = await state(self._pool, self._copy.name), await self._copy.position()
+        if found.refill:
+            return ""
+        if position is None:
+            begun = found.told is not None or (not found.waiting and await self._copy.total())
+            return "it has no position" if begun else ""
+        if position.identity != self._identity:
+            return "it follows another database"
+        if position.seq < (found.told or 0):
+            return "its files are older than the record"
+        if position.seq > found.last:
+            return "its files are newer than the record"
+        if not found.waiting and not await self._copy.complete():
+            return "it lacks rows"
+        return ""
+
+    async def ask_refill(self) -> None:
+        """Enter a refill, unless one waits already."""
+        with postgres_faults():
+            await self._pool.execute(REFILL, self._copy.name)
+
+    async def followed(self, seconds: float) -> bool:
+        """Wait until the engine has taken all that is entered now; False: not in time."""
+        pause = LOOK_SECONDS
+        self._awaited.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                with postgres_faults():
+                    last = await self._pool.fetchval(LAST, self._copy.name)
+                    while last and await self._pool.fetchval(WAITING, self._copy.name, last):
+                        await asyncio.sleep(pause)
+                        pause = min(2 * pause, 0.25)
+                return True
+        return False
+
+    async def facts(self) -> dict[str, str | int | float]:
+        """For /readyz: nothing while the engine has all."""
+        now = await state(self._pool, self._copy.name)
+        done, total = self._progress
+        refill = f"{done:,} of {total:,} rows" if self._refill else "waits"
+        found: dict[str, str | int | float] = {"waiting": now.waiting} if now.waiting else {}
+        return {**found, "refill": refill} if now.refill else found
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[Connection | None]:
+        """The lock of the engine's drainer, for a block; None: another process has it. The transaction that
+        holds it reads and writes nothing else."""
+        with postgres_faults():
+            async with self._pool.acquire() as holder, holder.transaction():
+                held = await holder.fetchval(ALONE, f"ibid.outbox\x1f{self._copy.name}")
+                yield holder if held else None
+
+    async def _step(self, holder: Connection) -> bool:
+        """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
+        await holder.execute("SELECT")  # the lock is still ours
+        with postgres_faults():
+            entries = await self._pool.fetch(NEXT, self._copy.name, BATCH)
+            refill = await self._pool.fetchval(REFILLS, self._copy.name)
+        if entries:
+            items: defaultdict[str, list[str]] = defaultdict(list)
+            for entry in entries:
+                items[entry["collection"]].append(entry["item"])
+            for collection, some in items.items():
+                await self._copy.follow(collection, list(dict.fromkeys(some)))
+            await self._taken(entries[-1]["seq"], TAKEN, [entry["seq"] for entry in entries])
+        if refill:
+            await self._page(refill)
+        return bool(entries or refill)
+
+    async def _page(self, seq: int) -> None:
+        """One step of a refill, begun anew where a newer one was asked for."""
+        if self._refill is None or self._refill[0] != seq:
+            self._progress = (0, await self._copy.total())
+            self._refill = (seq, self._copy.refill())
+        try:
+            rows = await anext(self._refill[1])
+        except StopAsyncIteration:
+            await self._taken(seq, REFILLED, self._copy.name, seq)
+            self._refill = None
+            log.info("engine refilled", engine=self._copy.name, rows=self._progress[0])
+            return
+        except BaseException:
+            self._refill = None
+            raise
+        done, total = self._progress
+        self._progress = (done + rows, total)
+        if time.monotonic() - self._logged > LOG_SECONDS:
+            self._logged = time.monotonic()
+            log.info("engine is being refilled", engine=self._copy.name, rows=done + rows, of=total)
+
+    async def _taken(self, seq: int, statement: str, *values: object) -> None:
+        """The engine first: it must never seem to be older than it is. Entries are not committed in order."""
+        self._seq = max(self._seq, seq)
+        await self._copy.note(Position(self._identity, self._seq))
+        async with transaction(self._pool) as connection:
+            await connection.execute(statement, *values)
+            await connection.execute(TOLD, self._copy.name, self._seq)
+
+
+class EngineProbe:
+    """An engine for /readyz, with what it has yet to take over."""
+
+    def __init__(self, probe: Probe, outbox: Outbox) -> None:
+        self._probe = probe
+        self._outbox = outbox
+        self.name = probe.name
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Raises what the engine's own probe raises."""
+        facts = await self._probe.check()
+        with suppress(Unavailable):
+            facts = {**facts, **await self._outbox.facts()}
+        return facts

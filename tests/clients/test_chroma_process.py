@@ -1,0 +1,275 @@
+"""The embedded Chroma's process: whatever becomes of the child or its folder, the next call has one that
+serves. How processes live and end in general: tests/test_process.py."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.child import INTERNAL
+from app.clients import chroma_process as room
+from app.clients.child import NICE
+from app.clients.chroma_process import PROGRAM, ChromaProcess, Damaged
+from app.clients.collection import Lost, VendorCollection
+from app.clients.embedded import UNFILLED, open_folder
+from app.domain.errors import Overloaded
+from app.process import Child
+from tests.fakes.chromas import DAMAGES
+from tests.fakes.logged import captured
+
+MANY = 120
+"""More than wait to be written to the index's files."""
+ROWS = np.random.default_rng(1).normal(size=(MANY, 8)).astype(np.float32)
+MOVED = "chroma's folder cannot be used; it is moved aside and filled anew from postgres"
+
+
+def write(store: VendorCollection) -> None:
+    """So many vectors."""
+    store.upsert(ids=[f"d:{n}" for n in range(MANY)], embeddings=ROWS, metadatas=[{"document": "d"}] * MANY)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed folder with vectors in `ibid-a`."""
+    folder = tmp_path_factory.mktemp("filled") / "chroma"
+    client, _ = open_folder(folder)
+    client.use("ibid-a", write)
+    client.close()
+    (folder / UNFILLED).unlink()
+    return folder
+
+
+@pytest.fixture
+def folder(filled: Path, tmp_path: Path) -> Path:
+    """A test's own copy."""
+    return Path(shutil.copytree(filled, tmp_path / "chroma"))
+
+
+@pytest.fixture
+async def chroma(folder: Path) -> AsyncIterator[ChromaProcess]:
+    """Of that copy."""
+    async with opened(folder) as made:
+        yield made
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, look: bool = False) -> AsyncIterator[ChromaProcess]:
+    """Closed at the end."""
+    made = ChromaProcess(folder, look=look)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def counted(chroma: ChromaProcess) -> int:
+    """How many vectors there are."""
+    return int((await chroma.ask("count", "ibid-a"))[0]["count"])
+
+
+def aside(folder: Path) -> list[Path]:
+    """Folders that were moved."""
+    return list(folder.parent.glob("chroma.broken-*"))
+
+
+def inside(folder: Path) -> set[str]:
+    """The folders of its indexes."""
+    return {path.name for path in folder.iterdir() if path.is_dir()}
+
+
+async def struck(chroma: ChromaProcess, number: int) -> Child:
+    """The child dies of a signal."""
+    child = await chroma.process.child()
+    os.kill(child.pid, number)
+    await child.exited()
+    return child
+
+
+async def test_a_child_that_is_killed_is_started_anew_at_the_next_call(
+    folder: Path, chroma: ChromaProcess
+) -> None:
+    """The folder is not to blame, nothing that was acknowledged is lost, and it is logged."""
+    with captured() as lines:
+        assert await counted(chroma) == MANY
+        first = await struck(chroma, signal.SIGKILL)
+        assert await counted(chroma) == MANY
+    assert (await chroma.process.child()).pid != first.pid
+    assert (chroma.renewals, aside(folder)) == (0, [])
+    assert [line["detail"] for line in lines.of("child_ended")] == ["its process ended with -9"]
+
+
+async def test_a_call_that_is_lost_says_nothing_of_the_next(chroma: ChromaProcess) -> None:
+    """What hangs does: its child is killed."""
+    child = await chroma.process.child()
+    os.kill(child.pid, signal.SIGSTOP)
+    call = asyncio.create_task(counted(chroma))
+    await asyncio.sleep(0.1)
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(Lost) as caught:
+        await call
+    assert caught.value.down is None
+
+
+async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
+    chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks next has another."""
+    monkeypatch.setattr(room, "ANSWER_SECONDS", 0.2)
+    os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
+    with pytest.raises(Lost, match="does not answer") as caught:
+        await counted(chroma)
+    assert caught.value.down is True
+    monkeypatch.undo()
+    assert await counted(chroma) == MANY
+
+
+async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma: ChromaProcess) -> None:
+    """Once may be chance; the second time within a minute it begins an empty one, and the old one is kept."""
+    for _ in range(2):
+        assert await counted(chroma) == MANY
+        await struck(chroma, signal.SIGSEGV)
+    assert (await counted(chroma), chroma.renewals, len(aside(folder))) == (0, 1, 1)
+    await struck(chroma, signal.SIGSEGV)
+    assert (await counted(chroma), chroma.renewals, len(aside(folder))) == (0, 2, 1)  # it was not filled
+
+
+@pytest.mark.parametrize(
+    ("code", "apart", "suspicious"),
+    [
+        pytest.param(INTERNAL, 60.0, True, id="its own, soon after each other"),
+        pytest.param(-signal.SIGABRT, 60.0, True, id="crashes"),
+        pytest.param(-signal.SIGABRT, 0.0, False, id="crashes, long apart"),
+        pytest.param(-signal.SIGUSR1, 60.0, False, id="somebody else's doing"),
+        pytest.param(1, 60.0, False, id="another error"),
+    ],
+)
+async def test_which_ends_are_suspicious(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, code: int, apart: float, *, suspicious: bool
+) -> None:
+    """What the child stumbled over by itself, twice within a minute."""
+    monkeypatch.setattr(room, "SUSPECT_SECONDS", apart)
+    end = f"os._exit({code})" if code >= 0 else f"os.kill(os.getpid(), {-code})"
+    program = (
+        "import os, sys, app.clients.child as child\n"
+        f"def answer(client, call): {end}\n"
+        "child.answer = child.answer if 'aside' in sys.argv else answer\nchild.main()"
+    )
+    chroma = ChromaProcess(folder, program=replace(PROGRAM, command=(sys.executable, "-c", program)))
+    for _ in range(2):
+        with pytest.raises(Lost):
+            await chroma.ask("beat")
+    if suspicious:
+        assert await counted(chroma) == 0
+    else:
+        with pytest.raises(Lost):
+            await chroma.ask("beat")
+    await chroma.close()
+    assert len(aside(folder)) == suspicious
+
+
+async def test_a_folder_that_cannot_be_used_is_moved_aside(folder: Path, chroma: ChromaProcess) -> None:
+    """The first call finds an empty one in its place, that can be written to."""
+    DAMAGES["the vectors are cut"](folder)
+    with captured() as lines:
+        assert await counted(chroma) == 0
+    assert (chroma.renewals, len(aside(folder)), len(lines.of(MOVED))) == (1, 1, 1)
+    batch = {"ids": [f"d:{n}" for n in range(MANY)], "metadatas": [{"document": "d"}] * MANY}
+    await chroma.ask("upsert", "ibid-a", batch, ROWS)
+    assert await counted(chroma) == MANY
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
+    """What a start would move aside is told."""
+    DAMAGES[damage](folder)
+    before = sorted(folder.parent.glob("*"))
+    async with opened(folder, look=True) as looking:
+        with pytest.raises(Damaged):
+            await looking.ask("beat")
+    assert sorted(folder.parent.glob("*")) == before
+
+
+async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
+    """In the vendor's words."""
+    (folder / "chroma.sqlite3").write_bytes(b"not a database" * 99)
+    with captured() as lines:
+        async with opened(folder, look=True) as looking:
+            with pytest.raises(Damaged):
+                await looking.ask("beat")
+    assert "not a database" in lines.of("child_says")[0]["text"]
+
+
+async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
+    """No rights, no room: `Lost` with the reason, and nothing is moved."""
+    (tmp_path / "file").write_text("kept")
+    async with opened(tmp_path / "file" / "chroma") as chroma:
+        with pytest.raises(Lost, match="Not a directory"):
+            await chroma.ask("beat")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+async def test_what_the_child_refuses_is_lost_with_its_words(chroma: ChromaProcess) -> None:
+    """And the child lives on."""
+    with pytest.raises(Lost, match="Error") as caught:
+        await chroma.ask("get", "ibid-a", {"where": {"$no": 1}})
+    assert caught.value.down is False
+    first = await chroma.process.child()
+    assert await counted(chroma) == MANY
+    assert await chroma.process.child() is first
+
+
+async def test_more_calls_than_may_be_are_refused_at_once(folder: Path) -> None:
+    """Nobody is queued for ever behind a child that is stopped."""
+    chroma = ChromaProcess(folder, program=replace(PROGRAM, calls=1))
+    child = await chroma.process.child()
+    os.kill(child.pid, signal.SIGSTOP)
+    first = asyncio.create_task(counted(chroma))
+    await asyncio.sleep(0.05)
+    with pytest.raises(Overloaded):
+        await counted(chroma)
+    os.kill(child.pid, signal.SIGCONT)
+    assert await first == MANY
+    await chroma.close()
+
+
+async def test_it_steps_back_behind_the_service(chroma: ChromaProcess) -> None:
+    """Its niceness is above ours."""
+    child = await chroma.process.child()
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(19, ours + NICE)
+
+
+async def test_closed_it_ends_in_order_and_starts_nothing(chroma: ChromaProcess) -> None:
+    """Also where it was closed while the child began, which is not waited for."""
+    child = await chroma.process.child()
+    beginning = ChromaProcess(Path("/nowhere"))
+    call = asyncio.create_task(beginning.ask("beat"))
+    await asyncio.sleep(0.02)
+    for each in (chroma, beginning):
+        await each.close()
+        with pytest.raises(Lost, match="closed"):
+            await each.ask("beat")
+    assert await child.exited() == 0
+    assert isinstance((await asyncio.gather(call, return_exceptions=True))[0], Lost | asyncio.CancelledError)
+
+
+async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: ChromaProcess) -> None:
+    """Not what was deleted, nor what was moved aside earlier; whoever keeps the record is told."""
+    old = folder.with_name("chroma.broken-20260101T000000")
+    shutil.copytree(folder, old)
+    assert await counted(chroma) == MANY
+    before = inside(folder)
+
+    await chroma.renew()
+
+    assert (await counted(chroma), chroma.renewals, aside(folder)) == (0, 1, [])
+    assert before
+    assert not before & inside(folder)

@@ -1,0 +1,432 @@
+"""The exact index of a scope: postings, BM25, cosine, and that its history leaves no trace."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.retrieval import bm25
+from app.retrieval.bm25 import LEAST_MEAN, Lexical
+from app.retrieval.index import (
+    INLINE,
+    IndexSearch,
+    Matrix,
+    Place,
+    ScopeIndex,
+    Segment,
+    best,
+    joined,
+    rows_segment,
+    settled,
+)
+from app.retrieval.neighbours import SPOT, spot_number, spread
+from app.retrieval.postings import Postings, build, invert, is_current, merge, pack
+from app.retrieval.terms import terms
+
+WORDS = ["sea", "sand", "wave", "otter", "fish"]
+TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+TEXTS = st.lists(TEXT, min_size=1, max_size=8)
+QUERY = st.lists(st.sampled_from([*WORDS, "absent"]), min_size=1, max_size=4).map(" ".join)
+
+
+def vectors(texts: Sequence[str]) -> Matrix:
+    """One dimension per word, unit length."""
+    rows = [[text.split().count(word) for word in WORDS] for text in texts]
+    matrix = np.array(rows, dtype=np.float32).reshape(-1, len(WORDS))
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.asarray(matrix / np.maximum(lengths, 1), dtype=np.float32)
+
+
+def document(name: str, texts: Sequence[str]) -> Segment:
+    """An entry of several passages."""
+    return Segment((name,), (0, len(texts)), build(texts), vectors(texts))
+
+
+def added(index: ScopeIndex, name: str, texts: Sequence[str]) -> ScopeIndex:
+    """After one more document, or another of its name."""
+    entries = {**index.entries, name: tuple(texts)}
+    fresh = [document(each, entries[each]) for each in index.changed(entries)]
+    return index.followed(index.version + 1, entries, fresh)
+
+
+def removed(index: ScopeIndex, name: str) -> ScopeIndex:
+    """After one has gone."""
+    return index.followed(index.version + 1, {k: v for k, v in index.entries.items() if k != name}, [])
+
+
+def mask_of(data: st.DataObject, texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Any."""
+    return np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
+
+
+def alive(segment: Segment) -> list[Place]:
+    """Places of the live rows, in order."""
+    return [segment.place(row) for row in range(segment.rows) if segment.live is None or segment.live[row]]
+
+
+def bags(postings: Postings) -> list[Counter[int]]:
+    """The terms of each passage, read back."""
+    found: list[Counter[int]] = [Counter() for _ in postings.lengths]
+    for at, term in enumerate(postings.terms):
+        for n in range(postings.starts[at], postings.starts[at + 1]):
+            found[postings.rows[n]][int(term)] += int(postings.counts[n])
+    return found
+
+
+# Postings
+
+
+@given(TEXTS)
+def test_postings_hold_every_term_of_every_passage(texts: list[str]) -> None:
+    postings = build(texts)
+    assert bags(postings) == [Counter(terms(text)) for text in texts]
+    assert postings.lengths.tolist() == [len(terms(text)) for text in texts]
+
+
+@given(st.lists(st.lists(TEXT, max_size=8), min_size=1, max_size=4), st.data())
+def test_merging_equals_building_what_stays(parts: list[list[str]], data: st.DataObject) -> None:
+    masks = [mask_of(data, part) for part in parts]
+    kept = [
+        text
+        for part, mask in zip(parts, masks, strict=True)
+        for text, stays in zip(part, mask, strict=True)
+        if stays
+    ]
+    merged = merge([build(part) for part in parts], masks)
+    assert bags(merged) == bags(build(kept))
+    assert merged.terms.tolist() == build(kept).terms.tolist()
+    whole = merge([build(part) for part in parts], [None] * len(parts))
+    assert bags(whole) == bags(build([text for part in parts for text in part]))
+
+
+@given(TEXTS, st.sampled_from(["sea", "otter", "absent"]))
+def test_a_span_is_where_a_term_is(texts: list[str], word: str) -> None:
+    postings = build(texts)
+    [(first, end)] = postings.spans(np.array(terms(word), dtype=np.uint64))
+    assert postings.rows[first:end].tolist() == [n for n, text in enumerate(texts) if word in text.split()]
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [None, b"", pack("a b")[:-1], b"XX" + pack("a b")[2:], b"IT\0\0" + pack("a b")[4:]],
+    ids=["missing", "empty", "cut", "other", "older analysis"],
+)
+def test_damaged_terms_are_recognised(packed: bytes | None) -> None:
+    assert not is_current(packed)
+    assert is_current(pack("a b"))
+    assert is_current(pack(""))
+
+
+# BM25
+
+
+def naive(texts: Sequence[str], query: str) -> list[float]:
+    """BM25 as its authors write it, with Lucene's IDF and a least mean length."""
+    every = [Counter(text.split()) for text in texts]
+    mean = max(LEAST_MEAN, sum(bag.total() for bag in every) / len(every))
+    found = []
+    for bag in every:
+        total = 0.0
+        for word in set(query.split()):
+            holding = sum(word in other for other in every)
+            idf = math.log(1 + (len(every) - holding + 0.5) / (holding + 0.5))
+            norm = 1.2 * (1 - 0.75 + 0.75 * bag.total() / mean)
+            total += idf * bag[word] * 2.2 / (bag[word] + norm) if bag[word] else 0
+        found.append(total)
+    return found
+
+
+@given(TEXTS, QUERY)
+def test_scores_are_those_of_the_formula(texts: list[str], query: str) -> None:
+    found = Lexical([(build(texts), None)], terms(query)).scores(0)
+    assert found.bm25.tolist() == pytest.approx(naive(texts, query))
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), QUERY)
+def test_scores_do_not_depend_on_the_segments(parts: list[list[str]], query: str) -> None:
+    once = Lexical([(build([text for part in parts for text in part]), None)], terms(query)).scores(0)
+    many = Lexical([(build(part), None) for part in parts], terms(query))
+    assert np.concatenate([many.scores(n).bm25 for n in range(len(parts))]).tolist() == once.bm25.tolist()
+
+
+@given(TEXTS, QUERY, st.data(), st.integers(1, 9))
+def test_the_dead_count_for_nothing(texts: list[str], query: str, data: st.DataObject, batch: int) -> None:
+    """The rest score as if they had never been, however the postings are processed."""
+    mask = mask_of(data, texts)
+    alone = Lexical([(build([t for t, a in zip(texts, mask, strict=True) if a]), None)], terms(query))
+    expected = alone.scores(0)
+    for few in (100, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bm25, "FEW_TERMS", few)
+            patch.setattr(bm25, "BATCH", batch)
+            found = Lexical([(build(texts), mask)], terms(query)).scores(0)
+        assert not found.bm25[~mask].any()
+        for ours, theirs in (
+            (found.bm25, expected.bm25),
+            (found.mass, expected.mass),
+            (found.rare, expected.rare),
+        ):
+            assert ours[mask].tolist() == theirs.tolist()
+
+
+def held(texts: Sequence[str], query: str) -> list[tuple[float, bool]]:
+    """Of each passage: coverage, and whether it holds the rare terms."""
+    lexical = Lexical([(build(texts), None)], terms(query))
+    rows = np.arange(len(texts), dtype=np.uint32)
+    return list(zip(*lexical.held(lexical.scores(0), rows), strict=True))
+
+
+@given(TEXTS, QUERY)
+def test_coverage_is_a_share_of_the_query(texts: list[str], query: str) -> None:
+    for text, (coverage, _) in zip(texts, held(texts, query), strict=True):
+        shared = set(query.split()) & set(text.split())
+        assert 0 <= coverage <= 1 + 1e-9
+        assert (coverage > 1 - 1e-9) == (shared == set(query.split()))
+        assert (coverage == 0) == (not shared)
+
+
+FEW = ["this is the code of zyxel", *(f"what is the sea of sand {n}" for n in range(40))]
+
+
+@pytest.mark.parametrize(
+    ("query", "rare"),
+    [
+        pytest.param("what is the code of zyxel", True, id="its name"),
+        pytest.param("the sea of sand", False, id="common words alone"),
+        pytest.param("the zyxel of otters and hedgehogs in lakes", False, id="one rare word of many unknown"),
+        pytest.param("otters", False, id="nothing of it"),
+    ],
+)
+def test_rare_terms_are_those_that_few_hold(query: str, rare: bool) -> None:
+    assert held(FEW, query)[0][1] is rare
+
+
+def test_in_a_reach_of_one_nothing_is_rare() -> None:
+    assert not held(["the code of zyxel"], "zyxel")[0][1]
+
+
+def test_nothing_asked_and_nothing_there() -> None:
+    assert held(["sea"], "?!") == [(0.0, False)]
+    assert Lexical([(build([]), None)], terms("sea")).scores(0).bm25.tolist() == []
+
+
+# Segments and indexes
+
+
+@given(st.lists(st.integers(1, 9), max_size=40))
+def test_segments_stay_few(sizes: list[int]) -> None:
+    segments: tuple[Segment, ...] = ()
+    for n, size in enumerate(sizes):
+        segments = settled([*segments, document(f"{n:02}", ["sea"] * size)])
+    assert [place for segment in segments for place in alive(segment)] == [
+        (f"{n:02}", ordinal) for n, size in enumerate(sizes) for ordinal in range(1, size + 1)
+    ]
+    assert len(segments) <= np.log2(max(sum(sizes), 1)) + 1
+
+
+def test_merging_drops_the_dead_with_all_that_belongs_to_them() -> None:
+    one = rows_segment(["a", "b"], build(["x", "y"]), vectors(["sea", "sand"]), {"n": np.array([1, 2])})
+    two = rows_segment(["c"], build(["z"]), vectors(["fish"]), {"n": np.array([3])}, np.array([True]))
+    left = joined([one.without({"a"}), two])
+    assert left.vectors is not None
+    assert left.vectorless is not None
+    assert (left.entries, left.columns["n"].tolist()) == (("b", "c"), [2, 3])
+    assert (left.vectors.tolist(), left.vectorless.tolist()) == (
+        vectors(["sand", "fish"]).tolist(),
+        [False, True],
+    )
+    assert one.size == 2
+
+
+def test_a_segment_without_vectors_makes_one_without() -> None:
+    bare = Segment(("a",), (0, 1), build(["x"]), None)
+    assert joined([bare, document("b", ["sea"])]).vectors is None
+
+
+def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
+    """All that a search says, by place."""
+    lexical = search.lexical(query, limit)
+    dense = search.dense(vectors([query])[0], limit)
+    hits = search.hits({*lexical, *dense})
+    return (
+        [search.place(spot) for spot in lexical],
+        [(search.place(spot), value) for spot, value in dense.items()],
+        sorted((search.place(spot), hit.score, hit.coverage, hit.rare) for spot, hit in hits.items()),
+        search.size,
+    )
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.none() | st.lists(TEXT, min_size=1, max_size=4)), max_size=9
+)
+
+
+@given(CHANGES, QUERY)
+def test_an_index_that_followed_equals_one_made_anew(
+    changes: list[tuple[str, list[str] | None]], query: str
+) -> None:
+    """Entries that came, changed and went leave no trace in order or scores."""
+    followed = ScopeIndex("s", 0)
+    for name, texts in changes:
+        followed = removed(followed, name) if texts is None else added(followed, name, texts)
+    anew = ScopeIndex("s", 0)
+    for name, texts in followed.entries.items():
+        anew = added(anew, name, texts)
+    assert told(IndexSearch([followed]), query) == told(IndexSearch([anew]), query)
+
+
+@given(TEXTS, QUERY, st.integers(1, 4))
+def test_both_searches_give_the_exact_best(texts: list[str], query: str, limit: int) -> None:
+    search = IndexSearch([added(ScopeIndex("s", 0), "d", texts)])
+    vector = vectors([query])[0]
+    cosines = [float(np.vecdot(row, vector)) for row in vectors(texts)]
+    expected = sorted(range(len(texts)), key=lambda n: (-cosines[n], n))[:limit]
+    assert [search.place(spot) for spot in search.dense(vector, limit)] == [("d", n + 1) for n in expected]
+    scores = naive(texts, query)
+    ranked = [n for n in sorted(range(len(texts)), key=lambda n: (-scores[n], n)) if scores[n] > 0]
+    found = search.lexical(query, limit)
+    assert [scores[row] for _, row in found] == pytest.approx([scores[n] for n in ranked[:limit]])
+
+
+@given(TEXTS, QUERY, st.data())
+def test_what_the_asker_may_not_see_is_not_there(texts: list[str], query: str, data: st.DataObject) -> None:
+    """Statistics, order and size are those of an index of the allowed rows."""
+    ids = [f"{n:02}" for n in range(len(texts))]
+    mask = mask_of(data, texts)
+    left = np.flatnonzero(mask)
+    every = ScopeIndex("s", 1, segments=(rows_segment(ids, build(texts), vectors(texts)),))
+    kept = [texts[n] for n in left]
+    some = ScopeIndex("s", 1, segments=(rows_segment([ids[n] for n in left], build(kept), vectors(kept)),))
+    seen = IndexSearch([every], allowed=lambda _: mask)
+    assert told(seen, query) == told(IndexSearch([some]), query)
+    assert len(seen.spots(every, [(name, 1) for name in ids])) == len(left)
+
+
+def test_rows_without_a_vector_are_found_by_words_alone() -> None:
+    segment = rows_segment(
+        ["a", "b"], build(["sea", "sea sand"]), vectors(["sea", "sand"]), None, np.array([True, False])
+    )
+    search = IndexSearch([ScopeIndex("s", 1, segments=(segment,))])
+    lexical = search.lexical("sea", 2)
+    vector = vectors(["sea"])[0]
+    assert {search.key(spot) for spot in lexical} == {"a", "b"}
+    assert [search.key(spot) for spot in search.dense(vector, 2)] == ["b"]
+    assert [search.key(spot) for spot in search.cosines(vector, lexical)] == ["b"]
+
+
+@given(TEXTS, QUERY)
+def test_a_few_cosines_have_the_bits_of_all(texts: list[str], query: str) -> None:
+    one = added(ScopeIndex("s", 0), "d", texts)
+    search = IndexSearch([one, added(ScopeIndex("t", 0), "e", texts[::-1])])
+    every = search.dense(vectors([query])[0], 2 * len(texts))
+    some = list(every)[::3]
+    assert search.cosines(vectors([query])[0], some) == {spot: every[spot] for spot in some}
+
+
+def test_equal_passages_come_in_the_order_of_their_entries() -> None:
+    own = added(added(ScopeIndex("own", 0), "c", ["sea", "sea"]), "a", ["sea"])
+    search = IndexSearch([own, added(ScopeIndex("shared", 0), "b", ["sea"])])
+    first = [("a", 1), ("b", 1), ("c", 1)]
+    assert [search.place(spot) for spot in search.lexical("sea", 3)] == first
+    assert [search.place(spot) for spot in search.dense(vectors(["sea"])[0], 3)] == first
+
+
+def test_statistics_are_of_the_whole_reach() -> None:
+    own, shared = added(ScopeIndex("own", 0), "a", ["sea otter"]), added(ScopeIndex("t", 0), "b", ["sea"] * 5)
+    alone, together = IndexSearch([own]), IndexSearch([own, shared])
+    scores = [
+        next(
+            hit.score
+            for spot, hit in search.hits(search.lexical("sea", 9)).items()
+            if search.key(spot) == "a"
+        )
+        for search in (alone, together)
+    ]
+    assert scores[1] < scores[0]
+
+
+def test_places_are_found_again() -> None:
+    """Live ones only, and only of their index."""
+    own = removed(added(added(ScopeIndex("own", 0), "a", ["sea"]), "b", ["sand", "sea"]), "a")
+    search = IndexSearch([own, added(ScopeIndex("t", 0), "c", ["sea"])])
+    spots = search.spots(own, [("a", 1), ("b", 2), ("b", 3), ("b", 0), ("c", 1)])
+    assert [search.place(spot) for spot in spots.values()] == [("b", 2)]
+    assert search.index_of(spots["b", 2]) is own
+
+
+def test_an_empty_reach_has_no_best() -> None:
+    assert best([], 3, 0.0) == []
+    assert told(IndexSearch([ScopeIndex("s", 0)]), "sea") == ([], [], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("passages", "letters", "inline"),
+    [
+        (10_000, 100, True),
+        (10_000, 200, False),
+        (2_000, 200, True),
+        (2_000, 32_000, False),
+        (12_001, 1, False),
+    ],
+)
+def test_long_questions_and_large_reaches_go_to_a_thread(passages: int, letters: int, inline: bool) -> None:
+    ids, none = [str(n) for n in range(passages)], np.zeros(0)
+    lengths = np.ones(passages, dtype=np.uint32)
+    postings = Postings(
+        none.astype(np.uint64),
+        np.zeros(1, np.uint32),
+        none.astype(np.uint32),
+        none.astype(np.uint16),
+        lengths,
+    )
+    search = IndexSearch([ScopeIndex("s", 1, segments=(rows_segment(ids, postings, None),))])
+    assert (search.effort("a" * letters) <= INLINE) is inline
+
+
+# Neighbours
+
+
+def one_by_one(scores: dict[str, float], spots: dict[str, tuple[str, int]]) -> dict[str, float]:
+    """Scores with what neighbours lend: half of the next one on either side, a quarter of the second."""
+    best: dict[tuple[str, int], float] = {}
+    for key, spot in spots.items():
+        best[spot] = max(best.get(spot, 0.0), scores[key])
+    found = dict(scores)
+    for key, (thread, place) in spots.items():
+        for step, share in ((-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25)):
+            found[key] += share * best.get((thread, place + step), 0.0)
+    return found
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "t", "u"]), st.integers(0, 6), st.sampled_from([0.0, 0.0, 1.0, 2.5])),
+        min_size=1,
+        max_size=14,
+    ),
+    st.integers(0, 14),
+)
+def test_neighbours_lend_as_counted_one_by_one(rows: list[tuple[str, int, float]], cut: int) -> None:
+    """However the rows are spread over segments."""
+    keys = [str(n) for n in range(len(rows))]
+    spots = {
+        key: (thread, place) for key, (thread, place, _) in zip(keys, rows, strict=True) if thread and place
+    }
+    scores = {key: score for key, (_, _, score) in zip(keys, rows, strict=True)}
+    total = one_by_one(scores, spots)
+    parts = [part for part in (rows[:cut], rows[cut:]) if part]
+    segments = [
+        rows_segment(
+            [str(n) for n in range(len(part))],
+            invert([pack("")] * len(part)),
+            None,
+            {SPOT: np.array([spot_number(thread, place) for thread, place, _ in part], dtype=np.uint64)},
+        )
+        for part in parts
+    ]
+    lent = spread(segments, [np.array([score for _, _, score in part]) for part in parts])
+    assert np.concatenate(lent).tolist() == pytest.approx([total[key] - scores[key] for key in keys])

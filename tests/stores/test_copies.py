@@ -1,0 +1,159 @@
+"""Chroma's copy of the documents' vectors: written, removed, refilled; its position and files. Qdrant's is
+tested with the outbox."""
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.clients.chroma import Chroma, InThreads
+from app.clients.collection import Client
+from app.clients.embedded import REMADE_MOST, embedded
+from app.clients.identity import identity
+from app.clients.pool import Pool
+from app.clients.threads import Threads
+from app.domain.document import Part
+from app.domain.space import Space
+from app.retrieval.retrievers.chroma import collection
+from app.stores.copies import ChromaCopy, Position
+from app.stores.outbox import Outbox
+from tests.fakes.filing import SPACE, file, publish
+
+OLDER = Space("older@32", "bag", 32, 0.0)
+SESSION, SHARED = Part("default", "", "s1"), Part("default")
+RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """The vendor's client on a fresh folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        opened = Client(partial(embedded, Path(folder)))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+async def chroma(client: Client) -> AsyncIterator[Chroma]:
+    """Chroma with threads of this test's loop."""
+    threads = Threads("chroma", threads=2)
+    yield Chroma(InThreads(client, threads))
+    await threads.aclose()
+
+
+@pytest.fixture
+def copy(pool: Pool, chroma: Chroma) -> ChromaCopy:
+    """On this test's own stores."""
+    return ChromaCopy(pool, chroma, SPACE)
+
+
+@pytest.fixture
+async def outbox(pool: Pool, copy: ChromaCopy) -> Outbox:
+    """What fills it."""
+    return Outbox(pool, copy, await identity(pool))
+
+
+async def held(chroma: Chroma, document: str, part: Part = SESSION) -> int:
+    """How many vectors of a document there are."""
+    name = collection(SPACE.name, is_global=part.is_global)
+    return len(await chroma.ids(name, {"document": document}))
+
+
+async def test_what_is_ready_is_written_and_what_is_removed_goes(
+    pool: Pool, chroma: Chroma, outbox: Outbox
+) -> None:
+    """Of a session and of all; a document that is still read is not there."""
+    own, shared = await file(pool, SESSION, RIVERS), await file(pool, SHARED, RIVERS[:2])
+    await outbox.drain()
+    assert (await held(chroma, own), await held(chroma, shared, SHARED)) == (3, 2)
+
+    await publish(pool, SESSION, own, removed=True)
+    await outbox.drain()
+
+    assert (await held(chroma, own), await held(chroma, shared, SHARED)) == (0, 2)
+    assert await pool.fetchval("SELECT count(*) FROM ibid.outbox") == 0
+
+
+async def test_taking_again_leaves_nothing_of_the_first_time(
+    pool: Pool, chroma: Chroma, copy: ChromaCopy
+) -> None:
+    """As after a crash between engine and record."""
+    document = await file(pool, SESSION, RIVERS)
+    await copy.follow("", [document])
+    await pool.execute("DELETE FROM ibid.chunk WHERE ordinal = 3")
+    await copy.follow("", [document])
+    assert await held(chroma, document) == 2
+
+
+async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
+    pool: Pool, chroma: Chroma, copy: ChromaCopy, outbox: Outbox
+) -> None:
+    """What the record does not have goes, with what another space left; what is not ours stays."""
+    document, gone = await file(pool, SESSION, RIVERS), await file(pool, SESSION, RIVERS[:1], "b.pdf")
+    await outbox.drain()
+    await chroma.upsert("others", ["x"], np.ones((1, 4), np.float32), [{"a": "b"}])
+    await ChromaCopy(pool, chroma, OLDER).note(Position("x", 1))
+    older = collection(OLDER.name, is_global=False)
+    await chroma.upsert(older, ["d:1"], np.ones((1, 32), np.float32), [{"document": "d"}])
+    await chroma.delete(collection(SPACE.name, is_global=False), {"document": document})
+    await pool.execute("DELETE FROM ibid.document WHERE id = $1", gone)
+    await pool.execute("DELETE FROM ibid.outbox")
+
+    await outbox.ask_refill()
+    await outbox.drain()
+
+    assert (await held(chroma, document), await held(chroma, gone)) == (3, 0)
+    assert {*await chroma.names()} & {"others", older} == {"others"}
+    assert await outbox.behind() == ""
+
+
+async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
+    """The last one alone."""
+    assert await copy.position() is None
+    for seq in (7, 8):
+        await copy.note(Position("me", seq))
+    assert await copy.position() == Position("me", 8)
+
+
+@pytest.mark.parametrize(
+    ("holdings", "stored", "left"),
+    [
+        pytest.param({"documents", "answers"}, 1_000, None, id="documents went"),
+        pytest.param({"answers"}, 1_000, set(), id="others went"),
+        pytest.param({"documents"}, 2 * REMADE_MOST, {"documents"}, id="too many to be without it"),
+        pytest.param({"chroma"}, 2 * REMADE_MOST, {"chroma"}, id="still too many"),
+        pytest.param({"chroma"}, 1_000, None, id="no longer"),
+    ],
+)
+async def test_files_are_made_anew_when_documents_went(
+    pool: Pool, chroma: Chroma, holdings: set[str], stored: int, left: set[str] | None
+) -> None:
+    """`None`. Searches are exact meanwhile; of a large folder it is said what is left."""
+    engine = Counted(chroma, stored)
+    assert set(await ChromaCopy(pool, engine, SPACE).compact(holdings)) == (left or set())
+    assert engine.made_anew == (left is None)
+
+
+class Counted(Chroma):
+    """A Chroma that says how many vectors it has."""
+
+    def __init__(self, chroma: Chroma, stored: int) -> None:
+        super().__init__(chroma._vendor, embedded=True)
+        self.stored = stored
+        self.made_anew = 0
+
+    async def count(self, collection: str) -> int:
+        return self.stored // 2
+
+    async def renew(self) -> None:
+        self.made_anew += 1
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_a_servers_files_are_its_own(pool: Pool, chroma: Chroma, embedded: bool) -> None:
+    """Ours are those of the embedded one."""
+    own = Chroma(chroma._vendor, embedded=embedded)
+    assert ChromaCopy(pool, own, SPACE).external is not embedded

@@ -1,0 +1,416 @@
+"""The outbox: engines follow the record, whatever fails between the two, and are refilled when they lag."""
+
+import asyncio
+import shutil
+import struct
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from app.clients.edge import Edge, open_edge
+from app.clients.identity import identity
+from app.clients.points import Point, Where
+from app.clients.pool import Pool
+from app.domain.corpus import Given
+from app.domain.errors import RetrievalError
+from app.domain.memory import DAEMONS, GRAVITY, RAW, Draft
+from app.domain.passage import Scope
+from app.domain.space import Space
+from app.index.catalogue import Catalogue
+from app.stores import outbox as module
+from app.stores.belongings import Memories
+from app.stores.copies import STATE, Position, QdrantCopy
+from app.stores.corpus import CorpusStore
+from app.stores.memories import MemoryStore
+from app.stores.outbox import EngineProbe, Outbox
+from app.stores.vectors import VectorStore
+from tests.fakes.intake import until
+from tests.fakes.keeping import ADA, say
+from tests.fakes.logged import captured
+from tests.fakes.uploads import SPACE, vector
+
+BOB = Scope("acme", user_id="bob")
+NEXT = Space("next@2", "next", 2, 0.0)
+CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])
+
+
+async def shelve(pool: Pool, *texts: Given, collection: str = "sleep", tenant: str = "acme") -> None:
+    """Keep reference texts."""
+    vectors = [vector(text.text) for text in texts]
+    counts = [1] * len(texts)
+    await CorpusStore(pool).admit(Scope(tenant), collection, texts, vectors, counts, space=SPACE.name)
+
+
+async def entered(pool: Pool) -> list[tuple[str, str, str]]:
+    """What waits: engine, collection, item."""
+    rows = await pool.fetch("SELECT engine, collection, item FROM ibid.outbox ORDER BY seq")
+    return [tuple(row) for row in rows]
+
+
+@dataclass
+class House:
+    """A record and Qdrant's engine on a folder, which may be closed and opened again."""
+
+    pool: Pool
+    folder: Path
+    edge: Edge = field(init=False)
+    outbox: Outbox = field(init=False)
+
+    @asynccontextmanager
+    async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
+        """Until the end of the block."""
+        async with open_edge(self.folder) as self.edge:
+            copy = QdrantCopy(self.pool, self.edge, Catalogue(self.edge), space)
+            self.outbox = Outbox(self.pool, copy, await identity(self.pool))
+            yield self
+
+    async def texts(self, name: str = RAW) -> list[str]:
+        """What the engine has in a collection."""
+        try:
+            points = await self.edge.scroll(name, Where(), limit=1_000)
+        except RetrievalError:
+            return []
+        return sorted(str(point.payload["text"]) for point in points if point.id != STATE)
+
+
+@pytest.fixture
+def house(pool: Pool, tmp_path: Path) -> House:
+    """Not yet running."""
+    return House(pool, tmp_path / "qdrant")
+
+
+async def test_every_change_of_the_record_is_entered(pool: Pool) -> None:
+    """Written, replaced, deleted; not what is told again, nor what an engine does not hold."""
+    (memory,) = await say(pool, "I moved.")
+    await say(pool, "i moved.")
+    await pool.execute("UPDATE ibid.memory SET terms = NULL")
+    (card,) = await say(pool, CARD)
+    await say(pool, Draft("likes play", kind=GRAVITY, origin=DAEMONS[0]))
+    await MemoryStore(pool).remove(ADA, memory)
+    await shelve(pool, Given("a", "a1"))
+    await CorpusStore(pool).clear(Scope("acme"), "sleep")
+    (point, again) = [item for engine, collection, item in await entered(pool) if collection == "sleep"]
+
+    found = [(engine, item) for engine, collection, item in await entered(pool) if collection == RAW]
+    assert found == [("qdrant", each) for each in (memory, card, card, memory)]
+    assert point == again
+
+
+async def test_what_is_rolled_back_leaves_no_entry(pool: Pool) -> None:
+    """The entry is the transaction's."""
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await connection.execute("DELETE FROM ibid.memory")
+        await transaction.rollback()
+    await say(pool, "I moved.")
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await connection.execute("DELETE FROM ibid.memory")
+        await transaction.rollback()
+
+    assert len(await entered(pool)) == 1
+
+
+async def test_the_engine_takes_what_is_written_and_removed(house: House) -> None:
+    """And the outbox is empty; the collection of a tenant's last text goes."""
+    async with house.running():
+        first, _ = await say(house.pool, "I moved.", "I slept.")
+        await shelve(house.pool, Given("tides", "a1"))
+        await house.outbox.drain()
+        assert (await house.texts(), await house.texts("sleep")) == (["I moved.", "I slept."], ["tides"])
+
+        await MemoryStore(house.pool).remove(ADA, first)
+        await CorpusStore(house.pool).remove(Scope("acme"), "sleep", "a1")
+        await house.outbox.drain()
+
+        assert (await house.texts(), await entered(house.pool)) == (["I slept."], [])
+        assert [each.name for each in await house.edge.collections()] == [RAW]
+
+
+async def test_a_collection_of_two_tenants_stays_until_both_are_gone(house: House) -> None:
+    """Neither loses what the other removes."""
+    async with house.running():
+        for tenant in ("acme", "other"):
+            await shelve(house.pool, Given(f"of {tenant}", "a1"), tenant=tenant)
+        await house.outbox.drain()
+        await CorpusStore(house.pool).clear(Scope("acme"), "sleep")
+        await house.outbox.drain()
+
+        assert await house.texts("sleep") == ["of other"]
+
+
+async def test_what_a_crash_left_is_taken_at_the_next_start(house: House) -> None:
+    """Committed, and the process died before the engine knew."""
+    await say(house.pool, "I moved.")
+
+    async with house.running():
+        await house.outbox.drain()
+        assert await house.texts() == ["I moved."]
+
+
+async def test_a_crash_between_engine_and_record_is_no_matter(house: House) -> None:
+    """Taken, but not struck off: it is taken again."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+        rows = await house.pool.fetch("SELECT id FROM ibid.memory")
+        await house.pool.execute(
+            "INSERT INTO ibid.outbox (engine, collection, item) VALUES ('qdrant', $1, $2)", RAW, rows[0]["id"]
+        )
+        await house.outbox.drain()
+
+        assert (await house.texts(), await entered(house.pool)) == (["I moved."], [])
+
+
+@dataclass
+class Failing:
+    """A copy that fails for a while, and counts."""
+
+    name: str = "qdrant"
+    error: RetrievalError | None = None
+    rows: int = 0
+    delay: float = 0
+    followed: list[str] = field(default_factory=list)
+    noted: Position | None = None
+
+    async def position(self) -> Position | None:
+        """The last one."""
+        return self.noted
+
+    async def note(self, position: Position) -> None:
+        """Remember it."""
+        self.noted = position
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Count them, unless it fails."""
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise self.error
+        self.followed += items
+
+    async def refill(self) -> AsyncIterator[int]:
+        """Page by page."""
+        for _ in range(self.rows):
+            await asyncio.sleep(self.delay)
+            yield 1
+
+    async def total(self) -> int:
+        """As told."""
+        return self.rows
+
+    async def complete(self) -> bool:
+        """Always."""
+        return True
+
+
+async def test_an_engine_that_fails_is_left_alone_and_comes_back(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writers are not held up meanwhile; nothing is lost, and the log says both once."""
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.05)
+    copy = Failing(error=RetrievalError("unavailable"))
+    outbox = Outbox(pool, copy, "me")
+    running = asyncio.create_task(outbox.run())
+    try:
+        with captured() as logged:
+            items = await say(pool, "I moved.", "I slept.")
+            assert not await outbox.followed(0.2)
+            copy.error = None
+            assert await outbox.followed(5)
+            await until(lambda: bool(logged.of("engine follows again")))
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    assert sorted(copy.followed) == sorted(items)
+    assert len(logged.of("engine does not follow")) == 1
+
+
+async def test_two_replicas_drain_once(pool: Pool) -> None:
+    """One of them has the lock; the other has nothing left to do."""
+    copy = Failing(delay=0.05)
+    await say(pool, *(f"note {n}" for n in range(20)))
+
+    await asyncio.gather(*(Outbox(pool, copy, "me").drain() for _ in range(2)))
+
+    assert len(copy.followed) == len(set(copy.followed)) == 20
+
+
+async def test_entries_that_are_committed_late_do_not_turn_the_position_back(pool: Pool) -> None:
+    """Else the engine would seem to be older than the record."""
+    copy = Failing()
+    outbox = Outbox(pool, copy, "me")
+    await say(pool, "I moved.")
+    await outbox.drain()
+    taken = copy.noted
+    await pool.execute(
+        "INSERT INTO ibid.outbox (seq, engine, collection, item) OVERRIDING SYSTEM VALUE"
+        " VALUES (0, 'qdrant', 'memory_raw', 'x')"
+    )
+
+    await outbox.drain()
+
+    assert (copy.noted, await outbox.behind()) == (taken, "")
+
+
+async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) -> None:
+    """An erased person is not brought back, and what was written since is there."""
+    copied = house.folder.with_name("older")
+    async with house.running():
+        await say(house.pool, "ada's secret")
+        await say(house.pool, "bob's", scope=BOB)
+        await house.outbox.drain()
+    shutil.copytree(house.folder, copied)
+    async with house.running():
+        await Memories(house.pool).erase(ADA)
+        await say(house.pool, "bob's second", scope=BOB)
+        await house.outbox.drain()
+    shutil.rmtree(house.folder)
+    copied.rename(house.folder)
+
+    async with house.running():
+        assert await house.outbox.behind() == "its files are older than the record"
+        await house.outbox.drain()
+
+        assert await house.texts() == ["bob's", "bob's second"]
+        assert await house.outbox.behind() == ""
+
+
+async def test_a_lost_folder_is_refilled(house: House) -> None:
+    """Memories and texts alike."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await shelve(house.pool, Given("tides", "a1"))
+        await house.outbox.drain()
+    shutil.rmtree(house.folder)
+
+    async with house.running():
+        assert await house.outbox.behind() == "it has no position"
+        await house.outbox.drain()
+        assert (await house.texts(), await house.texts("sleep")) == (["I moved."], ["tides"])
+
+
+async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
+    """What it holds of that one goes; what other tools wrote stays."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+        await house.edge.put(RAW, [Point("7", {"text": "another tool's"}, vector("x"))])
+        await house.pool.execute("DELETE FROM ibid.memory")
+        await say(house.pool, "I slept.")
+        other = Outbox(house.pool, house.outbox._copy, "another")
+
+        assert await other.behind() == "it follows another database"
+        await other.drain()
+
+        assert await house.texts() == ["I slept.", "another tool's"]
+
+
+async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
+    """As after the loss of one collection."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await shelve(house.pool, Given("tides", "a1"))
+        await house.outbox.drain()
+        await house.edge.drop("sleep")
+
+        assert await house.outbox.behind() == "it lacks rows"
+        house.outbox.lost("sleep")
+        await house.outbox.drain()
+
+        assert await house.texts("sleep") == ["tides"]
+
+
+async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: House) -> None:
+    """The swap entered a refill: the next start drops the old vectors and writes the new ones."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+    vectors, made = VectorStore(house.pool), struct.pack("<2f", 0.6, 0.8)
+    missing = await vectors.missing(NEXT.name, 9)
+    await vectors.keep(NEXT.name, missing, [made] * len(missing))
+    assert await vectors.swap(NEXT)
+
+    async with house.running(NEXT):
+        await house.outbox.drain()
+
+        [shape] = await house.edge.collections()
+        assert (shape.dim, await house.texts(), await house.outbox.behind()) == (2, ["I moved."], "")
+
+
+async def test_a_fresh_record_asks_for_nothing(house: House) -> None:
+    """No refill of nothing, and no collection made for it."""
+    async with house.running():
+        assert await house.outbox.behind() == ""
+        await house.outbox.drain()
+        assert await house.edge.collections() == []
+
+
+async def test_points_of_the_versions_before_are_taken_over(house: House) -> None:
+    """They have a space and no mark: those that the record has get one, the others go."""
+    async with house.running():
+        (kept,) = await say(house.pool, "I moved.")
+        await house.edge.create(RAW, 8)
+        older = {"text": "I moved.", "space": SPACE.name}
+        gone = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
+        await house.edge.put(RAW, [Point(kept, older, vector("a")), Point(gone, older, vector("b"))])
+        await house.outbox.ask_refill()
+        await house.outbox.drain()
+
+        points = await house.edge.scroll(RAW, Where(), limit=9)
+        assert {each.id: each.payload.get("ibid") for each in points} == {kept: "1", STATE: "1"}
+
+
+async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In /readyz and in the log; what is written meanwhile does not wait for its end."""
+    monkeypatch.setattr(module, "LOG_SECONDS", 0)
+    copy = Failing(rows=50, delay=0.02)
+    outbox = Outbox(pool, copy, "me")
+
+    class Engine:
+        """Answers."""
+
+        name = "qdrant"
+
+        async def check(self) -> dict[str, str | int | float]:
+            """Its version."""
+            return {"version": "1"}
+
+    probe = EngineProbe(Engine(), outbox)
+    await outbox.ask_refill()
+    await outbox.ask_refill()
+    draining = asyncio.create_task(outbox.drain())
+    with captured() as logged:
+        await asyncio.sleep(0.2)
+        told = await probe.check()
+        items = await say(pool, "I moved.")
+        assert await outbox.facts() != {}
+        await until(lambda: bool(copy.followed))
+        assert not draining.done()
+        await draining
+
+    assert str(told["refill"]).endswith(" of 50 rows")
+    assert copy.followed == items
+    assert len(logged.of("engine is being refilled")) == 50
+    assert logged.of("engine refilled")[0]["rows"] == 50
+    assert (await probe.check(), await entered(pool)) == ({"version": "1"}, [])
+
+
+async def test_a_refill_that_broke_off_is_begun_anew(pool: Pool) -> None:
+    """The entry stays until it is done."""
+    copy = Failing(rows=3, delay=0.01)
+    await Outbox(pool, copy, "me").ask_refill()
+    first = asyncio.create_task(Outbox(pool, copy, "me").drain())
+    await asyncio.sleep(0.015)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    assert len(await entered(pool)) == 1
+
+    await Outbox(pool, copy, "me").drain()
+
+    assert await entered(pool) == []
