@@ -40,7 +40,8 @@ ONE = f"s|{TOKENS}|{CALLS}|{TOKENS.upper()}|{CALLS.upper()}"
 """Single words that templates put between angle brackets."""
 ANGLE = (
     # <|im_start|>, <｜User｜>, <channel|>; F# and Haskell write `<|` before a blank, `>` or `)`.
-    r"[|｜][^\s>)]|/?[\w:.-]{1,40}[|｜]>"
+    # White space that is escaped below is none afterwards.
+    r"[|｜](?:[^\s>)]|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]|\r(?!\n))|/?[\w:.-]{1,40}[|｜]>"
     # <think>, </s>, <tool_call>, <start_of_turn>, <function=…>, <invoke name=…>
     rf"|/?(?:[A-Za-z0-9]{{1,40}}+[_:]){{0,8}}(?:{ONE})(?:[_:][A-Za-z0-9]{{1,40}}+){{0,8}}"
     r"(?:\s{0,8}/?>|=[^\s=]|\s{1,8}[\w:.-]{1,40}=)"

@@ -41,6 +41,8 @@ def test_what_people_write_stays(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("a<|\x1fz", r"a\u003c|\u001fz"),
+        ("a<|\rz", r"a\u003c|\u000dz"),
         (
             "soft\u00adhyphen, zero\u200bwidth, r\u200deport, \ufeffmark, a\ufe0f",
             "softhyphen, zerowidth, report, mark, a",
@@ -50,7 +52,15 @@ def test_what_people_write_stays(text: str) -> None:
         ("❤\ufe0f\ufe01\ufe02\U000e0101", "❤\ufe0f"),
         ("a\u202eb\U000e0041", "a\\u202eb\\udb40\\udc41"),
     ],
-    ids=["zero width", "within a mark", "joiners", "selectors", "directions and tags"],
+    ids=[
+        "a control that is a blank",
+        "a lone return",
+        "zero width",
+        "within a mark",
+        "joiners",
+        "selectors",
+        "directions and tags",
+    ],
 )
 def test_nothing_hides_in_a_text(text: str, told: str) -> None:
     """What has no width goes, unless a script or an emoji needs it; what changes the rest is shown."""
