@@ -47,6 +47,7 @@ def shape(answer: Answer) -> dict[str, Any]:
         "notes": trace.notes(),
         "degraded": [asdict(item) for item in trace.degraded],
         "searched": trace.searched or answer.question,
+        "sources": dict(trace.sources),
         "candidates": [candidate(entry) for entry in trace.entries],
         "recipe": traced.recipe(answer.recipe),
         "ruling": traced.ruling(answer.ruling),

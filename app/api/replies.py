@@ -214,6 +214,9 @@ class AnswerReply(BaseModel):
     notes: list[str]
     degraded: list[DegradedReply]
     searched: str = Field(description="What was searched: the question, after what a follow-up refers to.")
+    sources: dict[str, Literal["exact", "engine"]] = Field(
+        description="How the nearest of each source were found: every passage compared, or by its engine."
+    )
     candidates: list[CandidateReply] = Field(description="Every passage seen, best first.")
     recipe: RecipeReply | None = Field(description="Null: the model was not asked, or long ago.")
     ruling: dict[str, Any] | None = Field(description="Of /vantage alone: what was decided, and by what.")

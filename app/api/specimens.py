@@ -30,6 +30,7 @@ ANSWER: Mapping[str, Any] = {
     "notes": [*NOTES, f'Searched with "{QUESTION} And the year before?"'],
     "degraded": [],
     "searched": f"{QUESTION} And the year before?",
+    "sources": {"documents": "exact"},
     "candidates": [
         {
             "source": "documents",

@@ -3,8 +3,8 @@
 Times are milliseconds, but for `Shared`, which counts seconds.
 """
 
-from collections.abc import Awaitable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from app.domain.passage import Candidate, Embedding, Legs, Query
@@ -13,6 +13,8 @@ from app.domain.rewording import REWRITE
 from app.domain.selection import Selection, why
 from app.domain.trace import Degraded, Reason
 
+EXACT, ENGINE = "exact", "engine"
+"""Every passage in reach was compared, or Chroma, Qdrant or pgvector was asked for the nearest of some."""
 STAGES = frozenset({RERANK, REWRITE})
 ASIDE = STAGES | {"embedding"}
 """`Degraded.source` of what is no source: without it everything in reach was searched all the same."""
@@ -42,6 +44,8 @@ class Found:
     answered: int = 0
     """Sources that answered."""
     took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source were found: EXACT or ENGINE."""
     notes: tuple[str, ...] = ()
     """What sources tell of how it went."""
     cached: bool = False

@@ -12,7 +12,7 @@ After Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions".
 from collections.abc import Mapping, Sequence
 
 from app.domain.contrast import weight
-from app.domain.passage import Candidate, Hit, Legs, Passage
+from app.domain.passage import Candidate, Hit, Legs, Passage, new_passage
 from app.domain.quick import quick
 
 MEANING = 5.0
@@ -23,7 +23,7 @@ HELD = 0.8
 long a text they stand matters where words stand alone; meaning knows it better."""
 
 
-placed, running = quick(Passage), quick(Candidate)
+running = quick(Candidate)
 
 
 def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
@@ -100,7 +100,7 @@ def candidate(passage: Passage, hit: Hit | None, told: float, factor: float, wor
 
 def scored(passage: Passage, score: float) -> Passage:
     """The same with its score: field by field, at a tenth of what `replace` takes for each of eighty."""
-    return placed(
+    return new_passage(
         passage.source,
         passage.id,
         passage.text,

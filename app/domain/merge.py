@@ -37,6 +37,7 @@ def merged(own: Found, others: Sequence[Found], threshold: float) -> Found:
         degraded=tuple(dict.fromkeys(chain.from_iterable(found.degraded for found in every))),
         stored=max(found.stored for found in every),
         answered=max(found.answered for found in every),
+        sources={name: how for found in every for name, how in found.sources.items()},
         notes=tuple(dict.fromkeys([*rest, *twins])),
     )
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TypeAlias
 
+from app.domain.quick import quick
+
 Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
@@ -108,6 +110,10 @@ class Passage:
         return said if said.year in KNOWABLE else None
 
 
+new_passage = quick(Passage)
+"""All fields are given, in their order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage as one leg saw it."""
@@ -147,6 +153,8 @@ class Legs:
     """What the asker should know of how it went: a collection passed over, points without text."""
     partial: str = ""
     """Why a part of what is in reach was not searched (`Degraded.reason`); "": all of it was."""
+    engine: bool = False
+    """An engine was asked for the nearest, of a part at least; otherwise all were compared exactly."""
 
 
 @dataclass(frozen=True, slots=True)

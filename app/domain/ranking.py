@@ -47,13 +47,16 @@ def dedupe(
     kept: list[Candidate] = []
     duplicates: list[Candidate] = []
     seen: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
-    firsts = [beginning(candidate.passage.text) for candidate in candidates]
-    if len(set(firsts)) == len(firsts):
-        return list(candidates), []
+    firsts = [
+        ("" if across else candidate.passage.source, beginning(candidate.passage.text))
+        for candidate in candidates
+    ]
     alike = Counter(firsts)
+    if len(alike) == len(firsts):
+        return list(candidates), []
     for candidate, first in zip(candidates, firsts, strict=True):
         passage = candidate.passage
-        name = ("" if across else passage.source, content(passage.text) if alike[first] > 1 else first)
+        name = (first[0], content(passage.text)) if alike[first] > 1 else first
         if any(identical(passage, other) for other in seen[name]):
             duplicates.append(candidate)
         else:

@@ -92,6 +92,8 @@ class Trace:
     """Of the rendered context block."""
     budget: int = 0
     took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source were found: `exact` or `engine`."""
     searched: str = ""
     """What was searched instead of the message: a follow-up with what it refers to."""
     told: tuple[str, ...] = ()

@@ -9,9 +9,9 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from app.clients.points import Collection, Point, Points, Where
+from app.clients.points import Collection, Point, Points
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.space import Space
 
@@ -44,14 +44,6 @@ def unavailable() -> Iterator[None]:
         raise Unavailable("Qdrant does not answer", retry_after=RETRY_SECONDS) from error
 
 
-@dataclass(slots=True)
-class Counts:
-    """Of one filter, by collection."""
-
-    until: float
-    known: dict[str, int] = field(default_factory=dict)
-
-
 class Catalogue:
     """See the module. For one event loop."""
 
@@ -68,7 +60,6 @@ class Catalogue:
         """Grows when what is known is forgotten."""
         self._known = -1
         """The turn at which the list was asked for: it is new enough for whoever came no later."""
-        self._counts: dict[Where, Counts] = {}
 
     async def all(self) -> Mapping[str, Collection]:
         """By name, as they were when it was asked, or later. One list at a time, others wait for it."""
@@ -83,17 +74,6 @@ class Catalogue:
     async def get(self, name: str) -> Collection | None:
         """One of them."""
         return (await self.all()).get(name)
-
-    async def count(self, name: str, where: Where) -> int:
-        """How many points a filter leaves; as old as a list at most."""
-        now = self._clock()
-        if where not in self._counts or now >= self._counts[where].until:
-            self._counts = {key: held for key, held in self._counts.items() if now < held.until}
-            self._counts[where] = Counts(now + self._seconds)
-        counts = self._counts[where].known  # forgotten by the time this one is known, perhaps
-        if name not in counts:
-            counts[name] = await self._points.count(name, where)
-        return counts[name]
 
     async def put(self, name: str, space: Space, fields: Indexed, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing, or went missing meanwhile."""
@@ -119,10 +99,6 @@ class Catalogue:
         await self._points.create(name, space.dim, **named)
         self.forget()
 
-    def forget(self, where: Where | None = None) -> None:
-        """The next to ask is told anew: which there are, and how much of them this filter, or any, has."""
+    def forget(self) -> None:
+        """The next to ask is told anew."""
         self._turn += 1
-        if where is None:
-            self._counts = {}
-        else:
-            self._counts.pop(where, None)

@@ -2,22 +2,25 @@
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 
-SHORT, LONGER = 8, 16
-"""Characters of a label's id: 40 bits; 80 where two would look alike."""
+HEAD = 5
+"""Bytes of a digest that a label shows, as 8 characters; all 16 where two would look alike."""
 
 
 def short(source: str, keys: Iterable[str]) -> dict[str, str]:
     """Each id as its label shows it: always the same, and no two alike."""
     digests = {key: digest(f"{source}\x1f{key}") for key in keys}
-    taken: dict[str, int] = {}
-    for found in digests.values():
-        taken[found[:SHORT]] = taken.get(found[:SHORT], 0) + 1
-    return {key: found[: SHORT if taken[found[:SHORT]] == 1 else LONGER] for key, found in digests.items()}
+    alike = Counter(found[:HEAD] for found in digests.values())
+    return {key: letters(full[:HEAD] if alike[full[:HEAD]] == 1 else full) for key, full in digests.items()}
 
 
-def digest(text: str) -> str:
-    """80 bits as 16 small letters and digits."""
-    found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+def digest(text: str) -> bytes:
+    """80 bits."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+
+
+def letters(found: bytes) -> str:
+    """Small letters and digits: 8 of 5 bytes."""
     return base64.b32hexencode(found).decode().lower()

@@ -4,14 +4,15 @@ Its id, title and metadata are its writer's; kind, origin (or source), address a
 older tools put them. Nothing here raises.
 """
 
-import json
+from collections.abc import Mapping
+from typing import Any
 
-import asyncpg
+import orjson
 
-from app.clients.points import Point
+from app.clients.points import Payload, Point
 from app.domain.corpus import Reference
 from app.domain.label import label, label_name
-from app.domain.passage import Embedding, Passage, Scope
+from app.domain.passage import Embedding, Passage, Scope, new_passage
 from app.domain.text import kept
 from app.index import payload
 from app.retrieval.retrievers.qdrant import MARK
@@ -28,13 +29,35 @@ def key(collection: str, point: str) -> str:
     return f"{collection}/{point}"
 
 
-def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passage:
+def passage_of(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
-    facts = json.loads(row["metadata"])
-    shown = {name: facts[name] for name in SHOWN if facts.get(name)}
-    told = {**shown, "id": row["id"], "text": row["text"], "title": row["title"], "tokens": row["tokens"]}
-    told |= {"metadata": facts, "created_at": row["created_at"].isoformat()}
-    return passage(row["collection"], Point(row["point"], told), short, similar)
+    metadata = orjson.loads(row["metadata"])
+    facts = {"metadata": metadata} if metadata else {}
+    return new_passage(
+        NAME,
+        key(row["collection"], row["point"]),
+        kept(row["text"]),
+        row["tokens"],
+        label(label_name(row["collection"]), short),
+        similar,
+        0.0,
+        payload.brief(row["title"], payload.TITLE),
+        fields(facts, row["collection"], payload.brief(row["id"], payload.FACT) or row["point"]),
+        row["created_at"],
+    )
+
+
+def fields(facts: Payload, collection: str, id_: str) -> dict[str, str | int | None]:
+    """What is shown beside a text."""
+    return {
+        "id": id_,
+        "metadata": payload.metadata(facts),
+        "collection": collection,
+        "kind": (facts and payload.fact(facts, "kind")) or REFERENCE,
+        "origin": (facts and payload.fact(facts, "origin", "source")) or "",
+        "tags": ",".join(payload.tags(facts)) if facts else "",
+        "url": payload.link(facts) if facts else None,
+    }
 
 
 def point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Point:
@@ -66,14 +89,6 @@ def passage(collection: str, found: Point, short: str, similar: float | None) ->
         label=label(label_name(collection), short),
         similarity=similar,
         title=payload.fact(facts, "title", most=payload.TITLE),
-        fields={
-            "id": payload.fact(facts, "id") or found.id,
-            "metadata": payload.metadata(facts),
-            "collection": collection,
-            "kind": payload.fact(facts, "kind") or REFERENCE,
-            "origin": payload.fact(facts, "origin", "source"),
-            "tags": ",".join(payload.tags(facts)),
-            "url": payload.link(facts),
-        },
+        fields=fields(facts, collection, payload.fact(facts, "id") or found.id),
         created_at=payload.dated(facts),
     )

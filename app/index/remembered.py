@@ -4,14 +4,15 @@ The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory
 tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-
-import asyncpg
+from typing import Any
 
 from app.clients.points import Point, Where
+from app.domain.days import recall
 from app.domain.label import label
 from app.domain.memory import NOTE, RAW, Memory
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of
+from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
 from app.domain.text import kept
 from app.index import payload
 from app.retrieval.retrievers.qdrant import MARK
@@ -109,25 +110,23 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
     )
 
 
-def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passage:
+def passage_of(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
-    day = day_of(row["created_at"])
-    return Passage(
-        source=NAME,
-        id=row["id"],
-        text=kept(row["text"]),
-        tokens=row["tokens"],
-        label=label(LABEL, short),
-        similarity=similar,
-        fields={
-            "collection": RAW,
-            "kind": payload.brief(row["kind"], payload.FACT) or NOTE,
-            "origin": payload.brief(row["origin"], payload.FACT),
-            "tags": ",".join(row["tags"]),
-            "vantage_id": row["vantage_id"] or None,
-            "thread_id": row["thread_id"] or None,
-            "place": row["place"] or None,
-            SAID_ON: day.isoformat() if day else None,
-        },
-        created_at=row["created_at"],
+    text, day = kept(row["text"]), day_of(row["created_at"])
+    if day:
+        recall(text, day, row["days"])
+    fields: dict[str, str | int | None] = {
+        "collection": RAW,
+        "kind": payload.brief(row["kind"], payload.FACT) or NOTE,
+        "origin": payload.brief(row["origin"], payload.FACT),
+        "tags": ",".join(row["tags"]),
+        "vantage_id": row["vantage_id"] or None,
+        "thread_id": row["thread_id"] or None,
+        "place": row["place"] or None,
+        SAID_ON: day.isoformat() if day else None,
+    }
+    # In the order of its fields: names take as long as values.
+    return new_passage(
+        *(NAME, row["id"], text, row["tokens"], label(LABEL, short)),
+        *(similar, 0.0, "", fields, row["created_at"]),
     )

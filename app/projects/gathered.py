@@ -4,8 +4,8 @@ Whoever budgets leaves items out and joins the rest with `rendered`: the text is
 is left out. Nothing here raises.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.domain.passage import Candidate, Passage
 from app.domain.trace import Degraded, Reason, Verdict
@@ -64,6 +64,8 @@ class Gathered:
     cached: bool = False
     """A fused section came from a finished retrieval."""
     took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source in a fused section were found (`Found.sources`)."""
 
     @property
     def items(self) -> tuple[Item, ...]:

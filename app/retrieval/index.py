@@ -126,28 +126,32 @@ def rows_segment(
 
 def joined(segments: Sequence[Segment]) -> Segment:
     """The live entries of several segments as one, in order. CPU: about 20 ns per posting."""
-    alive = [_survivors(segment) for segment in segments]
-    chosen = [(segment, at) for segment, ats in zip(segments, alive, strict=True) for at in ats]
-    lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
-    single = all(length == 1 for length in lengths)
     masks = [segment.live for segment in segments]
+    chosen = [(segment, at) for segment in segments for at in _survivors(segment)]
+    lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
     names = segments[0].columns if segments else {}
-    bare = _stacked(
-        [
-            np.zeros(each.rows, dtype=np.bool_) if each.vectorless is None else each.vectorless
-            for each in segments
-        ],
-        masks,
-    )
-    matrices = [segment.vectors for segment in segments if segment.vectors is not None]
+    vectorless = _stacked([_without_vector(segment) for segment in segments], masks)
     return Segment(
         tuple(segment.entries[at] for segment, at in chosen),
-        range(len(lengths) + 1) if single else tuple(accumulate(lengths, initial=0)),
+        range(len(lengths) + 1) if set(lengths) == {1} else tuple(accumulate(lengths, initial=0)),
         merge([segment.postings for segment in segments], masks),
-        _stacked(matrices, masks) if len(matrices) == len(segments) else None,
+        _matrix(segments),
         {name: _stacked([segment.columns[name] for segment in segments], masks) for name in names},
-        vectorless=bare if bare.any() else None,
+        vectorless=vectorless if vectorless.any() else None,
     )
+
+
+def _matrix(segments: Sequence[Segment]) -> Matrix | None:
+    """The vectors of live rows; None unless all segments have them."""
+    matrices = [segment.vectors for segment in segments if segment.vectors is not None]
+    if len(matrices) < len(segments):
+        return None
+    return _stacked(matrices, [segment.live for segment in segments])
+
+
+def _without_vector(segment: Segment) -> Mask:
+    """By row."""
+    return np.zeros(segment.rows, dtype=np.bool_) if segment.vectorless is None else segment.vectorless
 
 
 def settled(segments: Sequence[Segment]) -> tuple[Segment, ...]:

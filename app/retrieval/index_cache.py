@@ -71,6 +71,8 @@ class IndexCache:
         self._loads: dict[Key, asyncio.Task[ScopeIndex]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._readers = asyncio.Semaphore(READERS)
+        self._evicted: set[Key] = set()
+        """Scopes that were evicted while they were being loaded."""
 
     @property
     def nbytes(self) -> int:
@@ -83,9 +85,10 @@ class IndexCache:
         return list(self._indexes)
 
     def evict(self, chosen: Callable[[Key], bool]) -> None:
-        """Drop the indexes of some scopes, as of an erased user."""
+        """Drop the indexes of some scopes, as of an erased user; those that are being loaded are not kept."""
         for key in [key for key in self._indexes if chosen(key)]:
             self._drop(key)
+        self._evicted |= {key for key in self._loads if chosen(key)}
 
     async def get(self, rows: ScopeRows, scope: Hashable, version: int) -> ScopeIndex:
         """The scope's index at `version`, or as it was at some time after this call. Version 0 has never held
@@ -132,8 +135,15 @@ class IndexCache:
         """Bring an index up to date."""
         task = self._started(self._refreshed(rows, key))
         self._loads[key] = task
-        task.add_done_callback(lambda _: self._loads.pop(key))
+        task.add_done_callback(lambda _: self._loaded(key))
         return task
+
+    def _loaded(self, key: Key) -> None:
+        """A load has ended."""
+        del self._loads[key]
+        if key in self._evicted:
+            self._evicted.discard(key)
+            self._drop(key)
 
     async def _refreshed(self, rows: ScopeRows, key: Key) -> ScopeIndex:
         """The index as the record is now; only what has changed is read."""

@@ -282,28 +282,26 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
     """The two rankings, with the passages of both in the order of their places."""
     passages, hits = chosen.passages, chosen.hits
     others = [passage for passage in other.passages if not search.holds(passage.id)]
-    ranked = {*chosen.lexical, *chosen.near}
-    leading = set(chosen.lexical)
-    meaning = [
-        hit_of(passage.id, passage.similarity or 0.0, 0.0, False, 0.0, 0.0)
-        for passage in (*(passages[spot] for spot in chosen.near if spot in passages), *others)
-    ]
+    nearest = [*(passages[spot] for spot in chosen.near if spot in passages), *others]
+    meaning = [hit_of(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in nearest]
     if others:
         meaning.sort(key=lambda hit: (-hit.score, hit.key))
-    kept = {hit.key for hit in meaning[:limit]}
+    del meaning[limit:]
+    kept = {hit.key for hit in meaning}
     shown = {passages[spot].id: passages[spot] for spot in sorted(passages, key=search.place)}
     shown |= {passage.id: passage for passage in others if passage.id in kept}
-    beside = {hit.key: hit for spot, hit in hits.items() if spot in ranked and spot not in leading}
-    dated = {hit.key: hit for spot, hit in hits.items() if spot not in ranked}
+    near = {*chosen.near}.difference(chosen.lexical)
+    dated = {*hits}.difference(chosen.lexical, chosen.near)
     return Legs(
         source=name,
         words=tuple(hits[spot] for spot in chosen.lexical if spot in passages),
-        meaning=tuple(meaning[:limit]),
+        meaning=tuple(meaning),
         passages=shown,
         stored=search.size + other.stored,
-        beside=beside,
-        dated=dated,
+        beside={hits[spot].key: hits[spot] for spot in hits if spot in near},
+        dated={hits[spot].key: hits[spot] for spot in hits if spot in dated},
         notes=other.notes,
+        engine=bool(others) or not all(index.exact for index in search.indexes),
     )
 
 

@@ -94,6 +94,7 @@ def assemble(ask: Ask, material: Material, limits: Limits, meter: Meter) -> Asse
         cached=found.cached,
         budget=frame.budget,
         took_ms=found.took_ms,
+        sources=found.sources,
         searched=material.text if material.text != ask.message else "",
         told=(*found.notes, *filter(None, (missing(material, frame),))),
     )

@@ -145,6 +145,7 @@ def assemble(given: Given, wanted: Wanted, known: Known, limits: Limits, meter: 
         tokens=meter.context(prompt),
         budget=budget,
         took_ms=known.found.took_ms,
+        sources=known.found.sources,
         told=known.found.notes,
     )
     used = [context.evidence(one, known) for one in selection.passages if one.source == PERSONAL]

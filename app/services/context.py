@@ -102,6 +102,7 @@ def assemble(wanted: Wanted, known: Known, overlay: str, limits: Limits, meter: 
         tokens=meter.context(prompt),
         budget=budget,
         took_ms=known.found.took_ms,
+        sources=known.found.sources,
         told=known.found.notes,
     )
     used = [evidence(passage, known) for passage in selection.passages if passage.source == MEMORIES]

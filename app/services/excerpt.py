@@ -161,6 +161,7 @@ class Excerpt:
             degraded=lost,
             notes=() if failed and profile.silent else (*notes, *found.notes),
             cached=found.cached,
+            sources=found.sources,
         )
 
     def _answered(self, sections: Sequence[Section], drawn: Sequence[Drawn | None]) -> list[Part | None]:

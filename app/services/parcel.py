@@ -15,12 +15,12 @@ from typing import Any
 import orjson
 import structlog
 
-from app.domain.found import Found
+from app.domain.found import ENGINE, EXACT, Found
 from app.domain.label import is_label
 from app.domain.passage import Candidate, Hit, Passage
 from app.domain.text import Text
 
-FORMAT = 3
+FORMAT = 4
 """Changes with anything below."""
 ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
 """How the address of a passage begins, by source; those of other sources have none."""
@@ -43,6 +43,7 @@ def pack(found: Found, key: str, made_at: float) -> bytes | None:
         "duplicates": [row(candidate) for candidate in found.duplicates],
         "stored": found.stored,
         "answered": found.answered,
+        "sources": found.sources,
         "notes": found.notes,
     }
     try:
@@ -62,6 +63,7 @@ def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
             duplicates=tuple(map(candidate, facts["duplicates"])),
             stored=count(facts["stored"]),
             answered=count(facts["answered"]),
+            sources={name: searched(how) for name, how in facts["sources"].items()},
             notes=tuple(is_a(note, str) for note in facts["notes"][:NOTES]),
         )
         held(found.answered > 0 or not (found.candidates or found.duplicates))
@@ -118,6 +120,12 @@ def count(value: object) -> Any:  # noqa: ANN401 - JSON enters here
     """A number of things; raises what UNREADABLE names."""
     held(is_a(value, int) >= 0)
     return value
+
+
+def searched(how: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """How a source was searched; raises what UNREADABLE names."""
+    held(how in (EXACT, ENGINE))
+    return how
 
 
 def figure(value: object) -> Any:  # noqa: ANN401 - JSON enters here

@@ -20,7 +20,7 @@ import structlog
 
 from app.domain import said
 from app.domain.errors import RetrievalError
-from app.domain.found import Found, Reach
+from app.domain.found import ENGINE, EXACT, Found, Reach
 from app.domain.fusion import fuse
 from app.domain.grasp import whole
 from app.domain.passage import Embedding, Legs, Query, Scope
@@ -208,6 +208,7 @@ def fused(
         degraded=(*faults, *(Degraded(legs.source, legs.partial) for legs in found if legs.partial)),
         stored=sum(legs.stored for legs in found),
         answered=len(found),
+        sources={legs.source: ENGINE if legs.engine else EXACT for legs in found},
         notes=(*(note for legs in found for note in legs.notes), *named, *twins),
     )
 

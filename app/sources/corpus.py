@@ -2,37 +2,32 @@
 
 Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
 collections there, and points in ours: they are searched by their vectors. A collection of another space is
-passed over with a note; one that fails costs its own passages only. Reads raise `RetrievalError`, writes
-`Unavailable`. Why: docs/decisions/0027.
+passed over with a note; one that fails costs its own passages only. Raises `RetrievalError`.
+Why: docs/decisions/0027.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 
-import numpy as np
 import structlog
 
-from app.clients.faults import record_faults, retrieval_faults
-from app.clients.points import Collection as Shape
-from app.clients.points import Point, Points
-from app.clients.pool import Pool
+from app.clients.faults import retrieval_faults
+from app.clients.points import Collection, Point
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
 from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
-from app.domain.space import Space
-from app.index import payload, referred
-from app.index.catalogue import Catalogue, fits
+from app.index import referred
 from app.index.mark import short
-from app.retrieval.index import IndexSearch, Matrix, Place, Segment, Spot, rows_segment
-from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.postings import invert
+from app.retrieval.index import IndexSearch, Place, Spot
+from app.retrieval.index_cache import Listing
 from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import OTHERS, QdrantRetriever
-from app.retrieval.source import Foreign, IndexedSource, Reached, analysed, revisions, stack
+from app.retrieval.retrievers.qdrant import OTHERS
+from app.retrieval.source import Foreign, Reached, revisions
+from app.sources.points import PointSource, Table
 
 AT_ONCE = 8
 """Collections of other tools asked at the same time for one question."""
@@ -54,17 +49,6 @@ LISTED = """
         (SELECT string_agg($2 || '/' || point || ' ' || revision, chr(31)) FROM ibid.corpus_text
             WHERE tenant = $1 AND collection = $2 AND space = $3) AS rows
 """
-SEGMENT = """
-    SELECT point, terms, CASE WHEN $2 THEN embedding END AS embedding FROM ibid.corpus_text
-    WHERE point = ANY($1)
-"""
-TEXTS = "SELECT point, revision, title || E'\\n' || text AS words FROM ibid.corpus_text WHERE point = ANY($1)"
-KEEP = """
-    UPDATE ibid.corpus_text SET terms = given.terms
-    FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (point, revision, terms)
-    WHERE corpus_text.point = given.point AND corpus_text.revision = given.revision
-"""
-VECTORS = "SELECT point, embedding FROM ibid.corpus_text WHERE point = ANY($1) AND space = $2"
 SHOWN = """
     SELECT collection, point, id, text, title, metadata, tokens, created_at FROM ibid.corpus_text
     WHERE point = ANY($1)
@@ -73,33 +57,11 @@ SHOWN = """
 log = structlog.get_logger(__name__)
 
 
-class CorpusSource(IndexedSource[Shelf]):
-    """Keeps ports.Source and corpus.CorpusIndex."""
+class CorpusSource(PointSource[Shelf]):
+    """See the module."""
 
     name = referred.NAME
-
-    def __init__(
-        self,
-        pool: Pool,
-        points: Points,
-        catalogue: Catalogue,
-        cache: IndexCache,
-        space: Space,
-        *,
-        store: str = "",
-        seconds: float = 6.0,
-        only: Collection[str] = (),
-        shared: bool = False,
-    ) -> None:
-        """`only`: the collections to look at (CORPUS_COLLECTIONS), none named: all; `shared`: Qdrant is a
-        server, where other tools may write."""
-        super().__init__(cache, space, store=store, seconds=seconds)
-        self._pool = pool
-        self._points = points
-        self._catalogue = catalogue
-        self._retriever = QdrantRetriever(points)
-        self._only = frozenset(only)
-        self._shared = shared
+    table = Table("ibid.corpus_text", "point", "title || E'\\n' || text")
 
     # The record.
 
@@ -119,49 +81,20 @@ class CorpusSource(IndexedSource[Shelf]):
         entries = await asyncio.to_thread(revisions, row["rows"], "\x1f")
         return Listing(row["version"], entries, len(entries))
 
-    async def segment(self, scope: Shelf, entries: Sequence[str], *, vectors: bool) -> Segment | None:
-        """Some texts."""
-        with retrieval_faults():
-            rows = await self._pool.fetch(SEGMENT, [point_of(entry) for entry in entries], vectors)
-        terms = await analysed({row["point"]: row["terms"] for row in rows}, self._texts, self._keep)
-        rows = [row for row in rows if row["point"] in terms]
-        if not rows:
-            return None
+    def row_id(self, entry: str) -> str:
+        """The point of `collection/point`."""
+        return entry.rpartition("/")[2]
 
-        def made() -> Segment:
-            matrix, missing = (
-                stack([row["embedding"] for row in rows], self._space.dim) if vectors else (None, None)
-            )
-            ids = [referred.key(scope[1], row["point"]) for row in rows]
-            return rows_segment(ids, invert([terms[row["point"]] for row in rows]), matrix, None, missing)
-
-        return await asyncio.to_thread(made)
-
-    async def _texts(self, points: Sequence[str]) -> Mapping[str, tuple[int, str]]:
-        """Revisions and words of texts that have no terms yet."""
-        with retrieval_faults():
-            rows = await self._pool.fetch(TEXTS, points)
-        return {row["point"]: (row["revision"], row["words"]) for row in rows}
-
-    async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
-        """Keep terms for the next load."""
-        with record_faults():
-            await self._pool.execute(KEEP, [*terms], [revised[key] for key in terms], [*terms.values()])
-
-    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
-        """The record's."""
-        entries = {point_of(entry): entry for entry, _ in places}
-        with retrieval_faults():
-            rows = await self._pool.fetch(VECTORS, [*entries], self._space.name)
-        return {(entries[row["point"]], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
+    def entry(self, scope: Shelf, row_id: str) -> str:
+        """`collection/point`."""
+        return referred.key(scope[1], row_id)
 
     async def passages(
         self, reached: Reached[Shelf], search: IndexSearch, similar: Mapping[Spot, float | None]
     ) -> Mapping[Spot, Passage]:
         """Texts as passages."""
         spots = {search.key(spot): spot for spot in similar}
-        with retrieval_faults():
-            rows = await self._pool.fetch(SHOWN, [point_of(key) for key in spots])
+        rows = await self._fetch(SHOWN, [self.row_id(key) for key in spots])
         keyed = {referred.key(row["collection"], row["point"]): row for row in rows}
         marks = short(self.name, sorted(keyed))
         return {
@@ -189,7 +122,7 @@ class CorpusSource(IndexedSource[Shelf]):
         except (TimeoutError, RetrievalError):
             return None
 
-    def _wanted(self, shape: Shape) -> bool:
+    def _wanted(self, shape: Collection) -> bool:
         """Whether a collection is looked at at all."""
         return shape.name != RAW and (not self._only or shape.name in self._only)
 
@@ -226,18 +159,10 @@ class CorpusSource(IndexedSource[Shelf]):
         """One collection; whatever becomes of it, the others count."""
         async with few:
             try:
-                shape = await self._catalogue.get(name)
-                if shape is None or not fits(shape, self._space):
-                    return Searched(notes=(f"{name} was passed over: its vectors are of another space",))
-                where = others_of(scope)
-                found = await self._retriever.nearest(name, vector, where, query.limit, payload=True)
+                found = await self._of_others(name, others_of(scope), vector, query.limit)
             except RetrievalError as error:
                 return await self._lost(name, error)
-        told = [near for near in found if payload.text(near.payload)]
-        silent = len(found) - len(told)
-        note = (f"points of {name} without text were passed over: {silent}",) if silent else ()
-        points = [(name, Point(near.id, near.payload), self.similar(near.score)) for near in told]
-        return Searched(points, count, note)
+        return Searched([(name, *each) for each in found.points], count, found.notes)
 
     async def _lost(self, name: str, error: RetrievalError) -> "Searched":
         """A collection that has gone meanwhile is a note, one that does not answer a fault."""
@@ -281,11 +206,6 @@ def together(name: str, found: Sequence[Searched], limit: int) -> Foreign:
         tuple(chain.from_iterable(each.notes for each in found)),
         faults[0] if faults else "",
     )
-
-
-def point_of(entry: str) -> str:
-    """The point of `collection/point`."""
-    return entry.rpartition("/")[2]
 
 
 def others_of(scope: Scope) -> Filter:

@@ -21,8 +21,7 @@ from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Part, indexed_text
 from app.domain.label import distinct, key, label, label_name
-from app.domain.passage import Embedding, Passage, Scope
-from app.domain.quick import quick
+from app.domain.passage import Embedding, Passage, Scope, new_passage
 from app.domain.space import Space
 from app.domain.text import Text
 from app.retrieval.index import IndexSearch, Matrix, Place, ScopeIndex, Segment, Spot, computed
@@ -78,7 +77,6 @@ PASSAGES = """
 """
 
 log = structlog.get_logger(__name__)
-passage_of = quick(Passage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +235,7 @@ def passage(document: Listed, row: Sequence[Any], name: str, similar: float | No
         "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
     }
     # In the order of its fields: names take as long as values.
-    return passage_of(
+    return new_passage(
         DocumentSource.name,
         passage_id((document.id, ordinal)),
         Text(text),

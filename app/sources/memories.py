@@ -12,29 +12,27 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import asyncpg
 import numpy as np
 from numpy.typing import NDArray
 
-from app.clients.faults import record_faults, retrieval_faults
-from app.clients.points import Point, Points, Where
-from app.clients.pool import Pool
+from app.clients.faults import retrieval_faults
+from app.clients.points import Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW, UNTOLD, Memory
 from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope, day_of
-from app.domain.space import Space
-from app.index import cards, payload, remembered, standing
-from app.index.catalogue import Catalogue, fits, unavailable
+from app.index import cards, remembered, standing
+from app.index.catalogue import unavailable
 from app.index.mark import short
 from app.index.standing import Standing
-from app.retrieval.index import IndexSearch, Lend, Matrix, Place, Segment, Spot, rows_segment
-from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.index import IndexSearch, Lend, Place, Segment, Spot
+from app.retrieval.index_cache import Listing
 from app.retrieval.neighbours import SPOT, spot_number, spread
-from app.retrieval.postings import Mask, invert
+from app.retrieval.postings import Mask
 from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS, QdrantRetriever
-from app.retrieval.source import DAY, Foreign, IndexedSource, Reached, analysed, day_number, revisions, stack
+from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS
+from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions
+from app.sources.points import PointSource, Row, Table
 
 PAGE = 256
 """Points read at a time."""
@@ -56,48 +54,18 @@ LISTED = f"""
         (SELECT string_agg(id || ' ' || revision, ',') FROM ibid.memory
             WHERE tenant = $1 AND user_id = $2 AND {SEARCHED}) AS rows
 """  # noqa: S608 - a constant of ours
-SEGMENT = """
-    SELECT id, terms, CASE WHEN $2 THEN embedding END AS embedding, vantage_id, thread_id, place, created_at
-    FROM ibid.memory WHERE id = ANY($1)
-"""
-TEXTS = "SELECT id, revision, text FROM ibid.memory WHERE id = ANY($1)"
-KEEP = """
-    UPDATE ibid.memory SET terms = given.terms
-    FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (id, revision, terms)
-    WHERE memory.id = given.id AND memory.revision = given.revision
-"""
 OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
-VECTORS = "SELECT id, embedding FROM ibid.memory WHERE id = ANY($1) AND space = $2"
 SHOWN = """
-    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place
+    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place, days
     FROM ibid.memory WHERE id = ANY($1)
 """
 
 
-class MemorySource(IndexedSource[User]):
-    """Keeps ports.Source, and memory.MemoryIndex, memory.Cards and holding.Holding for the points."""
+class MemorySource(PointSource[User]):
+    """See the module. Beside `ports.Source` it reads and erases the points (`Cards`, `Holding`)."""
 
     name = remembered.NAME
-
-    def __init__(
-        self,
-        pool: Pool,
-        points: Points,
-        catalogue: Catalogue,
-        cache: IndexCache,
-        space: Space,
-        *,
-        store: str = "",
-        seconds: float = 6.0,
-        shared: bool = False,
-    ) -> None:
-        """`shared`: Qdrant is a server, where other tools may write."""
-        super().__init__(cache, space, store=store, seconds=seconds)
-        self._pool = pool
-        self._points = points
-        self._catalogue = catalogue
-        self._retriever = QdrantRetriever(points)
-        self._shared = shared
+    table = Table("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
 
     # The record.
 
@@ -118,32 +86,17 @@ class MemorySource(IndexedSource[User]):
         entries = await asyncio.to_thread(revisions, row["rows"])
         return Listing(row["version"], entries, len(entries))
 
-    async def segment(self, scope: User, entries: Sequence[str], *, vectors: bool) -> Segment | None:
-        """Some memories."""
-        with retrieval_faults():
-            rows = await self._pool.fetch(SEGMENT, entries, vectors)
-        if not rows:
-            return None
-        terms = await analysed({row["id"]: row["terms"] for row in rows}, self._texts, self._keep)
-        rows = [row for row in rows if row["id"] in terms]
-        return await asyncio.to_thread(segment_of, rows, terms, self._space.dim, vectors=vectors)
+    def entry(self, scope: User, row_id: str) -> str:
+        """Its id."""
+        return row_id
 
-    async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str]]:
-        """Revisions and texts of memories that have no terms yet."""
-        with retrieval_faults():
-            rows = await self._pool.fetch(TEXTS, ids)
-        return {row["id"]: (row["revision"], row["text"]) for row in rows}
-
-    async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
-        """Keep terms for the next load."""
-        with record_faults():
-            await self._pool.execute(KEEP, [*terms], [revised[key] for key in terms], [*terms.values()])
-
-    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
-        """The record's."""
-        with retrieval_faults():
-            rows = await self._pool.fetch(VECTORS, [id_ for id_, _ in places], self._space.name)
-        return {(row["id"], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
+    def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
+        """Place in the thread, day and namespace."""
+        return {
+            SPOT: np.array([spot_number(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64),
+            DAY: np.array([day_number(day_of(row["created_at"])) for row in rows], dtype=np.int32),
+            NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
+        }
 
     async def passages(
         self,
@@ -153,8 +106,7 @@ class MemorySource(IndexedSource[User]):
     ) -> Mapping[Spot, Passage]:
         """Memories as passages."""
         spots = {search.key(spot): spot for spot in similar}
-        with retrieval_faults():
-            rows = await self._pool.fetch(SHOWN, [*spots])
+        rows = await self._fetch(SHOWN, [*spots])
         marks = short(self.name, [row["id"] for row in rows])
         made = ((spots[row["id"]], row) for row in rows)
         return {spot: remembered.passage_of(row, marks[row["id"]], similar[spot]) for spot, row in made}
@@ -196,29 +148,14 @@ class MemorySource(IndexedSource[User]):
         if not count:
             return Foreign()
         try:
-            shape = await self._catalogue.get(RAW)
-            if shape is None:  # another replica has made it since
-                self._catalogue.forget()
-                shape = await self._catalogue.get(RAW)
-            if shape is None:
-                return Foreign()
-            if not fits(shape, self._space):
-                return Foreign(notes=(f"{RAW} was passed over: its vectors are of another space",))
-            where = others_of(reached.scope)
-            found = await self._retriever.nearest(RAW, vector, where, query.limit, payload=True)
+            found = await self._of_others(RAW, others_of(reached.scope), vector, query.limit)
         except RetrievalError as error:
             return Foreign(fault=error.reason)
-        told = [near for near in found if payload.text(near.payload)]
-        marks = short(self.name, [near.id for near in told])
-        passages = [
-            remembered.passage(Point(near.id, near.payload), marks[near.id], self.similar(near.score))
-            for near in told
-        ]
-        silent = len(found) - len(told)
-        notes = (f"points of {RAW} without text were passed over: {silent}",) if silent else ()
-        return Foreign(passages, count if isinstance(count, int) else len(told), notes)
+        marks = short(self.name, [point.id for point, _ in found.points])
+        passages = [remembered.passage(point, marks[point.id], similar) for point, similar in found.points]
+        return Foreign(passages, count if isinstance(count, int) else len(passages), found.notes)
 
-    # Cards, votes, writes, erasure and export.
+    # Cards, votes, erasure and export.
 
     async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
         """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
@@ -284,20 +221,6 @@ class MemorySource(IndexedSource[User]):
             if len(page) < PAGE:
                 return
             after, read = page[-1].id, read + len(page)
-
-
-def segment_of(
-    rows: Sequence[asyncpg.Record], terms: Mapping[str, bytes], dim: int, *, vectors: bool
-) -> Segment:
-    """Rows of SEGMENT as a segment."""
-    ids = [row["id"] for row in rows]
-    matrix, missing = stack([row["embedding"] for row in rows], dim) if vectors else (None, None)
-    columns: dict[str, NDArray[Any]] = {
-        SPOT: np.array([spot_number(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64),
-        DAY: np.array([day_number(day_of(row["created_at"])) for row in rows], dtype=np.int32),
-        NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
-    }
-    return rows_segment(ids, invert([terms[key] for key in ids]), matrix, columns, missing)
 
 
 def namespace_number(vantage_id: str | None) -> int:

@@ -7,13 +7,15 @@ for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
+from app.domain.days import noted
 from app.domain.errors import RemovedMeanwhile
 from app.domain.memory import Draft, Memory, Outcome, Written, memory_id
-from app.domain.passage import Embedding, Scope
+from app.domain.passage import Embedding, Scope, day_of
 from app.retrieval.postings import pack
 from app.stores.cursor import closed, opened
 from app.stores.reach import is_id
@@ -24,13 +26,13 @@ from app.stores.transaction import transaction
 ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
 # What is there under the id is a card that this one replaces.
 WRITE = f"""
-    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
     ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
         created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
         origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
         place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
-        terms = excluded.terms, revision = excluded.revision
+        terms = excluded.terms, days = excluded.days, revision = excluded.revision
 """  # noqa: S608 - a constant of ours
 REMOVE = """
     DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
@@ -47,6 +49,27 @@ PAGE = f"""
     AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4))
     ORDER BY created_at DESC, id LIMIT $5
 """  # noqa: S608 - constants of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What is read of a text before its transaction begins."""
+
+    terms: bytes
+    day: date | None
+    """When it is said, as far as is known before it is written."""
+    days: list[int]
+    """What is noted of the days it speaks of (`domain/days.py`)."""
+
+    @classmethod
+    def of(cls, draft: Draft) -> "Analysed":
+        """CPU: about half a millisecond."""
+        text, day = storable(draft.text), day_of(draft.created_at or datetime.now(UTC))
+        return cls(pack(text), day, noted(text, day) if day else [])
+
+    def days_of(self, memory: Memory) -> list[int] | None:
+        """The same, unless midnight has passed since."""
+        return self.days if day_of(memory.created_at) == self.day else None
 
 
 class MemoryStore:
@@ -68,7 +91,8 @@ class MemoryStore:
         """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
-        terms = await asyncio.to_thread(lambda: [pack(storable(draft.text)) for draft in drafts])
+        analysed = await asyncio.to_thread(lambda: [Analysed.of(draft) for draft in drafts])
+        terms = [each.terms for each in analysed]
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
             await hold(connection, tenant, user)
@@ -76,8 +100,8 @@ class MemoryStore:
                 raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
             written = await decided(connection, (tenant, user), drafts, ids, tokens)
             rows = [
-                (tenant, space, *row_of(each.memory), vector, packed)
-                for each, vector, packed in zip(written, embeddings, terms, strict=True)
+                (tenant, space, *row_of(each.memory), vector, found.terms, found.days_of(each.memory))
+                for each, vector, found in zip(written, embeddings, analysed, strict=True)
                 if each.memory and each.outcome is Outcome.CREATED
             ]
             if rows:

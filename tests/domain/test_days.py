@@ -1,10 +1,13 @@
 """The days that a memory is of."""
 
 from datetime import UTC, date, datetime
+from hashlib import sha256
+from inspect import getsource
 
 import pytest
 
-from app.domain.days import days, spoken, timed
+from app.domain import almanac, calendar, span, when
+from app.domain.days import VERSION, days, noted, recall, spoken, timed
 from app.domain.passage import Passage
 from app.domain.text import Text
 
@@ -36,3 +39,30 @@ def test_without_a_day_nothing_is_known() -> None:
 @pytest.mark.parametrize(("text", "told"), [(SWAM, True), ("I swam", False)])
 def test_words_of_time_are_recognised(text: str, told: bool) -> None:
     assert timed(text) is told
+
+
+@pytest.mark.parametrize(
+    "text", [SWAM, "I swam", "Nobody swam on the 35th of May", "yesterday, or last week"]
+)
+def test_a_note_says_what_would_be_read(text: str) -> None:
+    """Its days, and whether there is any word of time."""
+    known = Text(text)
+    recall(known, AT, noted(text, AT))
+    at = datetime(AT.year, AT.month, AT.day, 13, tzinfo=UTC)
+    assert [*days(Passage("memories", "m", known, 1, "m", created_at=at))] == [*days(passage(text, at))]
+    assert timed(known) == timed(text)
+
+
+@pytest.mark.parametrize("note", [None, [], [0, 1, 738_000, 738_001]])
+def test_what_has_no_note_of_today_is_read(note: list[int] | None) -> None:
+    """An older row, or a note of an older version."""
+    known = Text(SWAM)
+    recall(known, AT, note)
+    assert spoken(known, AT) == spoken(SWAM, AT)
+    assert not known.memo or timed(known)
+
+
+def test_notes_are_of_this_version() -> None:
+    """A change in how days are read makes notes that were kept untrue: raise VERSION with it."""
+    source = "".join(map(getsource, (almanac, calendar, span, when)))
+    assert (VERSION, sha256(source.encode()).hexdigest()[:12]) == (1, "c48619b7bd58")

@@ -92,7 +92,7 @@ async def test_the_list_is_asked_for_once_in_a_while() -> None:
 
 
 async def test_what_is_forgotten_is_asked_for_anew() -> None:
-    """Lists and counts; whoever asks after it, though a list is under way, which another waits for."""
+    """Whoever asks after it is, though a list is under way, which another waits for."""
     engine = Engine()
     catalogue = Catalogue(engine)
     asking = asyncio.create_task(catalogue.get("a"))
@@ -101,19 +101,7 @@ async def test_what_is_forgotten_is_asked_for_anew() -> None:
     catalogue.forget()
     assert await catalogue.get("a") == Collection("a", 32)
     assert await asking is None
-    assert [await catalogue.count("a", Where()) for _ in range(2)] == [7, 7]
-    catalogue.forget()
-    await catalogue.count("a", Where())
-    assert engine.calls == ["collections", "collections", "count", "count"]
-
-
-async def test_counts_are_a_filters_own() -> None:
-    """One tenant's is not another's."""
-    engine = Engine()
-    catalogue = Catalogue(engine)
-    for tenant in ("a", "b", "a"):
-        await catalogue.count("c", Where(has=(("tenant", (tenant,)),)))
-    assert engine.calls == ["count", "count"]
+    assert engine.calls == ["collections", "collections"]
 
 
 async def test_whoever_asks_is_told_however_often_it_is_forgotten() -> None:
@@ -143,22 +131,6 @@ async def test_those_who_wait_share_the_next_list() -> None:
     await asyncio.gather(*(catalogue.all() for _ in range(5)))
     await first
     assert engine.calls == ["collections"] * 2
-
-
-async def test_a_filters_counts_are_forgotten_alone() -> None:
-    """One tenant's write costs no other a count; time costs all of them."""
-    now, engine = [0.0], Engine()
-    catalogue = Catalogue(engine, clock=lambda: now[0])
-    one, other = (Where(has=(("tenant", (tenant,)),)) for tenant in "ab")
-    for where in (one, other):
-        await catalogue.count("c", where)
-    catalogue.forget(one)
-    for where in (one, other):
-        await catalogue.count("c", where)
-    assert engine.calls == ["count"] * 3
-    now[0] = SECONDS
-    await catalogue.count("c", other)
-    assert engine.calls == ["count"] * 4
 
 
 async def test_a_missing_collection_is_made_and_seen() -> None:

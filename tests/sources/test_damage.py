@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ async def test_a_damaged_folder_costs_no_answer(
         assert before.meaning
         assert await search(documents(pool, chroma)) == before
         await filled(vectors)
-        assert await search(documents(pool, chroma, exact_mb=0)) == before
+        assert await search(documents(pool, chroma, exact_mb=0)) == replace(before, engine=True)
 
 
 async def test_a_folder_taken_away_while_it_is_used_costs_no_answer(
@@ -131,7 +132,7 @@ async def test_a_child_killed_in_the_middle_costs_no_answer(
         await crash(chroma)
         assert await searching == before
         await filled(vectors)
-        assert await search(documents(pool, chroma, exact_mb=0)) == before
+        assert await search(documents(pool, chroma, exact_mb=0)) == replace(before, engine=True)
 
 
 async def crash(chroma: Chroma) -> None:

@@ -25,7 +25,7 @@ from tests.fakes.uploads import SPACE, vector
 )
 async def test_a_row_reads_back_as_the_memory(pool: Pool, given: Memory) -> None:
     """Field by field."""
-    await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None)
+    await pool.execute(WRITE, "acme", SPACE.name, *row_of(given), vector("x"), None, None)
 
     row = await pool.fetchrow(f"SELECT {COLUMNS} FROM ibid.memory")  # noqa: S608 - a constant of ours
 
