@@ -7,8 +7,8 @@ import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
