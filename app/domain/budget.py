@@ -5,12 +5,15 @@ whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). N
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.passage import Candidate, Passage
 from app.domain.prompt import BREAK, DOCUMENTS, Form, Prompt, Turn
 from app.domain.text import known, remembered
+
+SHOWN = "shown"
+"""Under which a text remembers the `inner` tokens of what prompts show of it: by `quote` and `one_line`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,9 @@ class Budget:
 
 
 class Meter:
-    """Counts for one request, in tokens of the model that answers; a call counts one text.
+    """Counts for one request, in tokens of the model that answers.
 
-    `count` gives o200k tokens, `factor` what to multiply them by. Nothing is counted twice: texts of a
-    request are remembered here, a passage's line with its text (`domain/text.py`).
+    `count` gives o200k tokens, `factor` what to multiply them by. Texts of a request are counted once.
     """
 
     def __init__(self, count: Callable[[str], int], factor: float = 1.0, *, form: Form = DOCUMENTS) -> None:
@@ -33,7 +35,6 @@ class Meter:
         self._factor = factor
         self._form = form
         self._known: dict[str, int] = {}
-        self._kind = (count, form.line)
 
     def __call__(self, text: str) -> int:
         """Tokens of a text."""
@@ -41,18 +42,17 @@ class Meter:
 
     def line(self, passage: Passage) -> int:
         """Tokens of a passage's line in the context block, newline included."""
-        return scaled(self._line(passage), self._factor)
+        rest, inner = self._line(passage)
+        return scaled(self.plain(rest + "\n") + inner, self._factor)
 
     def most(self, passage: Passage) -> int:
-        """What a line takes at most, without counting it if it never was: a token is a byte at least."""
-        counted: int | None = known(passage.text, self._name(passage))
-        if counted is None:
-            counted = len(self._form.line(passage).encode("utf-8", "surrogatepass")) + len("\n")
-        return scaled(counted, self._factor)
+        """What a line takes at most, without counting it: a token is a byte at least."""
+        rest, inner = self._line(passage)
+        return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
 
     def fresh(self, prompt: Prompt) -> int:
-        """Passages whose lines were never counted."""
-        return sum(known(passage.text, self._name(passage)) is None for passage in prompt.passages)
+        """Passages whose texts were never counted."""
+        return sum(known(passage.text, SHOWN) is None for passage in prompt.passages)
 
     def head(self) -> int:
         """Tokens of the context block's first line."""
@@ -77,33 +77,46 @@ class Meter:
             self._known[text] = remembered(text, self._count, lambda: self._count(text))
         return self._known[text]
 
-    def _line(self, passage: Passage) -> int:
-        """o200k tokens of a line."""
-        name = self._name(passage)
-        counted: int | None = known(passage.text, name)
-        if counted is None:
-            counted = remembered(passage.text, name, lambda: self.plain(self._form.line(passage) + "\n"))
-        return counted
-
-    def _last(self, passage: Passage) -> int:
-        """The same, without the newline."""
-        return remembered(
-            passage.text, ("last", self._name(passage)), lambda: self.plain(self._form.line(passage))
-        )
-
-    def _name(self, passage: Passage) -> Hashable:
-        """Under what a line's tokens are kept: the same label, the same line."""
-        return self._kind, passage.label
+    def _line(self, passage: Passage) -> tuple[str, int]:
+        """A line without the middle of its text, and the tokens of that, where they were counted when it was
+        written; else the whole line and 0."""
+        line, show = self._form.line(passage), self._form.shown
+        inner: int = (known(passage.text, SHOWN) or {}).get(show, 0)
+        if show is None or not inner:
+            return line, 0
+        shown = show(passage.text)
+        first, last = cuts(shown)
+        at = line.index(shown)
+        return line[: at + first] + line[at + last :], inner
 
     def _context(self, prompt: Prompt) -> int:
-        """The sum of the lines: the break before each `- ` ends a piece of o200k (docs/decisions/0012).
-        The last line has no break of its own. A block that is more than lines is counted as it is."""
+        """Lines without the middles of their texts, counted as one, and those middles: each part ends where a
+        piece of o200k ends (docs/decisions/0012). A block that is more than lines is counted as it is."""
         if not prompt.passages:
             return 0
         if self._form.whole:
             return self.plain(prompt.context)
-        *lines, last = prompt.passages
-        return self.plain(self._form.head + "\n") + sum(map(self._line, lines)) + self._last(last)
+        lines = list(map(self._line, prompt.passages))
+        return self.plain("\n".join([self._form.head, *(rest for rest, _ in lines)])) + sum(
+            inner for _, inner in lines
+        )
+
+
+def inner(count: Callable[[str], int], shown: str) -> int:
+    """Tokens of the middle of a text (`cuts`); 0: it has none."""
+    first, last = cuts(shown)
+    return count(shown[first:last])
+
+
+def cuts(text: str) -> tuple[int, int]:
+    """The first and the last place between a letter and a blank, where o200k always ends a piece: the tokens
+    of the parts are those of the whole (`retrieval/vocabulary.py`). Equal ones where there are not two."""
+    first, last = text.find(" "), text.rfind(" ")
+    while first > 0 and not text[first - 1].isalpha():
+        first = text.find(" ", first + 1)
+    while last > 0 and not text[last - 1].isalpha():
+        last = text.rfind(" ", 0, last)
+    return (first, last) if first > 0 else (0, 0)
 
 
 def scaled(tokens: int, factor: float) -> int:

@@ -86,6 +86,8 @@ class Form:
     """Of the context block."""
     line: Callable[[Passage], str]
     """A passage's, in that block."""
+    shown: Callable[[str], str] | None = None
+    """A passage's text as it stands in the line, where it does."""
     joined: bool = False
     """All blocks in one system message, as seed 003 sends them; else a message each, but for those that stand
     before the context: they share the system text's."""
@@ -99,9 +101,9 @@ class Form:
         return "\n".join([self.head, *map(self.line, passages)])
 
 
-DOCUMENTS = Form(HEAD, context_line)
-MEMORIES = Form(MEMORY, memory_line, joined=True)
-GREETING = Form("", memory_line, joined=True)
+DOCUMENTS = Form(HEAD, context_line, quote)
+MEMORIES = Form(MEMORY, memory_line, one_line, joined=True)
+GREETING = Form("", memory_line, one_line, joined=True)
 """Of the greeting's bypass: nothing is shown, and nothing was looked for."""
 
 

@@ -60,8 +60,3 @@ def remembered(text: str, name: Hashable, work: Callable[[], Result]) -> Result:
 def known(text: str, name: Hashable) -> Any:  # noqa: ANN401 - whatever was worked out
     """What is kept with the text under `name`; None: nothing is."""
     return text.memo.get(name) if isinstance(text, Text) else None
-
-
-def prepared(text: str, work: Callable[[str], object]) -> bool:
-    """Whether that (done `once`) was worked out before."""
-    return isinstance(text, Text) and getattr(work, "__wrapped__", work) in text.memo

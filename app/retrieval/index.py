@@ -17,9 +17,12 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.passage import Hit
+from app.domain.budget import SHOWN
+from app.domain.passage import Hit, Passage
 from app.domain.quick import quick
+from app.domain.sanitise import one_line, quote
 from app.domain.stopwatch import LEXICAL, stage
+from app.domain.text import Text
 from app.retrieval.bm25 import Lexical, Scores
 from app.retrieval.content import Content
 from app.retrieval.postings import Mask, Postings, merge
@@ -357,6 +360,14 @@ class IndexSearch:
                 if bare is None or not bare[row]
             )
         return found
+
+    def count(self, passages: Mapping[Spot, Passage]) -> None:
+        """Let the texts of passages remember their tokens, as they were counted when they were written."""
+        for (number, row), passage in passages.items():
+            text = passage.text
+            characters, quoted, lined = self.segments[number].postings.shown[row].tolist()
+            if isinstance(text, Text) and len(text) == characters:
+                text.memo[SHOWN] = {quote: quoted, one_line: lined}
 
     def ranked(self, found: Iterable[tuple[Spot, float]]) -> list[tuple[Spot, float]]:
         """Best first; equal ones by entry and ordinal."""

@@ -203,13 +203,14 @@ def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
     """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
     columns = {name: row[name] for name in (*SPOKEN[0], *SPOKEN[1])}
     shown = embedded.conversation_text(**columns, brief=brief)
-    return Analysed(pack(embedded.conversation_words(**columns)), count(shown))
+    return Analysed(pack(embedded.conversation_words(**columns), shown), count(shown))
 
 
 def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
     """Of a row of code_index."""
     found_by = {name: row[name] for name in ("file_path", "chunk_metadata", "chunk_text")}
-    return Analysed(pack(embedded.code_words(**found_by)), count(chunk_shown(row)))
+    shown = chunk_shown(row)
+    return Analysed(pack(embedded.code_words(**found_by), shown), count(shown))
 
 
 def chunk_shown(row: Mapping[str, Any]) -> str:

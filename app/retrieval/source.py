@@ -191,6 +191,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):
             passages = await self.passages(reached, search, similar) if chosen else {}
+            search.count(passages)
         shown = [spot for spot in chosen if spot in passages]
         hits = await computed(effort if words else 0, search.hits, shown, words)
         legs = _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit)
@@ -307,11 +308,11 @@ def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit:
 
 async def analysed(
     packed: Mapping[RowKey, bytes | None],
-    read: Callable[[Sequence[RowKey]], Awaitable[Mapping[RowKey, tuple[int, str]]]],
+    read: Callable[[Sequence[RowKey]], Awaitable[Mapping[RowKey, tuple[int, str, str]]]],
     keep: Callable[[Mapping[RowKey, int], Mapping[RowKey, bytes]], Awaitable[None]],
 ) -> dict[RowKey, bytes]:
-    """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision and
-    text as `read` gives them, and kept for the next load; rows that have gone meanwhile are left out."""
+    """The terms of rows. Those that have none of today's analysis are analysed in a thread, from revision,
+    words and text as `read` gives them, and kept for the next load; rows that have gone are left out."""
     found = {key: terms for key, terms in packed.items() if terms is not None and is_current(terms)}
     stale = [key for key in packed if key not in found]
     if stale:
@@ -319,11 +320,11 @@ async def analysed(
     for at in range(0, len(stale), ANALYSED):
         texts = await read(stale[at : at + ANALYSED])
         made = await asyncio.to_thread(
-            lambda some: {key: pack(text) for key, (_, text) in some.items()}, texts
+            lambda some: {key: pack(words, text) for key, (_, words, text) in some.items()}, texts
         )
         found |= made
         try:
-            await keep({key: revision for key, (revision, _) in texts.items()}, made)
+            await keep({key: revision for key, (revision, *_) in texts.items()}, made)
         except (Unavailable, Rejected):
             log.warning("terms not kept", rows=len(made))
     return found

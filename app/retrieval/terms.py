@@ -16,7 +16,7 @@ from hashlib import blake2b
 
 from Stemmer import Stemmer
 
-VERSION = 3
+VERSION = 4
 """Kept with the postings: after a change here, documents are analysed anew from their chunks."""
 
 LONGEST = 64

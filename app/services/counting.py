@@ -8,10 +8,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.domain.budget import Meter
+from app.domain.budget import SHOWN, Meter
 from app.domain.room import Limits
-from app.domain.sanitise import quote
-from app.domain.text import prepared
+from app.domain.text import known
 from app.services.reply import Reply
 
 FRESH_MOST, BESIDE_MOST = 8, 8_000
@@ -43,7 +42,7 @@ def laborious(beside: Sequence[str], passages: Sequence[str], limits: Limits) ->
     new ones that may not all fit."""
     if sum(map(len, beside)) > BESIDE_MOST:
         return True
-    if sum(not prepared(text, quote) for text in passages) <= FRESH_MOST:
+    if sum(known(text, SHOWN) is None for text in passages) <= FRESH_MOST:
         return False
     sizes = sorted(len(text.encode("utf-8", "surrogatepass")) for text in passages)
     return sum(sizes[-limits.top_k :]) > ROOMY * limits.budget

@@ -181,11 +181,11 @@ class DocumentSource(IndexedSource[Part]):
             log.error("vectors of this space are missing", chunks=int(bare.sum()), space=self._space.name)
         return Segment(tuple(ids), tuple(firsts), postings, matrix, vectorless=bare if bare.any() else None)
 
-    async def _texts(self, places: Sequence[Place]) -> Mapping[Place, tuple[int, str]]:
+    async def _texts(self, places: Sequence[Place]) -> Mapping[Place, tuple[int, str, str]]:
         """What the terms of chunks are made of. A chunk never changes: its revision is 0."""
         with retrieval_faults():
             rows = await self._pool.fetch(TEXTS, *columns_of(places))
-        return {(row[0], row[1]): (0, indexed_text(*row[2:])) for row in map(tuple, rows)}
+        return {(row[0], row[1]): (0, indexed_text(*row[2:]), row[5]) for row in map(tuple, rows)}
 
     async def _keep_terms(self, _: Mapping[Place, int], terms: Mapping[Place, bytes]) -> None:
         """Keep terms with their chunks. Raises `Unavailable`."""

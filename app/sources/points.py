@@ -31,7 +31,7 @@ SEGMENT = """
     SELECT {id} AS id, terms, CASE WHEN $2 THEN embedding END AS embedding {columns}
     FROM {table} WHERE {id} = ANY($1)
 """
-TEXTS = "SELECT {id} AS id, revision, {words} AS words FROM {table} WHERE {id} = ANY($1)"
+TEXTS = "SELECT {id} AS id, revision, {words} AS words, text FROM {table} WHERE {id} = ANY($1)"
 KEEP = """
     UPDATE {table} AS kept SET terms = given.terms
     FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS given (id, revision, terms)
@@ -134,10 +134,10 @@ class PointSource(IndexedSource[ScopeKey]):
         rows = await self._fetch(VECTORS, [*entries], self._space.name)
         return {(entries[row["id"]], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
 
-    async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str]]:
-        """Revisions and words of rows that have no terms yet."""
+    async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str, str]]:
+        """Revisions, words and texts of rows that have no terms yet."""
         rows = await self._fetch(TEXTS, ids)
-        return {row["id"]: (row["revision"], row["words"]) for row in rows}
+        return {row["id"]: (row["revision"], row["words"], row["text"]) for row in rows}
 
     async def _keep(self, revised: Mapping[str, int], terms: Mapping[str, bytes]) -> None:
         """Keep terms for the next load. Raises `Unavailable`."""

@@ -152,7 +152,7 @@ class CorpusStore:
 
 def packed(texts: Sequence[Given]) -> list[bytes]:
     """The terms of each; a text is found by its title's words, too."""
-    return [pack(f"{storable(given.title)}\n{storable(given.text)}") for given in texts]
+    return [pack(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text)) for given in texts]
 
 
 async def turn(connection: Connection, scope: Scope, collection: str) -> None:

@@ -171,7 +171,7 @@ def chunk_rows(
     for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
         text, heading = storable(chunk.text), storable(chunk.heading)
         place = (chunk.page, chunk.page_end, heading, chunk.tokens)
-        terms = pack(indexed_text(filename, title, heading, text))
+        terms = pack(indexed_text(filename, title, heading, text), text)
         rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
     return rows
 

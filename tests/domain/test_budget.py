@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.budget import Budget, Meter, fit, newest_turns, scaled, window
+from app.domain.budget import SHOWN, Budget, Meter, fit, inner, newest_turns, scaled, window
 from app.domain.passage import Candidate, Passage
-from app.domain.prompt import MEMORIES, Prompt, Role, Turn, build_system_prompt
+from app.domain.prompt import DOCUMENTS, MEMORIES, Form, Prompt, Role, Turn, build_system_prompt
+from app.domain.sanitise import one_line, quote
 from app.domain.sections import PROJECT, entry
 from app.domain.text import Text
+from app.retrieval.vocabulary import count
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
 
@@ -159,27 +161,18 @@ def test_a_prompt_without_passages_has_no_block() -> None:
     assert Meter(len).context(Prompt("system", "message")) == 0
 
 
-def test_a_line_is_counted_once_while_its_text_is_kept() -> None:
-    """Also for the next request's meter; under another label it is another line."""
-    count, [passage] = Counter(), lines("text")
-    costs = [Meter(count).line(passage) for _ in range(3)]
-    assert (len(set(costs)), count.asked) == (1, 1)
-    other = Passage("documents", "1", passage.text, 1, "a-2.pdf#1")
-    assert Meter(count).line(other) == costs[0] + 2
-
-
 def test_what_every_prompt_holds_is_counted_once() -> None:
-    """A system text that remembers, and the last line, which has no break: neither for the next request."""
+    """A system text that remembers is not counted for the next request."""
     count, prompt = Counter(), Prompt(Text("system"), "message", lines("one", "two"))
     first = [Meter(count).prompt(prompt), count.asked]
     second = [Meter(count).prompt(prompt), count.asked - first[1]]
     assert first[0] == second[0] == sum(len(message["content"]) for message in prompt.messages())
-    assert (first[1], second[1]) == (5, 2)  # the block's head and the message are plain strings
+    assert (first[1], second[1]) == (3, 2)  # the block and the message are plain strings
 
 
 @given(st.text(), st.sampled_from([1.0, 1.3]))
 def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> None:
-    """By its bytes, for whatever counts at most one a byte; once it is counted, by its count."""
+    """By its bytes, for whatever counts at most one a byte."""
 
     def count(line: str) -> int:
         counted.append(line)
@@ -190,7 +183,6 @@ def test_a_line_is_bounded_without_being_counted(text: str, factor: float) -> No
     bound = meter.most(prompt.passages[0])
     assert (counted, meter.fresh(prompt)) == ([], 2)
     assert meter.line(prompt.passages[0]) == bound == meter.most(prompt.passages[0])
-    assert meter.fresh(prompt) == 1
 
 
 def test_a_meter_counts_a_plain_line_once() -> None:
@@ -227,3 +219,33 @@ def test_a_block_that_is_more_than_lines_is_counted_as_it_is() -> None:
     assert meter.context(prompt) == len(prompt.context)
     assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
     assert Meter(len, 1.3, form=PROJECT).context(prompt) == scaled(len(prompt.context), 1.3)
+
+
+ODD = st.sampled_from(
+    ["don't", "a\n", "\r\n", '"', "\\", "\u00e9", "\u4f60\u597d", "e\u0301", "1234", "...", "   ", "x"]
+)
+texts = st.lists(ODD | st.text(max_size=6), max_size=30).map(" ".join) | st.text(max_size=80)
+
+
+@given(texts, st.sampled_from([DOCUMENTS, MEMORIES]))
+def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form) -> None:
+    """To the token, whatever the text begins and ends with."""
+    known = Text(text)
+    known.memo[SHOWN] = {show: inner(count, show(text)) for show in (quote, one_line)}
+    told, fresh = (Passage("memories", "m", each, 1, "a b.pdf#1") for each in (known, text))
+    assert Meter(count, form=form).line(told) == Meter(count, form=form).line(fresh)
+    prompts = [Prompt("S", "m", (each, each), form=form) for each in (told, fresh)]
+    assert [Meter(count, form=form).context(prompt) for prompt in prompts] == [count(prompts[1].context)] * 2
+
+
+def test_a_text_that_was_counted_is_not_counted_again() -> None:
+    """Only what stands beside its first and last words."""
+    text, asked = Text("the sea is wide and deep " * 50), list[str]()
+    text.memo[SHOWN] = {quote: inner(count, quote(text))}
+
+    def counted(part: str) -> int:
+        asked.append(part)
+        return count(part)
+
+    Meter(counted).line(Passage("documents", "m", text, 1, "a.pdf#1"))
+    assert max(map(len, asked)) < 40

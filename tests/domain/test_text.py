@@ -5,8 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.sanitise import quote
-from app.domain.text import Text, kept, once, prepared, remembered
+from app.domain.text import Text, kept, once, remembered
 
 
 @given(st.text())
@@ -48,13 +47,3 @@ def test_what_is_remembered_has_a_name() -> None:
     assert remembered(text, "a", lambda: 1) == 1
     assert remembered(text, "b", lambda: 2) == 2
     assert remembered(text, "a", lambda: 3) == 1
-
-
-def test_it_tells_whether_it_was_prepared() -> None:
-    """That work, and not another."""
-    text = Text("abc")
-    remembered(text, "other", lambda: 1)
-    assert not prepared(text, quote)
-    quote(text)
-    assert prepared(text, quote)
-    assert not prepared("abc", quote)

@@ -60,7 +60,7 @@ async def insert(pool: Pool, part: Part, texts: Sequence[str], name: str = "a.pd
     rows = [
         (
             *(document, chunk.ordinal, chunk.text, chunk.page, chunk.tokens, SPACE.name, bag(chunk.text)),
-            pack(indexed_text(name, "", "", chunk.text)),
+            pack(indexed_text(name, "", "", chunk.text), chunk.text),
         )
         for chunk in chunks(texts)
     ]

@@ -382,6 +382,7 @@ def test_long_questions_and_large_reaches_go_to_a_thread(passages: int, letters:
         none.astype(np.uint32),
         none.astype(np.uint16),
         lengths,
+        np.ones((passages, 3), dtype=np.uint32),
     )
     search = IndexSearch([ScopeIndex("s", 1, segments=(rows_segment(ids, postings, None),))])
     assert (search.effort("a" * letters) <= INLINE) is inline

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.clients.pool import Pool
+from app.domain.embedded import conversation_text
 from app.domain.passage import Scope
 from app.retrieval.postings import pack
 from app.retrieval.project_tables import (
@@ -14,6 +15,7 @@ from app.retrieval.project_tables import (
     Analysed,
     Table,
     chunk_analysed,
+    chunk_shown,
     conversation_analysed,
     forget,
     keep,
@@ -146,12 +148,13 @@ KEPT = "SELECT kind, id, seen, tokens FROM ibid.project_words ORDER BY kind, id"
 def test_writers_analyse_rows_by_their_columns() -> None:
     """The same terms as are made of a row that another tool wrote; of dreams the short summary is shown."""
     row = {"file_path": "a.py", "chunk_metadata": {"function_name": "walk"}, "chunk_text": "pass"}
-    assert chunk_analysed(row) == (pack("a.py\nwalk\npass"), 1)
+    assert chunk_analysed(row) == (pack("a.py\nwalk\npass", chunk_shown(row)), 1)
     names = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
     talk = dict.fromkeys(names, None) | {"summary_detailed": "sea of sand", "summary_short": "sea"}
     for brief, tokens in ((False, 3), (True, 1)):
         analysed = conversation_analysed(talk, brief=brief)
-        assert analysed == (pack("sea of sand\nsea"), tokens)
+        shown = conversation_text(**talk, brief=brief)
+        assert analysed == (pack("sea of sand\nsea", shown), tokens)
 
 
 async def test_terms_are_kept_with_the_revision_written(pool: Pool) -> None:

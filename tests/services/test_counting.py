@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.domain.answer import Finish
-from app.domain.budget import Meter
+from app.domain.budget import SHOWN, Meter
 from app.domain.passage import Passage, Scope
 from app.domain.prompt import Prompt
 from app.domain.room import Limits
@@ -105,9 +105,9 @@ async def test_who_leaves_while_it_counts_is_kept_as_cancelled() -> None:
 
 
 def known(text: str) -> Text:
-    """A text that was quoted before."""
+    """A text that was counted when it was written."""
     made = Text(text)
-    quote(made)
+    made.memo[SHOWN] = {quote: 1}
     return made
 
 

@@ -114,7 +114,9 @@ async def test_its_terms_are_kept_with_it(pool: Pool) -> None:
     """Those of its title, too."""
     await written(pool, Given("Keep the hours.", title="Hygiene"))
 
-    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack("Hygiene\nKeep the hours.")
+    assert await pool.fetchval("SELECT terms FROM ibid.corpus_text") == pack(
+        "Hygiene\nKeep the hours.", "Keep the hours."
+    )
 
 
 async def test_a_removed_text_is_new_when_it_comes_again(pool: Pool) -> None:

@@ -84,7 +84,7 @@ async def test_chunks_are_written_with_their_terms(pool: Pool, tmp_path: Path) -
     odd = replace(parsed("x"), chunks=(replace(parsed("x").chunks[0], text="sea\0side"),))
     await DocumentStore(pool).keep_chunks(document.id, odd, [vector("x")], SPACE.name)
     [row] = await pool.fetch("SELECT terms, text FROM ibid.chunk")
-    assert row["terms"] == pack(f"report.pdf\nTitle\nHeading\n{row['text']}")
+    assert row["terms"] == pack(f"report.pdf\nTitle\nHeading\n{row['text']}", row["text"])
 
 
 async def test_ordinals_that_do_not_count_from_one_are_refused(pool: Pool, tmp_path: Path) -> None:
