@@ -35,6 +35,7 @@ class Meter:
         self._factor = factor
         self._form = form
         self._known: dict[str, int] = {}
+        self._lines: dict[tuple[str, str], tuple[str, int]] = {}
 
     def __call__(self, text: str) -> int:
         """Tokens of a text."""
@@ -80,6 +81,13 @@ class Meter:
     def _line(self, passage: Passage) -> tuple[str, int]:
         """A line without the middle of its text, and the tokens of that, where they were counted when it was
         written; else the whole line and 0."""
+        key = (passage.label, passage.text)
+        if key not in self._lines:
+            self._lines[key] = self._parted(passage)
+        return self._lines[key]
+
+    def _parted(self, passage: Passage) -> tuple[str, int]:
+        """See `_line`."""
         line, show = self._form.line(passage), self._form.shown
         inner: int = (known(passage.text, SHOWN) or {}).get(show, 0)
         if show is None or not inner:
