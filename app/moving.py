@@ -14,6 +14,7 @@ from app.clients.points import DENSE, Points
 from app.clients.pool import Pool
 from app.clients.postgres import open_postgres
 from app.config import Settings
+from app.domain.errors import Unavailable
 from app.domain.memory import RAW
 from app.index.adoption import Engine, ShelfAdoption
 from app.index.resettle import Resettlement
@@ -32,6 +33,10 @@ from app.stores.spaces import SpaceStore
 from app.stores.vectors import VectorStore
 
 
+ELSEWHERE_SECONDS = 10.0
+"""For another process that drains an engine of several services to be done with it."""
+
+
 @asynccontextmanager
 async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
     """The move to the configured space, on stores that no service uses meanwhile."""
@@ -44,7 +49,8 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             open_kept(settings, pool, space, IndexCache(space.dim)) as kept,
         ):
             embedder = Patient(model)
-            move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir)
+            spaces = await SpaceStore(pool).names()
+            move = Resettlement(kept.points, embedder, space, settings.ibid.data_dir, spaces)
             indexes = Indexes(pool, (outbox, kept.outbox), move, kept.points)
             yield Reembed(VectorStore(pool), embedder, indexes, space)
 
@@ -69,6 +75,8 @@ class Indexes:
             await self._move.clear(name, self._known.known)
         for outbox in self._outboxes:
             await outbox.drain()
+            if not await outbox.followed(ELSEWHERE_SECONDS):
+                raise Unavailable("another process fills the engines; try again when it has ended")
         for name in names:
             await self._move.restore(name, FIELDS)
 

@@ -433,6 +433,8 @@ class ChildProcess:
         self._starts: deque[float] = deque(maxlen=starts)
         self._failed = 0.0
         self._starting: asyncio.Task[Child] | None = None
+        self._replaced: asyncio.Task[Child] | None = None
+        """The child that a restart is about to end."""
         self._closed = False
 
     async def child(self) -> Child:
@@ -468,7 +470,7 @@ class ChildProcess:
 
     async def restart(self, between: Callable[[], Awaitable[object]]) -> None:
         """End the child, await `between`, start another. Calls made meanwhile wait for the new one."""
-        before = self._starting
+        before = self._replaced = self._starting
 
         async def renewed() -> Child:
             await ended(before)
@@ -477,6 +479,7 @@ class ChildProcess:
 
         self._starting = self._begin(renewed)
         await asyncio.shield(self._starting)
+        self._replaced = None
 
     async def close(self) -> None:
         """End the child; calls in flight fail."""
@@ -484,6 +487,7 @@ class ChildProcess:
         if self._starting is not None:
             self._starting.cancel()
         await ended(self._starting)
+        await ended(self._replaced)
 
     def _begin(self, start: Callable[[], Coroutine[Any, Any, Child]]) -> "asyncio.Task[Child]":
         if self._closed:

@@ -22,7 +22,7 @@ from app.config import OURS, Settings
 from app.domain.errors import RetrievalError, StartError
 from app.index.catalogue import Catalogue
 from app.stores.copies import ChromaCopy, Copy, QdrantCopy
-from app.stores.outbox import Outbox, State, state
+from app.stores.outbox import DIFFERS, Outbox, State, state
 from app.stores.spaces import SpaceStore
 
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
@@ -121,7 +121,8 @@ async def outbox(settings: Settings) -> str:
 async def compare(pool: Pool, copy: Copy) -> None:
     """`Ailment` if an engine has lost what it had taken from the record."""
     try:
-        reason = await Outbox(pool, copy, await identity(pool)).behind()
+        outbox = Outbox(pool, copy, await identity(pool))
+        reason = await outbox.behind() or (DIFFERS if await outbox.differs() else "")
     except RetrievalError:
         return  # told by the engine's own check
     if reason:

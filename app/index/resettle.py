@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue, Indexed
 from app.index.payload import text
+from app.retrieval.retrievers.qdrant import is_ours
 
 PAGE = 128
 """Points read, or embedded and written, at a time."""
@@ -33,13 +34,17 @@ log = structlog.get_logger(__name__)
 class Resettlement:
     """One move."""
 
-    def __init__(self, points: Points, embedder: Embedder, space: Space, folder: Path) -> None:
-        """`folder`: of the files; beside the stores, so that they live as long."""
+    def __init__(
+        self, points: Points, embedder: Embedder, space: Space, folder: Path, spaces: Collection[str] = ()
+    ) -> None:
+        """`folder`: of the files; beside the stores, so that they live as long; `spaces`: names of all
+        that the record has had."""
         self._points = points
         self._catalogue = Catalogue(points)
         self._embedder = embedder
         self._space = space
         self._folder = folder
+        self._spaces = spaces
 
     async def clear(self, name: str, mine: Mine) -> None:
         """Drop a collection; what is not ours is in its file from then on."""
@@ -66,11 +71,14 @@ class Resettlement:
         return len(rows)
 
     async def _foreign(self, name: str, mine: Mine) -> list[dict[str, Any]]:
-        """The points that the record does not have."""
+        """The points that Ibid did not write: one of ours that the record does not have was erased."""
         found, after = [], None
         while page := await self._points.scroll(name, Where(), limit=PAGE, after=after):
-            ours = await mine([point.id for point in page])
-            found += [{"id": each.id, "payload": dict(each.payload)} for each in page if each.id not in ours]
+            theirs = [each for each in page if not is_ours(each.payload, self._spaces)]
+            known = await mine([point.id for point in theirs])
+            found += [
+                {"id": each.id, "payload": dict(each.payload)} for each in theirs if each.id not in known
+            ]
             after = page[-1].id
         return found
 

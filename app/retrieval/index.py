@@ -226,6 +226,15 @@ class ScopeIndex:
                 found[entry, ordinal] = (number, first + ordinal - 1)
         return found
 
+    def passages(self, entries: Iterable[str]) -> list[Place]:
+        """All passages of some entries."""
+        found = {entry: self.places[entry] for entry in entries if entry in self.places}
+        return [
+            (entry, ordinal)
+            for entry, (_, first, end) in found.items()
+            for ordinal in range(1, end - first + 1)
+        ]
+
     def changed(self, entries: Mapping[str, Any]) -> list[str]:
         """Entries that a newer list has and this index has not, or not as they are now; ascending."""
         known = self.entries

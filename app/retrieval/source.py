@@ -17,6 +17,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import structlog
 
+from app.clients.faults import retrieval_faults
+from app.clients.pool import Pool
 from app.domain.errors import Rejected, RetrievalError, Unavailable
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope, Stretch
 from app.domain.space import Space, similarity
@@ -51,6 +53,12 @@ DATED = 20
 """Passages of the days that are asked about."""
 DATED_READ = 500
 """Of a scope whose vectors are not in memory, so many of those passages are compared."""
+FRESH = 1_000
+"""Items that an engine has yet to take, and that are searched exactly meanwhile."""
+UNTAKEN = """
+    SELECT item FROM ibid.outbox WHERE engine = $1 AND (collection = $2 OR item = '')
+    ORDER BY item = '' DESC, seq DESC LIMIT $3
+"""
 DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
 NO_DAY = np.iinfo(np.int32).min
@@ -131,6 +139,10 @@ class IndexedSource(ABC, Generic[ScopeKey]):
     @abstractmethod
     async def nearest(self, scope: ScopeKey, vector: Embedding, limit: int) -> Sequence[Place]:
         """The engine's answer: the nearest passages of a scope, gone ones perhaps among them."""
+
+    async def waiting(self, scope: ScopeKey) -> tuple[Sequence[str], bool]:
+        """Entries that the engine has yet to take, and whether it has all others."""
+        return (), True
 
     @abstractmethod
     async def passages(
@@ -224,11 +236,10 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         cosines = found | search.cosines(vector, lexical)
         for index in search.indexes:
             if not index.exact:
-                try:
-                    near = await self._by_engine(search, index, embedded, limit)
-                except RetrievalError as error:  # words still find, and the record has the vectors
-                    log.warning("engine did not answer", source=self.name, reason=error.reason)
-                    near, fault = {}, error.reason
+                fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
+                near, reason = await self._by_engine(search, index, embedded, limit)
+                near |= search.spots(index, index.passages(fresh))
+                fault = fault or reason or ("" if whole else "unavailable")
                 others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
                 exact = await self._cosines(vector, near | others)
                 found |= {spot: exact[spot] for spot in near.values() if spot in exact}
@@ -237,17 +248,25 @@ class IndexedSource(ABC, Generic[ScopeKey]):
 
     async def _by_engine(
         self, search: IndexSearch, index: ScopeIndex, vector: Embedding, limit: int
-    ) -> dict[Place, Spot]:
-        """About the nearest of one large scope."""
+    ) -> tuple[dict[Place, Spot], str]:
+        """About the nearest of one large scope, and why there are none: words still find, and the record has
+        the vectors."""
         near: dict[Place, Spot] = {}
         asked = limit
         for _ in range(ATTEMPTS):
             asked *= WIDER
-            places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
+            try:
+                places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
+            except RetrievalError as error:
+                log.warning("engine did not answer", source=self.name, reason=error.reason)
+                return near, error.reason
+            if not places and index.size:
+                log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
+                return near, "unavailable"
             near = await computed(len(index.entries), search.spots, index, places)
             if len(near) >= limit or len(places) < asked:
                 break
-        return near
+        return near, ""
 
     async def _cosines(self, vector: Matrix, spots: Mapping[Place, Spot]) -> dict[Spot, float]:
         """Exact, by the record's vectors."""
@@ -328,6 +347,14 @@ async def analysed(
         except (Unavailable, Rejected):
             log.warning("terms not kept", rows=len(made))
     return found
+
+
+async def untaken(pool: Pool, engine: str, collection: str) -> tuple[list[str], bool]:
+    """The newest items in the outbox of an engine (`stores/outbox.py`), and whether no refill waits."""
+    with retrieval_faults():
+        rows = await pool.fetch(UNTAKEN, engine, collection, FRESH)
+    items = [row["item"] for row in rows]
+    return [item for item in items if item], "" not in items
 
 
 def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:

@@ -81,6 +81,10 @@ class CorpusSource(PointSource[Shelf]):
         entries = await asyncio.to_thread(revisions, row["rows"], "\x1f")
         return Listing(row["version"], entries, len(entries))
 
+    def collection(self, scope: Shelf) -> str:
+        """Its own."""
+        return scope[1]
+
     def row_id(self, entry: str) -> str:
         """The point of `collection/point`."""
         return entry.rpartition("/")[2]

@@ -29,7 +29,7 @@ from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import invert
 from app.retrieval.retrievers import Filter, Retriever
 from app.retrieval.retrievers.chroma import collection, passage_id, place_of
-from app.retrieval.source import IndexedSource, Reached, analysed, stack
+from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 
 NAME_COST = 25
 """What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
@@ -197,6 +197,10 @@ class DocumentSource(IndexedSource[Part]):
         with retrieval_faults():
             rows = await self._pool.fetch(VECTORS, *columns_of(places), self._space.name)
         return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
+
+    async def waiting(self, scope: Part) -> tuple[Sequence[str], bool]:
+        """Chroma's."""
+        return await untaken(self._pool, "chroma", "")
 
     async def nearest(self, scope: Part, vector: Embedding, limit: int) -> Sequence[Place]:
         """Chroma's answer."""

@@ -90,6 +90,10 @@ class MemorySource(PointSource[User]):
         """Its id."""
         return row_id
 
+    def collection(self, scope: User) -> str:
+        """One for all."""
+        return RAW
+
     def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
         """Place in the thread, day and namespace."""
         return {

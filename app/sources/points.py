@@ -25,7 +25,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import invert
 from app.retrieval.retrievers import Filter
 from app.retrieval.retrievers.qdrant import QdrantRetriever
-from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack
+from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack, untaken
 
 SEGMENT = """
     SELECT {id} AS id, terms, CASE WHEN $2 THEN embedding END AS embedding {columns}
@@ -102,6 +102,10 @@ class PointSource(IndexedSource[ScopeKey]):
     def entry(self, scope: ScopeKey, row_id: str) -> str:
         """How a row is listed."""
 
+    @abstractmethod
+    def collection(self, scope: ScopeKey) -> str:
+        """Where its points are."""
+
     def row_id(self, entry: str) -> str:
         """The id of an entry's row."""
         return entry
@@ -133,6 +137,11 @@ class PointSource(IndexedSource[ScopeKey]):
         entries = {self.row_id(entry): entry for entry, _ in places}
         rows = await self._fetch(VECTORS, [*entries], self._space.name)
         return {(entries[row["id"]], 1): np.frombuffer(row["embedding"], dtype="<f4") for row in rows}
+
+    async def waiting(self, scope: ScopeKey) -> tuple[Sequence[str], bool]:
+        """Qdrant's."""
+        items, whole = await untaken(self._pool, "qdrant", self.collection(scope))
+        return [self.entry(scope, item) for item in items], whole
 
     async def _texts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, str, str]]:
         """Revisions, words and texts of rows that have no terms yet."""

@@ -23,8 +23,9 @@ from app.domain.passage import Scope
 from app.domain.space import Space
 from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
-from app.retrieval.retrievers.qdrant import MARK
+from app.retrieval.retrievers.qdrant import MARK, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
 from app.stores.register import COLUMNS, memory
@@ -40,7 +41,9 @@ POSITION = "ibid-position"
 READ_SECONDS = 60.0
 """For the vectors of one document."""
 FIELDS = Indexed(
-    keys=("source", "kind", "vantage_id", *MARK), tenants=("tenant", "user_id"), times=("created_at",)
+    keys=("source", "kind", "vantage_id", "space", *MARK),
+    tenants=("tenant", "user_id"),
+    times=("created_at",),
 )
 MEMORIES = f"SELECT {COLUMNS}, tenant, space, embedding FROM ibid.memory WHERE space = $1 AND "  # noqa: S608
 TEXTS = f"""
@@ -63,16 +66,21 @@ EITHER = """
     SELECT id FROM ibid.memory WHERE id = ANY($1)
     UNION ALL SELECT point FROM ibid.corpus_text WHERE point = ANY($1)
 """
+SPACES = "SELECT name FROM ibid.space"
 COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
 USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
 THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
 NEXT_DOCUMENTS = f"""
-    SELECT id, tenant, owner, session_id, chunks FROM ibid.document
-    WHERE id > $1 AND {READY} ORDER BY id LIMIT 16
+    SELECT id, tenant, owner, session_id,
+        (SELECT count(*) FROM ibid.chunk WHERE document_id = document.id AND space = $2) AS vectors
+    FROM ibid.document WHERE id > $1 AND {READY} ORDER BY id LIMIT 16
 """  # noqa: S608 - constants of ours
-VECTORS = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
-CHUNKS = f"SELECT coalesce(sum(chunks), 0)::bigint FROM ibid.document WHERE {READY}"  # noqa: S608 - as above
+VECTORS = "SELECT ordinal, embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+CHUNKS = f"""
+    SELECT count(*) FROM ibid.chunk JOIN ibid.document ON document.id = document_id
+    WHERE space = $1 AND {READY}
+"""  # noqa: S608 - as above
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ class Copy(Protocol):
         """Rows of the record that should be there."""
 
     async def complete(self) -> bool:
-        """Whether the engine holds as many as that."""
+        """Whether the engine holds as many as that, no more and no fewer."""
 
 
 class KnownPoints:
@@ -194,7 +202,7 @@ class QdrantCopy:
         where = Where(has=(*marks, ("space", (self._space.name,))))
         for name, count in (await self._counts()).items():
             try:
-                if await self._points.count(name, where) < count:
+                if await self._points.count(name, where) != count:
                     return False
             except RetrievalError as error:
                 if not error.rejected:
@@ -234,9 +242,11 @@ class QdrantCopy:
     async def _sweep(self, name: str, *, everything: bool = False) -> int:
         """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
         after, found = None, 0
+        with postgres_faults():
+            spaces = {self._space.name, *(row[0] for row in await self._pool.fetch(SPACES))}
         while page := await self._page(name, Where(), after):
             after, found = page[-1].id, found + len(page)
-            ours = [each.id for each in page if is_ours(each)]
+            ours = [each.id for each in page if is_ours(each.payload, spaces)]
             known = set() if everything else {STATE, *await self._known(name, ours)}
             if gone := set(ours) - known:
                 found -= len(gone)
@@ -276,11 +286,6 @@ def point(row: asyncpg.Record) -> Point:
     return remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
 
 
-def is_ours(found: Point) -> bool:
-    """Whether Ibid wrote it; versions before the outbox left no mark but the space."""
-    return "space" in found.payload or MARK.items() <= found.payload.items()
-
-
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
     """Texts by their collection."""
     found: dict[str, list[asyncpg.Record]] = {}
@@ -302,7 +307,9 @@ class ChromaCopy:
         self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
 
     async def position(self) -> Position | None:
-        """In a vector of its own."""
+        """In a vector of its own; asking for it makes no collection."""
+        if POSITION not in await self._chroma.names():
+            return None
         for told in await self._chroma.payloads(POSITION, {"of": POSITION}):
             return Position(str(told.get("identity", "")), int(str(told.get("seq", 0))))
         return None
@@ -328,9 +335,9 @@ class ChromaCopy:
         while rows := await self._next(after):
             for row in rows:
                 after = row["id"]
-                if len(await self._held(row)) != row["chunks"]:
+                if len(await self._held(row)) != row["vectors"]:
                     await self._write(row)
-                yield row["chunks"]
+                yield row["vectors"]
         for name in self._names.values():
             for item in await self._unknown(name):
                 await self._delete(item)
@@ -341,18 +348,19 @@ class ChromaCopy:
         await self._chroma.filled()
 
     async def total(self) -> int:
-        """Chunks of ready documents."""
+        """Vectors of ready documents."""
         with postgres_faults():
-            return int(await self._pool.fetchval(CHUNKS))
+            return int(await self._pool.fetchval(CHUNKS, self._space.name))
 
     async def complete(self) -> bool:
         """By the count of all vectors."""
-        return (await self.check())["vectors"] >= await self.total()
+        return (await self.check())["vectors"] == await self.total()
 
     async def check(self) -> dict[str, int]:
         """Whether Chroma answers, and how many vectors it holds in this space."""
         await self._chroma.beat()
-        return {"vectors": sum([await self._chroma.count(name) for name in self._names.values()])}
+        there = {*self._names.values()}.intersection(await self._chroma.names())
+        return {"vectors": sum([await self._chroma.count(name) for name in there])}
 
     @property
     def external(self) -> bool:
@@ -363,7 +371,8 @@ class ChromaCopy:
         """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
         vectors tell of one. A large folder, without which searches would go without Chroma, is left."""
         asked = {"documents", self.name}.intersection(holdings)
-        if asked and (await self.check())["vectors"] > REMADE_MOST:
+        exact = EXACT_BYTES // (4 * self._space.dim)  # a part that is larger is asked of Chroma
+        if asked and (await self.check())["vectors"] > min(REMADE_MOST, exact):
             return asked
         if asked:
             await self._chroma.renew()
@@ -372,7 +381,7 @@ class ChromaCopy:
     async def _next(self, after: str) -> list[asyncpg.Record]:
         """A page of documents."""
         with postgres_faults():
-            return list(await self._pool.fetch(NEXT_DOCUMENTS, after))
+            return list(await self._pool.fetch(NEXT_DOCUMENTS, after, self._space.name))
 
     async def _held(self, row: asyncpg.Record) -> list[str]:
         """Ids of a document's vectors."""
@@ -382,12 +391,13 @@ class ChromaCopy:
         """All vectors of a document; no others stay."""
         with postgres_faults():
             found = await self._pool.fetch(VECTORS, row["id"], self._space.name, timeout=READ_SECONDS)
-        if not found:
-            return
-        matrix = np.frombuffer(b"".join(each[0] for each in found), dtype="<f4").reshape(len(found), -1)
-        ids = [passage_id((row["id"], ordinal)) for ordinal in range(1, len(found) + 1)]
-        metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
         name = self._names[is_global(row)]
+        if not found:
+            await self._delete(row["id"])
+            return
+        matrix = np.frombuffer(b"".join(vector for _, vector in found), dtype="<f4").reshape(len(found), -1)
+        ids = [passage_id((row["id"], ordinal)) for ordinal, _ in found]
+        metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
         await self._chroma.upsert(name, ids, matrix, [metadata | {"document": row["id"]}] * len(ids))
         await self._chroma.drop(name, sorted(set(await self._held(row)) - set(ids)))
 

@@ -2,7 +2,8 @@
 
 An entry means "take this item as the record has it now"; one without an item means everything (a refill).
 One process at a time drains an engine. An engine that fails is left alone for some seconds, and no writer
-waits for it. An engine that knows another record, an older position or fewer rows is refilled. Seconds.
+waits for it. An engine that knows another record or position, or holds more or fewer rows, is refilled.
+Seconds.
 """
 
 import asyncio
@@ -34,6 +35,7 @@ LOG_SECONDS = 5.0
 LOOK_SECONDS = 0.01
 """Between two looks of `followed`; each is twice as long as the one before, up to a quarter second."""
 
+DIFFERS = "it holds more or fewer rows than the record"
 ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
 NEXT = """
     SELECT seq, collection, item FROM ibid.outbox WHERE engine = $1 AND item <> '' ORDER BY seq LIMIT $2
@@ -125,11 +127,30 @@ class Outbox:
     async def drain(self) -> None:
         """Until nothing waits, or another process drains. Compares first, when it is time to."""
         now = time.monotonic()
-        if self._lost or not self._compared or now - self._compared > COMPARE_SECONDS:
-            if reason := "files were lost" if self._lost else await self.behind():
-                log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
-                await self.ask_refill()
-            self._lost, self._compared = False, now
+        due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
+        if due:
+            await self._refilled("files were lost" if self._lost else await self.behind())
+            self._lost = False
+        await self._emptied()
+        if due:
+            self._compared = now  # an engine that cannot count in time is not asked again at once
+            await self._refilled(DIFFERS if await self.differs() else "")
+            await self._emptied()
+
+    async def compare(self) -> None:
+        """The same, the comparison now."""
+        self._compared = 0.0
+        await self.drain()
+
+    async def _refilled(self, reason: str) -> None:
+        """Ask for a refill if there is a reason; one under way begins again."""
+        if reason:
+            log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
+            self._refill = None
+            await self.ask_refill()
+
+    async def _emptied(self) -> None:
+        """Take entries until nothing waits."""
         found = await state(self._pool, self._copy.name)
         if not found.waiting and not found.refill:
             return
@@ -139,8 +160,9 @@ class Outbox:
                 pass
 
     async def behind(self) -> str:
-        """Why the engine has to be refilled; "" where it has not, or is asked to already."""
+        """Why the engine has to be refilled, by its position; "" where it has not, or is asked to already."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
+        last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
         if found.refill:
             return ""
         if position is None:
@@ -150,11 +172,14 @@ class Outbox:
             return "it follows another database"
         if position.seq < (found.told or 0):
             return "its files are older than the record"
-        if position.seq > found.last:
-            return "its files are newer than the record"
-        if not found.waiting and not await self._copy.complete():
-            return "it lacks rows"
-        return ""
+        return "its files are newer than the record" if position.seq > last else ""
+
+    async def differs(self) -> bool:
+        """Whether the engine holds more or fewer rows than the record; False while it has entries to take."""
+        before = await state(self._pool, self._copy.name)
+        if before.waiting or before.refill or await self._copy.complete():
+            return False
+        return before == await state(self._pool, self._copy.name)  # nothing was written meanwhile
 
     async def ask_refill(self) -> None:
         """Enter a refill, unless one waits already."""

@@ -41,6 +41,11 @@ class SpaceStore:
             row = await self._pool.fetchrow(NAMED, name)
         return Space(**row) if row else None
 
+    async def names(self) -> list[str]:
+        """Of all spaces that were ever used."""
+        with postgres_faults():
+            return [row[0] for row in await self._pool.fetch("SELECT name FROM ibid.space")]
+
     async def keep(self, space: Space) -> None:
         """Record a space; one that is there keeps its floor, which its thresholds were told by."""
         with postgres_faults():

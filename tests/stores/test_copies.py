@@ -145,6 +145,9 @@ class Counted(Chroma):
         self.stored = stored
         self.made_anew = 0
 
+    async def names(self) -> list[str]:
+        return [collection(SPACE.name, is_global=shared) for shared in (True, False)]
+
     async def count(self, collection: str) -> int:
         return self.stored // 2
 

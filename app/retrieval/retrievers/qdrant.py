@@ -4,7 +4,7 @@ Ours are marked by the payload field `ibid`, so that a search for what other too
 Raises `RetrievalError`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from app.clients.points import Point, Points, Where
 from app.domain.errors import RetrievalError
@@ -18,6 +18,8 @@ OTHERS: Mapping[str, Sequence[str]] = {"ibid": ("1",)}
 KEYS = ("ibid", "kind")
 TENANTS = ("tenant", "user_id")
 """Indexed fields of the collections that are made here."""
+LEGACY = frozenset({"tenant", "space", "tokens"})
+"""In the payload of every point of ours, before they were marked."""
 NOT_OURS = tuple((field, tuple(values)) for field, values in OTHERS.items())
 """The same as `Where.lacks`."""
 
@@ -66,6 +68,13 @@ class QdrantRetriever:
             if error.rejected:
                 return 0
             raise
+
+
+def is_ours(payload: Mapping[str, object], spaces: Collection[str]) -> bool:
+    """Whether Ibid wrote a point; one without its mark is as older versions wrote it, in a space of ours."""
+    if MARK.items() <= payload.items():
+        return True
+    return payload.keys() >= LEGACY and payload["space"] in spaces
 
 
 def condition(where: Filter) -> Where:
