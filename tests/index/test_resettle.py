@@ -13,6 +13,7 @@ from app.clients.points import Point, Where
 from app.domain.errors import RetrievalError
 from app.index.catalogue import Indexed
 from app.index.resettle import Resettlement
+from app.retrieval.retrievers.qdrant import MARK
 from tests.fakes.keeping import FakeVectors
 from tests.fakes.uploads import SPACE
 
@@ -123,3 +124,16 @@ async def test_a_collection_that_is_not_there_is_none(house: House) -> None:
 
     assert await house.move.restore("elsewhere", FIELDS) == 0
     assert not house.folder.exists()
+
+
+async def test_what_was_erased_does_not_come_back(house: House) -> None:
+    """A point of ours that the record does not have is no other tool's."""
+    erased = "7a3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
+    older = {"text": "secret", "space": "before", "tenant": "default", "tokens": 1}
+    for payload in ({**MARK, "text": "secret"}, older):
+        await house.edge.create(NAME, 4)
+        await house.edge.put(NAME, [Point(erased, payload, OLD), *THEIRS])
+        move = Resettlement(house.edge, house.embedder, SPACE, house.folder, ["before"])
+        await move.clear(NAME, house.mine)
+        assert await move.restore(NAME, FIELDS) == len(THEIRS)
+        await house.edge.drop(NAME)

@@ -355,3 +355,28 @@ async def test_the_engine_alone_finds_the_same(
         assert [hit.key for hit in near.meaning] == [hit.key for hit in exact.meaning]
         assert [hit.score for hit in near.meaning] == pytest.approx([hit.score for hit in exact.meaning])
         assert near.passages.keys() == exact.passages.keys()
+
+
+async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: MemorySource) -> None:
+    """By its meaning, too: rows in the outbox are compared exactly, whether or not vectors are in memory."""
+    await keep(memories, ANN, *RIVERS)
+    await pool.execute("DELETE FROM ibid.outbox")
+    late = memory(ANN, "otters otters otters")
+    await enter(pool, ANN, late)
+    legs = await search(memories, "otters")
+    assert (legs.meaning[0].key, legs.partial) == (late.id, "")
+
+
+async def test_an_engine_that_lacks_a_scope_is_told_of(
+    pool: Pool, edge: Edge, memories: MemorySource
+) -> None:
+    """While it is being filled, or has lost a collection, what words find is told, and that it is not all."""
+    await keep(memories, ANN, *RIVERS)
+    engine = MemorySource(pool, edge, Catalogue(edge), IndexCache(SPACE.dim, exact_bytes=0), SPACE)
+    await pool.execute("UPDATE ibid.outbox SET item = '', collection = ''")
+    assert (await search(engine, "otters")).partial == "unavailable"
+    await pool.execute("DELETE FROM ibid.outbox")
+    assert (await search(engine, "otters")).partial == ""
+    await edge.drop(RAW)
+    legs = await search(engine, "otters")
+    assert (bool(legs.words), legs.partial) == (True, "unavailable")
