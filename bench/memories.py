@@ -60,12 +60,11 @@ def user(row: int) -> str:
 
 async def fill(pool: Pool, rows: range, chance: np.random.Generator) -> None:
     """Write them to the record."""
-    columns = ("tenant", "space", *NAMES, "embedding", "terms", "indexed_at")
+    columns = ("tenant", "space", *NAMES, "embedding", "terms")
     for at in range(rows.start, rows.stop, BATCH):
         some = [memory(row) for row in range(at, min(at + BATCH, rows.stop))]
-        now = datetime.now(UTC)
         records = [
-            ("default", SPACE.name, *row_of(each), embedding(chance), pack(each.text), now) for each in some
+            ("default", SPACE.name, *row_of(each), embedding(chance), pack(each.text)) for each in some
         ]
         await pool.copy_records_to_table("memory", schema_name="ibid", columns=columns, records=records)
     await pool.executemany(BUMP, [("default", f"user-{n}") for n in range(USERS)])
