@@ -4,7 +4,7 @@ The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory
 tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import asyncpg
 
@@ -20,7 +20,7 @@ NAME = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
 LONG_AGO = datetime.fromtimestamp(0, UTC)
-"""Of a card that does not say when it was made."""
+"""Of a memory or card whose writer does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
     | {"place", "created_at", "tokens", "space", "fields", "days", *MARK}
@@ -84,6 +84,11 @@ def memory(found: Point) -> Memory:
     )
 
 
+def day_said(created_at: datetime) -> date | None:
+    """When a memory was said; None: its writer does not say."""
+    return None if created_at == LONG_AGO else day_of(created_at)
+
+
 def passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
@@ -111,7 +116,7 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
 
 def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
-    day = day_of(row["created_at"])
+    day = day_said(row["created_at"])
     return Passage(
         source=NAME,
         id=row["id"],
@@ -129,5 +134,5 @@ def passage_of(row: asyncpg.Record, short: str, similar: float | None) -> Passag
             "place": row["place"] or None,
             SAID_ON: day.isoformat() if day else None,
         },
-        created_at=row["created_at"],
+        created_at=row["created_at"] if day else None,
     )

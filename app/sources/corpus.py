@@ -27,6 +27,7 @@ from app.domain.space import Space
 from app.index import payload, referred
 from app.index.catalogue import Catalogue, fits
 from app.index.mark import short
+from app.retrieval.imported import NONE, Homes, imported, imported_count
 from app.retrieval.index import IndexSearch, Matrix, Place, Segment, Spot, rows_segment
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import invert
@@ -90,6 +91,7 @@ class CorpusSource(IndexedSource[Shelf]):
         seconds: float = 6.0,
         only: Collection[str] = (),
         shared: bool = False,
+        homes: Homes = NONE,
     ) -> None:
         """`only`: the collections to look at (CORPUS_COLLECTIONS), none named: all; `shared`: Qdrant is a
         server, where other tools may write."""
@@ -100,6 +102,7 @@ class CorpusSource(IndexedSource[Shelf]):
         self._retriever = QdrantRetriever(points)
         self._only = frozenset(only)
         self._shared = shared
+        self._homes = homes
 
     # The record.
 
@@ -175,7 +178,8 @@ class CorpusSource(IndexedSource[Shelf]):
     async def nearest(self, scope: Shelf, vector: Embedding, limit: int) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, collection = scope
-        found = await self._retriever.nearest(collection, vector, Filter(equal={"tenant": tenant}), limit)
+        name, where = self._homes.copy_of(collection), Filter(equal={"tenant": tenant})
+        found = await self._retriever.nearest(name, vector, where, limit)
         return [(referred.key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> Held | None:
@@ -191,7 +195,8 @@ class CorpusSource(IndexedSource[Shelf]):
 
     def _wanted(self, shape: Shape) -> bool:
         """Whether a collection is looked at at all."""
-        return shape.name != RAW and (not self._only or shape.name in self._only)
+        named = not self._only or shape.name in self._only
+        return named and shape.name != RAW and self._homes.has_others(shape.name, self._space.name)
 
     async def _counted(self, scope: Scope, names: Sequence[str]) -> Held:
         """Where there is something."""
@@ -231,6 +236,10 @@ class CorpusSource(IndexedSource[Shelf]):
                     return Searched(notes=(f"{name} was passed over: its vectors are of another space",))
                 where = others_of(scope)
                 found = await self._retriever.nearest(name, vector, where, query.limit, payload=True)
+                if name in self._homes.homes:
+                    rows = await imported(self._pool, name, [near.id for near in found])
+                    found = [near for near in found if near.id not in rows]
+                    count = max(0, count - await imported_count(self._pool, name, scope.tenant))
             except RetrievalError as error:
                 return await self._lost(name, error)
         told = [near for near in found if payload.text(near.payload)]
