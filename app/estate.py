@@ -29,7 +29,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
         holdings=(Twofold(Memories(pool), kept.memories), *belongings(pool)),
         files=(
             RecordFiles(pool),
-            PointFiles(kept.points, external=settings.qdrant.url is not None),
+            PointFiles(kept.points, external=settings.qdrant.url is not None, homes=kept.homes),
             parts.vectors,
         ),
         erasures=ErasureStore(pool),

@@ -18,6 +18,7 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
 from app.models.tokens import O200k
+from app.retrieval.imported import Homes
 from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
@@ -27,7 +28,7 @@ from app.sources.memories import MemorySource
 from app.stores.copies import QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.heard import HeardStore
-from app.stores.homes import HomeStore
+from app.stores.imports import read_homes
 from app.stores.memories import MemoryStore
 from app.stores.outbox import Outbox
 
@@ -37,6 +38,7 @@ class Kept:
     """Open."""
 
     points: GuardedPoints
+    homes: Homes
     outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
@@ -56,20 +58,20 @@ async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: Index
 
 
 async def kept_in(
-    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, plain: GuardedPoints
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, points: GuardedPoints
 ) -> Kept:
-    """What is searched in an open Qdrant: of collections that were adopted, ours."""
-    points = plain.lodged(await HomeStore(pool).all())
-    catalogue, store = Catalogue(points), await place(settings, pool)
+    """What is searched in an open Qdrant."""
+    homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
     only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
     outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
     points.on_renewal(outbox.lost)
     on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
+        homes,
         outbox,
-        MemorySource(*on, store=store, seconds=seconds, shared=shared),
-        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared),
+        MemorySource(*on, store=store, seconds=seconds, shared=shared, homes=homes),
+        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared, homes=homes),
     )
 
 

@@ -91,7 +91,7 @@ def test_no_module_is_left_unwired(floor: str) -> None:
     wired, new = set[str](), set().union(*(imported(Path(user)) for user in users))
     while new := (new & names.keys()) - wired:
         wired |= new
-        new = set().union(*(imported(names[name]) for name in new)) if floor == "projects" else set()
+        new = set().union(*(imported(names[name]) for name in new))
     assert sorted(names.keys() - wired) == []
 
 

@@ -1,8 +1,7 @@
 """`ibid adopt`: what older tools wrote into the projects' tables and into Qdrant, taken over.
 
-Additively: their rows, vectors and collections stay as they are, and their tools go on working. It needs the
-data folder for itself; interrupted, or run again, it does what is left. Exit 1 where something was being
-written by another tool all the while.
+Their rows, vectors and collections stay as they are, and their tools go on working. It needs the data folder
+for itself; interrupted, or run again, it does what is left. Exit 1 if another tool kept writing.
 """
 
 from collections.abc import Iterator
@@ -11,13 +10,12 @@ from typing import Annotated
 
 import typer
 
+from app.adopting import Adopt, open_adopt
 from app.cli.progress import shown
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
 from app.config import Settings
 from app.domain.adoption import Report, Taken
 from app.domain.errors import RetrievalError, Unavailable
-from app.moving import open_adopt
-from app.services.adopt import Adopt
 
 LOST = {"embedding": "the embedding model does not answer", "": "Qdrant does not answer"}
 """By the reason."""
@@ -78,6 +76,7 @@ def said(taken: Taken) -> str:
         (taken.kept, "with the vectors they have"),
         (taken.embedded, f"embedded anew{f' into {taken.home}' if taken.home else ''}"),
         (taken.silent, "without text left alone"),
+        (taken.unowned, "without a user left alone"),
         (taken.left, "changed meanwhile"),
     )
     return ", ".join(f"{count:,} {what}" for count, what in parts if count) or "nothing to do"

@@ -15,7 +15,7 @@ from app.domain.memory import RAW
 from app.domain.space import Space
 from app.index.catalogue import fits
 from app.stores.adoption import AdoptionStore
-from app.stores.homes import HomeStore
+from app.stores.imports import read_homes
 from app.stores.spaces import SpaceStore
 
 ADOPT, MOVE = (
@@ -44,7 +44,7 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     """Collections in vectors of another space that something is to be done about, with what."""
     if settings.qdrant.url is None:
         return {}
-    homes = await HomeStore(pool).all()
+    homes = (await read_homes(pool)).homes
     async with open_points(settings, dim=space.dim) as points:
         try:
             shapes = await points.collections()

@@ -15,7 +15,6 @@ from typing import TypeVar
 import structlog
 
 from app.clients.edge import Edge, open_edge
-from app.clients.lodged import Lodged
 from app.clients.points import Collection, Point, Points, Where
 from app.config import Settings
 from app.domain.breaker import Breaker
@@ -41,23 +40,18 @@ class GuardedPoints:
 
     def __init__(self, points: Points, breaker: Breaker | None = None) -> None:
         self._points = points
-        self._engine = points.engine if isinstance(points, Lodged) else points
         self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
-
-    def lodged(self, homes: Mapping[str, str]) -> "GuardedPoints":
-        """The same, with the collections of ours that stand for others' (`lodged.py`)."""
-        return GuardedPoints(Lodged(self._engine, homes), self._breaker) if homes else self
 
     @property
     def embedded(self) -> bool:
         """Whether nobody else uses it."""
-        return isinstance(self._engine, Edge)
+        return isinstance(self._points, Edge)
 
     def on_renewal(self, tell: Callable[[str], None]) -> None:
         """Call `tell` with the name of a collection whose files were put aside: it is missing from then on,
         until whoever keeps the record writes it anew. A server looks after its own."""
-        if isinstance(self._engine, Edge):
-            self._engine.renewed = tell
+        if isinstance(self._points, Edge):
+            self._points.renewed = tell
 
     async def _within(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
         """One call: refused at once while Qdrant is left alone, its end told."""

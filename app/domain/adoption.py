@@ -1,18 +1,16 @@
-"""What older tools wrote, taken over: rows of the projects' tables, and collections of points.
+"""What `ibid adopt` takes over from older tools: rows of the projects' tables, and collections of points.
 
-Additively: a row's own vector is never written over, a collection of another tool's stays as it is. What has
-a space is done. Whether another tool's vectors are of our space is told by a sample of them: of the same
-model a text's two vectors are close, of two models of one width they have nothing to do with each other.
+Nothing of theirs is changed. A sample tells whether their vectors belong to our space: one model's two
+vectors of a text are close, those of two models of one width are unrelated.
 """
 
 import math
 from array import array
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from app.domain.passage import Embedding
-from app.domain.space import Space, similarity
+from app.domain.space import similarity
 
 SAMPLE = 32
 """Vectors that are compared."""
@@ -24,7 +22,7 @@ space's raw cosine is .0 ± .04 (docs/decisions/0047); a doubt costs embeddings,
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A row that has no space yet."""
+    """A row of the projects' tables that has no space yet."""
 
     place: str
     """Where this version of it lies (ctid)."""
@@ -62,22 +60,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """A collection of points that older tools wrote."""
-
-    name: str
-    points: int
-    """Other tools' with a text."""
-    silent: int
-    """Other tools' without one."""
-    dim: int
-    fits: bool
-    """Whether vectors of our space could stand in it."""
-    home: str = ""
-    """The collection of ours that already stands for it; "": none."""
-
-
-@dataclass(frozen=True, slots=True)
 class Taken:
     """What was, or would be, done to a table or a collection."""
 
@@ -89,6 +71,9 @@ class Taken:
     left: int = 0
     """Written by another tool meanwhile: run it again."""
     home: str = ""
+    """The collection in which Qdrant holds the copy of an imported one."""
+    unowned: int = 0
+    """Memories without a user: no question could find them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,54 +99,6 @@ class Report:
     def left(self) -> int:
         """Rows that another tool was writing."""
         return sum(each.left for each in (*self.tables, *self.collections))
-
-
-class Rows(Protocol):
-    """The tables (`stores/adoption.py`). Raises `Unavailable`."""
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """Their names."""
-
-    async def stands(self, table: str, space: Space) -> Table:
-        """In figures."""
-
-    async def sample(self, table: str, space: Space, limit: int) -> Sequence[tuple[str, Embedding]]:
-        """Rows that say something and have a vector that fits, by chance: text and vector."""
-
-    def open(self, table: str, space: Space) -> AsyncIterator[Sequence[Foreign]]:
-        """Rows without a space that say something, each once, some at a time."""
-
-    async def take(
-        self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
-    ) -> int:
-        """Of our space from now on, with our vector beside theirs; None: theirs it is. How many: what was
-        written since it was read stays as it is."""
-
-    async def older(self) -> Older:
-        """Rows of the other tables."""
-
-
-class Shelves(Protocol):
-    """The collections (`index/adoption.py`). Raises `RetrievalError`, `Unavailable`."""
-
-    async def found(self) -> Sequence[Shelf]:
-        """Those with points of older tools."""
-
-    async def sample(self, shelf: Shelf, limit: int) -> Sequence[tuple[str, Embedding]]:
-        """Texts with their vectors, of one that fits."""
-
-    async def missing(self, shelf: Shelf) -> int:
-        """Points with a text that its home does not have, as they are now."""
-
-    def carry(self, shelf: Shelf) -> AsyncIterator[int]:
-        """Copy them into its home, made where it is missing; how many at a time. Theirs stays as it is."""
-
-    def home(self, shelf: Shelf) -> str:
-        """The collection that stands, or would stand, for it."""
-
-    async def settle(self) -> None:
-        """Give the new homes what is ours of them."""
 
 
 def same(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:

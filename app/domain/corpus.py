@@ -47,6 +47,8 @@ class Given:
     id: str | None = None
     title: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
+    created_at: datetime | None = None
+    """None: now."""
 
 
 @dataclass(frozen=True, slots=True)

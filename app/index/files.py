@@ -8,6 +8,7 @@ from typing import Protocol
 
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
+from app.retrieval.imported import NONE, Homes
 
 
 class Compacting(Protocol):
@@ -22,8 +23,9 @@ class PointFiles:
 
     name = "qdrant"
 
-    def __init__(self, points: Compacting, *, external: bool) -> None:
+    def __init__(self, points: Compacting, *, external: bool, homes: Homes = NONE) -> None:
         self._points = points
+        self._collections = {homes.copy_of(RAW), RAW}
         self._external = external
 
     @property
@@ -33,10 +35,10 @@ class PointFiles:
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """The collection of memories and cards; none there has no files. Nothing is left."""
-        try:
-            if "memories" in holdings:
-                await self._points.compact(RAW)
-        except RetrievalError as error:
-            if not error.rejected:
-                raise
+        for name in sorted(self._collections) if "memories" in holdings else ():
+            try:
+                await self._points.compact(name)
+            except RetrievalError as error:
+                if not error.rejected:
+                    raise
         return ()

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from app.clients.points import Payload, Point
-from app.domain.corpus import Reference
+from app.domain.corpus import Given, Reference
 from app.domain.label import label, label_name
 from app.domain.passage import Embedding, Passage, Scope, new_passage
 from app.domain.text import kept
@@ -75,6 +75,22 @@ def point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Po
     }
     kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
     return Point(text.point, {**kept, **MARK}, embedding)
+
+
+def given(found: Point) -> Given:
+    """Another tool's point as a text of the corpus, under the name that its passage had."""
+    facts = found.payload
+    below = facts.get("metadata")
+    return Given(
+        text=payload.text(facts),
+        id=payload.fact(facts, "id") or found.id,
+        title=payload.fact(facts, "title", most=payload.TITLE),
+        metadata={
+            **(below if isinstance(below, dict) else {}),
+            **{name: facts[name] for name in SHOWN if facts.get(name)},
+        },
+        created_at=payload.dated(facts),
+    )
 
 
 def passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:

@@ -5,7 +5,7 @@ tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from app.clients.points import Point, Where
@@ -21,7 +21,7 @@ NAME = "memories"
 LABEL = "memory"
 ORIGIN = ("source", "origin")
 LONG_AGO = datetime.fromtimestamp(0, UTC)
-"""Of a card that does not say when it was made."""
+"""Of a memory or card whose writer does not say when it was made."""
 KNOWN = frozenset(
     {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
     | {"place", "created_at", "tokens", "space", "fields", "days", *MARK}
@@ -85,6 +85,11 @@ def memory(found: Point) -> Memory:
     )
 
 
+def day_said(created_at: datetime) -> date | None:
+    """When a memory was said; None: its writer does not say."""
+    return None if created_at == LONG_AGO else day_of(created_at)
+
+
 def passage(found: Point, short: str, similar: float | None) -> Passage:
     """A point as a passage; `short` is its id for labels."""
     facts = found.payload
@@ -112,7 +117,7 @@ def passage(found: Point, short: str, similar: float | None) -> Passage:
 
 def passage_of(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
     """A row of the record as a passage."""
-    text, day = kept(row["text"]), day_of(row["created_at"])
+    text, day = kept(row["text"]), day_said(row["created_at"])
     if day:
         recall(text, day, row["days"])
     fields: dict[str, str | int | None] = {
@@ -128,5 +133,5 @@ def passage_of(row: Mapping[str, Any], short: str, similar: float | None) -> Pas
     # In the order of its fields: names take as long as values.
     return new_passage(
         *(NAME, row["id"], text, row["tokens"], label(LABEL, short)),
-        *(similar, 0.0, "", fields, row["created_at"]),
+        *(similar, 0.0, "", fields, row["created_at"] if day else None),
     )

@@ -16,20 +16,20 @@ BATCH = 64
 """Texts embedded and kept at a time: what an interruption can lose."""
 
 
-class Index(Protocol):
-    """The part of the sources that a move needs."""
+class Engine(Protocol):
+    """One that follows the record (`stores/outbox.Outbox`)."""
 
-    async def rebuild(self) -> None:
-        """Fill the indexes of the current space from the record."""
+    async def drain(self) -> None:
+        """Let it take what it has not taken yet; after a swap everything."""
 
 
 class Reembed:
     """One move from space to space."""
 
-    def __init__(self, vectors: Vectors, embedder: Embedder, index: Index, space: Space) -> None:
+    def __init__(self, vectors: Vectors, embedder: Embedder, engines: Sequence[Engine], space: Space) -> None:
         self._vectors = vectors
         self._embedder = embedder
-        self._index = index
+        self._engines = engines
         self._space = space
 
     @property
@@ -46,7 +46,8 @@ class Reembed:
         while True:
             texts = await self._vectors.missing(self._space.name, BATCH)
             if not texts and await self._vectors.swap(self._space):
-                await self._index.rebuild()
+                for engine in self._engines:
+                    await engine.drain()
                 return
             if texts:
                 await self._batch(texts)

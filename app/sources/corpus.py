@@ -22,6 +22,7 @@ from app.domain.memory import RAW
 from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
 from app.index import referred
 from app.index.mark import short
+from app.retrieval.imported import imported_count
 from app.retrieval.index import IndexSearch, Place, Spot
 from app.retrieval.index_cache import Listing
 from app.retrieval.retrievers import Filter
@@ -112,7 +113,8 @@ class CorpusSource(PointSource[Shelf]):
     async def nearest(self, scope: Shelf, vector: Embedding, limit: int) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, collection = scope
-        found = await self._retriever.nearest(collection, vector, Filter(equal={"tenant": tenant}), limit)
+        name, where = self._homes.copy_of(collection), Filter(equal={"tenant": tenant})
+        found = await self._retriever.nearest(name, vector, where, limit)
         return [(referred.key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> Held | None:
@@ -128,7 +130,8 @@ class CorpusSource(PointSource[Shelf]):
 
     def _wanted(self, shape: Collection) -> bool:
         """Whether a collection is looked at at all."""
-        return shape.name != RAW and (not self._only or shape.name in self._only)
+        named = not self._only or shape.name in self._only
+        return named and shape.name != RAW and self._homes.has_others(shape.name, self._space.name)
 
     async def _counted(self, scope: Scope, names: Sequence[str]) -> Held:
         """Where there is something."""
@@ -164,6 +167,8 @@ class CorpusSource(PointSource[Shelf]):
         async with few:
             try:
                 found = await self._of_others(name, others_of(scope), vector, query.limit)
+                if name in self._homes.homes:
+                    count = max(0, count - await imported_count(self._pool, name, scope.tenant))
             except RetrievalError as error:
                 return await self._lost(name, error)
         return Searched([(name, *each) for each in found.points], count, found.notes)

@@ -20,11 +20,12 @@ from app.clients.points import Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW, UNTOLD, Memory
-from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope, day_of
+from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
 from app.index import cards, remembered, standing
 from app.index.catalogue import unavailable
 from app.index.mark import short
 from app.index.standing import Standing
+from app.retrieval.imported import imported, imported_count
 from app.retrieval.index import IndexSearch, Lend, Place, Segment, Spot
 from app.retrieval.index_cache import Listing
 from app.retrieval.neighbours import SPOT, spot_number, spread
@@ -98,7 +99,9 @@ class MemorySource(PointSource[User]):
         """Place in the thread, day and namespace."""
         return {
             SPOT: np.array([spot_number(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64),
-            DAY: np.array([day_number(day_of(row["created_at"])) for row in rows], dtype=np.int32),
+            DAY: np.array(
+                [day_number(remembered.day_said(row["created_at"])) for row in rows], dtype=np.int32
+            ),
             NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
         }
 
@@ -134,11 +137,17 @@ class MemorySource(PointSource[User]):
         """Qdrant's answer."""
         tenant, user_id = scope
         where = Filter(equal={"tenant": tenant, "user_id": user_id}, not_equal={"source": UNTOLD})
-        return [(near.id, 1) for near in await self._retriever.nearest(RAW, vector, where, limit)]
+        found = await self._retriever.nearest(self._homes.copy_of(RAW), vector, where, limit)
+        return [(near.id, 1) for near in found]
+
+    @property
+    def _foreign_here(self) -> bool:
+        """Whether other tools may write memories that are searched where they are."""
+        return self._shared and self._homes.has_others(RAW, self._space.name)
 
     async def _foreign_count(self, scope: Scope, stands: Standing) -> int | str:
         """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
-        if not self._shared or stands.since is not None:
+        if not self._foreign_here or stands.since is not None:
             return 0  # while an erasure is under way they are told no more
         try:
             async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
@@ -153,6 +162,8 @@ class MemorySource(PointSource[User]):
             return Foreign()
         try:
             found = await self._of_others(RAW, others_of(reached.scope), vector, query.limit)
+            if isinstance(count, int) and RAW in self._homes.homes:
+                count = max(0, count - await imported_count(self._pool, RAW, *reached.versions[0][0]))
         except RetrievalError as error:
             return Foreign(fault=error.reason)
         marks = short(self.name, [point.id for point, _ in found.points])
@@ -167,11 +178,12 @@ class MemorySource(PointSource[User]):
             return []
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
         ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
-        if stands.since is not None or not self._shared:
+        if stands.since is not None or not self._foreign_here:
             return cards.cut(ours, CARDS)
         where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
-        found = [point async for point in self._scrolled(where, most=MOST_CARDS)]
-        others = [remembered.memory(point) for point in found]
+        found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
+        rows = await self._imported([point.id for point in found])
+        others = [remembered.memory(point) for point in found if point.id not in rows]
         return cards.cut([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
@@ -180,42 +192,54 @@ class MemorySource(PointSource[User]):
             return False
         with retrieval_faults():
             known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
-        if known is not None or not self._shared:
+        if known is not None or not self._foreign_here:
             return bool(known)
         stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        if stands.since is not None:
+        if stands.since is not None or await self._imported([memory_id]):
             return False
-        return bool(await self._count(replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))))
+        where = replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))
+        return bool(await self._count(RAW, where))
+
+    async def _imported(self, points: Sequence[str]) -> Mapping[str, str]:
+        """Those of these points that are the record's, or were until they were removed."""
+        return await imported(self._pool, RAW, points) if RAW in self._homes.homes and points else {}
 
     async def erase(self, scope: Scope) -> int:
         """All points of the user's, those of older tools and all cards too; how many there were."""
+        most = 0
         with unavailable():
-            count = await self._count(remembered.owned(scope))
-            await self._points.remove(RAW, remembered.owned(scope))
-        return count
+            for name in self._collections():
+                most = max(most, await self._count(name, remembered.owned(scope)))
+                await self._points.remove(name, remembered.owned(scope))
+        return most
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         """Every point of the user's, as it is kept; vectors are left out."""
         with unavailable():
-            async for point in self._scrolled(remembered.owned(scope)):
-                yield {"id": point.id, **point.payload}
+            for name in self._collections():
+                async for point in self._scrolled(name, remembered.owned(scope)):
+                    yield {"id": point.id, **point.payload}
 
-    async def _count(self, where: Where) -> int:
+    def _collections(self) -> list[str]:
+        """Where points of a user may be: in our copy, and in the collection that was imported."""
+        return [*dict.fromkeys((self._homes.copy_of(RAW), RAW))]
+
+    async def _count(self, name: str, where: Where) -> int:
         """Points; none of a collection that is not there."""
         try:
-            return await self._points.count(RAW, where)
+            return await self._points.count(name, where)
         except RetrievalError as error:
             if not error.rejected:
                 raise
             self._catalogue.forget()
             return 0
 
-    async def _scrolled(self, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
+    async def _scrolled(self, name: str, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
         """Point by point, by id; none of a collection that is not there."""
         after, read = None, 0
         while most is None or read < most:
             try:
-                page = await self._points.scroll(RAW, where, limit=PAGE, after=after)
+                page = await self._points.scroll(name, where, limit=PAGE, after=after)
             except RetrievalError as error:
                 if not error.rejected:
                     raise

@@ -20,6 +20,7 @@ from app.domain.passage import Embedding
 from app.domain.space import Space
 from app.index import payload
 from app.index.catalogue import Catalogue, fits
+from app.retrieval.imported import NONE, Homes, imported
 from app.retrieval.index import Matrix, Place, Segment, rows_segment
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import invert
@@ -87,9 +88,10 @@ class PointSource(IndexedSource[ScopeKey]):
         seconds: float = 6.0,
         shared: bool = False,
         only: Collection[str] = (),
+        homes: Homes = NONE,
     ) -> None:
         """`shared`: Qdrant is a server, where other tools may write; `only`: the collections to look at
-        (CORPUS_COLLECTIONS), none named: all."""
+        (CORPUS_COLLECTIONS), none named: all; `homes`: the collections that were imported."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._points = points
@@ -97,6 +99,7 @@ class PointSource(IndexedSource[ScopeKey]):
         self._retriever = QdrantRetriever(points)
         self._shared = shared
         self._only = frozenset(only)
+        self._homes = homes
 
     @abstractmethod
     def entry(self, scope: ScopeKey, row_id: str) -> str:
@@ -171,6 +174,9 @@ class PointSource(IndexedSource[ScopeKey]):
         if not fits(shape, self._space):
             return Others(notes=(f"{collection} was passed over: its vectors are of another space",))
         found = await self._retriever.nearest(collection, vector, where, limit, payload=True)
+        if collection in self._homes.homes:
+            rows = await imported(self._pool, collection, [near.id for near in found])
+            found = [near for near in found if near.id not in rows]
         told = [near for near in found if payload.text(near.payload)]
         silent = len(found) - len(told)
         notes = (f"points of {collection} without text were passed over: {silent}",) if silent else ()

@@ -31,7 +31,8 @@ USER = "tenant = $1 AND user_id = $2"
 DOCUMENT_USER = "tenant = $1 AND (owner = $2 OR users @> ARRAY[$2::text])"
 TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 READ = """
-    SELECT {key} AS key, to_jsonb(kept) - '{{tenant,space,terms,days,embedding,embedding_ibid}}'::text[] AS told
+    SELECT {key} AS key,
+        to_jsonb(kept) - '{{tenant,space,terms,days,embedding,embedding_ibid}}'::text[] AS told
     FROM {table} AS kept
     WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
     ORDER BY ({key}) COLLATE "C" LIMIT $4
@@ -48,6 +49,7 @@ PARTS = f"""
     SELECT DISTINCT owner, session_id FROM ibid.document
     WHERE {DOCUMENT_USER} AND removed_at IS NULL ORDER BY owner, session_id
 """  # noqa: S608 - a constant of ours
+IMPORTED = "DELETE FROM ibid.imported WHERE tenant = $1 AND user_id = $2"
 AGAIN = """
     INSERT INTO ibid.outbox (engine, collection, item)
     SELECT 'qdrant', 'memory_raw', id FROM ibid.memory WHERE tenant = $1 AND user_id = $2
@@ -94,7 +96,7 @@ SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
 
 DERIVATIVES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "memories": ("ibid.text_next", "ibid.memory"),
+    "memories": ("ibid.text_next", "ibid.imported", "ibid.memory"),
     "votes": ("ibid.memory_vote",),
     "chat_log": ("public.chat_log",),
     "answers": ("ibid.answer",),
@@ -215,12 +217,14 @@ class Memories(Rows):
         super().__init__(pool, MEMORIES)
 
     async def erase(self, scope: Scope) -> int:
-        """Delete them, under the lock of those who write them; vectors in the making go with them."""
+        """Delete them, under the lock of those who write them; vectors in the making go with them, and the
+        entries of those that were imported."""
         who = (scope.tenant, scope.user_id or "")
         async with transaction(self._pool) as connection:
             await take(connection, *who)
             statement = ERASE.format(table=MEMORIES.table, where=MEMORIES.where)
             count: int = await connection.fetchval(statement, *who, timeout=ERASE_SECONDS)
+            await connection.execute(IMPORTED, *who, timeout=ERASE_SECONDS)
         return count
 
     async def enter(self, scope: Scope) -> None:

@@ -28,7 +28,9 @@ from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_
 from app.retrieval.retrievers.qdrant import MARK, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
+from app.stores.imports import read_homes
 from app.stores.register import COLUMNS, memory
+from app.stores.spaces import read_spaces
 
 PAGE = 256
 """Rows, or points, at a time."""
@@ -62,12 +64,6 @@ KNOWN = {
     False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
 }
 """Of these points those that the record has; by whether they are memories."""
-EITHER = """
-    SELECT id FROM ibid.memory WHERE id = ANY($1)
-    UNION ALL SELECT point FROM ibid.corpus_text WHERE point = ANY($1)
-"""
-SPACES = "SELECT name FROM ibid.space"
-COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
 USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
 THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
@@ -119,25 +115,12 @@ class Copy(Protocol):
         """Whether the engine holds as many as that, no more and no fewer."""
 
 
-class KnownPoints:
-    """What of Qdrant is the record's."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def known(self, points: Sequence[str]) -> set[str]:
-        """Which of these points are a row's."""
-        with postgres_faults():
-            return {row[0] for row in await self._pool.fetch(EITHER, list(points))}
-
-    async def collections(self) -> list[str]:
-        """The collections of the record."""
-        with postgres_faults():
-            return [RAW, *(row[0] for row in await self._pool.fetch(COLLECTIONS))]
-
-
 class QdrantCopy:
-    """Memories and reference texts, each collection under its own name."""
+    """Memories and reference texts, each collection where `ibid.collection_home` says.
+
+    That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
+    are not to be written over.
+    """
 
     name = "qdrant"
 
@@ -149,7 +132,7 @@ class QdrantCopy:
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
-        for point in await self._page(RAW, Where(ids=(STATE,))):
+        for point in await self._page(await self._home(RAW), Where(ids=(STATE,))):
             told = point.payload
             return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
         return None
@@ -171,7 +154,7 @@ class QdrantCopy:
             await self._put(collection, points)
         gone = set(items) - {each.id for each in points}
         if gone:
-            await self._points.remove(collection, Where(ids=tuple(gone)))
+            await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
             await self._vacate(collection)
 
     async def refill(self) -> AsyncIterator[int]:
@@ -202,7 +185,7 @@ class QdrantCopy:
         where = Where(has=(*marks, ("space", (self._space.name,))))
         for name, count in (await self._counts()).items():
             try:
-                if await self._points.count(name, where) != count:
+                if await self._points.count(await self._home(name), where) != count:
                     return False
             except RetrievalError as error:
                 if not error.rejected:
@@ -226,9 +209,13 @@ class QdrantCopy:
             await self._put(name, [point(row) for row in some])
         return sum(map(len, rows.values()))
 
+    async def _home(self, name: str) -> str:
+        """Where the copy of a collection is."""
+        return (await read_homes(self._pool)).copy_of(name)
+
     async def _put(self, name: str, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing."""
-        await self._catalogue.put(name, self._space, FIELDS, points)
+        await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
 
     async def _page(self, name: str, where: Where, after: str | None = None) -> list[Point]:
         """Points by id; none of a collection that is not there."""
@@ -239,20 +226,19 @@ class QdrantCopy:
                 raise
             return []
 
-    async def _sweep(self, name: str, *, everything: bool = False) -> int:
+    async def _sweep(self, physical: str, *, everything: bool = False) -> int:
         """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
-        after, found = None, 0
-        with postgres_faults():
-            spaces = {self._space.name, *(row[0] for row in await self._pool.fetch(SPACES))}
-        while page := await self._page(name, Where(), after):
+        after, found, name = None, 0, (await read_homes(self._pool)).name_of(physical)
+        spaces = {self._space.name, *await read_spaces(self._pool)}
+        while page := await self._page(physical, Where(), after):
             after, found = page[-1].id, found + len(page)
             ours = [each.id for each in page if is_ours(each.payload, spaces)]
-            known = set() if everything else {STATE, *await self._known(name, ours)}
+            known = set() if everything or name is None else {STATE, *await self._known(name, ours)}
             if gone := set(ours) - known:
                 found -= len(gone)
-                await self._points.remove(name, Where(ids=tuple(gone)))
-        if not found:
-            await self._drop(name)
+                await self._points.remove(physical, Where(ids=tuple(gone)))
+        if not found and name is not None:
+            await self._drop(physical)
         return 0
 
     async def _known(self, name: str, points: Sequence[str]) -> set[str]:
@@ -265,7 +251,7 @@ class QdrantCopy:
         with postgres_faults():
             used = name == RAW or await self._pool.fetchval(USED, name)
         if not used:
-            await self._drop(name)
+            await self._drop(await self._home(name))
 
     async def _drop(self, name: str) -> None:
         """An empty collection, if Ibid made it."""

@@ -29,12 +29,12 @@ CLEAR_SECONDS = 60.0
 # xmax is 0 where a row is new.
 ADMIT = f"""
     INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
-        embedding, revision, terms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        embedding, revision, terms, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce($13, now()))
     ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
         metadata = excluded.metadata, tokens = excluded.tokens, space = excluded.space,
         embedding = excluded.embedding, revision = excluded.revision, terms = excluded.terms,
-        created_at = now()
+        created_at = excluded.created_at
     RETURNING {COLUMNS}, xmax = 0 AS fresh
 """  # noqa: S608 - constants of ours
 REVISION = "SELECT nextval('ibid.revision')"
@@ -104,6 +104,7 @@ class CorpusStore:
                     vector,
                     revision,
                     found,
+                    given.created_at,
                 )
                 assert row is not None  # noqa: S101 - an upsert returns its row
                 kept.append((reference(row), bool(row["fresh"])))

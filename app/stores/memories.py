@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from app.clients.faults import postgres_faults
+from app.clients.points import DIGITS
 from app.clients.pool import Pool
 from app.domain.days import noted
 from app.domain.errors import RemovedMeanwhile
@@ -62,7 +63,7 @@ class Analysed:
     """What is noted of the days it speaks of (`domain/days.py`)."""
 
     @classmethod
-    def of(cls, draft: Draft) -> "Analysed":
+    def of(cls, draft: Draft | Memory) -> "Analysed":
         """CPU: about half a millisecond."""
         text, day = storable(draft.text), day_of(draft.created_at or datetime.now(UTC))
         return cls(pack(text), day, noted(text, day) if day else [])
@@ -125,7 +126,7 @@ class MemoryStore:
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
         """A memory of the scope's tenant, and of its user where it has one."""
-        if not is_id(memory_id):
+        if not is_name(memory_id):
             return None
         with postgres_faults():
             row = await self._pool.fetchrow(GET, memory_id, scope.tenant, scope.user_id)
@@ -141,7 +142,7 @@ class MemoryStore:
 
     async def remove(self, scope: Scope, memory_id: str) -> bool:
         """Gone with its votes. False: not there."""
-        if not is_id(memory_id):
+        if not is_name(memory_id):
             return False
         async with transaction(self._pool) as connection:
             user = await connection.fetchval(REMOVE, memory_id, scope.tenant, scope.user_id)
@@ -149,6 +150,11 @@ class MemoryStore:
                 await connection.execute(VOTES, scope.tenant, user, memory_id)
                 await bump(connection, scope.tenant, user)
         return user is not None
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a memory's id: a UUID, or the number that an older tool gave it."""
+    return is_id(text) or (text.isascii() and text.isdigit() and len(text) <= DIGITS)
 
 
 def whose(scope: Scope) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from app.domain.prompt import Turn
 from app.domain.trace import Entry
 from app.index import payload, referred, remembered, standing
 from app.index.catalogue import RETRY_SECONDS
+from app.retrieval.imported import imported
 from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.stores.chatlog import THREAD, ChatLogStore, thread
 from app.stores.corpus import COLUMNS as TEXTS
@@ -119,6 +120,7 @@ class OriginalStore:
             rows = await self._pool.fetch(KEPT, scope.tenant, scope.user_id, list(ids))
         known = {row["id"]: memory(row) for row in rows}
         missing = set(ids) - {row["id"] for row in rows}
+        missing -= (await self._imported(RAW, missing)).keys()
         points = await self._remembered(scope, missing) if missing else []
         return known | {point.id: remembered.memory(point) for point in points}
 
@@ -158,17 +160,24 @@ class OriginalStore:
         return found
 
     async def _shelf(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
-        """Those of one collection."""
+        """Those of one collection. A point that was imported since is the record's under another id."""
+        rows_of = await self._imported(collection, ids)
+        names = {rows_of.get(each, each): each for each in ids}
         with postgres_faults():
-            rows = await self._pool.fetch(REFERENCES, scope.tenant, collection, list(ids))
-        kept = {row["point"]: reference(row) for row in rows}
-        missing = set(ids) - {row["point"] for row in rows}
+            rows = await self._pool.fetch(REFERENCES, scope.tenant, collection, [*names])
+        kept = {names[row["point"]]: reference(row) for row in rows}
+        missing = set(ids) - kept.keys() - rows_of.keys()
         points = [
             Point(point, {"text": text.text, "metadata": dict(text.metadata)}) for point, text in kept.items()
         ]
         points += await self._scrolled(collection, remembered.tenants(scope), missing) if missing else []
         passages = [referred.passage(collection, point, "", None) for point in points]
         return {passage.id: passage for passage in passages if passage.text}
+
+    async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
+        """Which of these points were imported, with the row's id."""
+        with answering():
+            return await imported(self._pool, collection, points) if points else {}
 
     async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
         """Points that the record does not know; none of a collection that is not there."""

@@ -23,6 +23,12 @@ VECTORS = """
 """
 
 
+async def read_spaces(pool: Pool) -> list[str]:
+    """Names of all spaces that were ever used."""
+    with postgres_faults():
+        return [row[0] for row in await pool.fetch("SELECT name FROM ibid.space")]
+
+
 class SpaceStore:
     """The spaces."""
 
@@ -40,11 +46,6 @@ class SpaceStore:
         with postgres_faults():
             row = await self._pool.fetchrow(NAMED, name)
         return Space(**row) if row else None
-
-    async def names(self) -> list[str]:
-        """Of all spaces that were ever used."""
-        with postgres_faults():
-            return [row[0] for row in await self._pool.fetch("SELECT name FROM ibid.space")]
 
     async def keep(self, space: Space) -> None:
         """Record a space; one that is there keeps its floor, which its thresholds were told by."""

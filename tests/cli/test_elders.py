@@ -13,7 +13,7 @@ from app.clients.pool import open_pool
 from app.config import Settings
 from app.domain.memory import RAW
 from app.domain.space import Space
-from app.stores.homes import HomeStore
+from app.stores.imports import ImportStore
 from app.stores.spaces import SpaceStore
 from tests.fakes.elder import Elder, elder
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
@@ -91,7 +91,7 @@ async def test_memories_in_vectors_of_others_are_told(
     assert told.value.advice == ADOPT
     qdrant.create("home", {"vectors": {"size": 9, "distance": "Cosine"}})
     async with open_pool(old.dsn) as pool:
-        await HomeStore(pool).keep(RAW, "home")
+        await ImportStore(pool).keep_home(RAW, "home", None)
     with pytest.raises(Ailment, match="home") as moved:
         await older(config)
     assert moved.value.advice == MOVE

@@ -17,13 +17,13 @@ from tests.fakes.uploads import ALICE, ready, upload
 NEXT = Space("fake@2", "fake", 2, 0.0)
 
 
-class Index:
-    """Counts how often it was filled anew."""
+class Engine:
+    """Counts how often it was let follow."""
 
     def __init__(self) -> None:
         self.filled = 0
 
-    async def rebuild(self) -> None:
+    async def drain(self) -> None:
         """Filled."""
         self.filled += 1
 
@@ -39,12 +39,12 @@ async def test_everything_is_embedded_and_swapped(
     """In batches, title and heading in front; then the space is current and the index filled."""
     monkeypatch.setattr(moving, "BATCH", 2)
     await ready(pool, ALICE, upload(tmp_path, "a\nb\nc"), "a\nb\nc")
-    embedder, index = FakeEmbedder(), Index()
-    work = Reembed(VectorStore(pool), embedder, index, NEXT)
+    embedder, engine = FakeEmbedder(), Engine()
+    work = Reembed(VectorStore(pool), embedder, (engine,), NEXT)
     assert (await work.total(), work.space) == (3, NEXT.name)
     assert await run(work) == 3
     assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
-    assert (await SpaceStore(pool).current(), index.filled) == (NEXT, 1)
+    assert (await SpaceStore(pool).current(), engine.filled) == (NEXT, 1)
 
 
 async def test_an_interrupted_move_goes_on(
@@ -54,7 +54,7 @@ async def test_an_interrupted_move_goes_on(
     monkeypatch.setattr(moving, "BATCH", 1)
     await ready(pool, ALICE, upload(tmp_path, "a\nb"), "a\nb")
     embedder = FakeEmbedder()
-    work = Reembed(VectorStore(pool), embedder, Index(), NEXT)
+    work = Reembed(VectorStore(pool), embedder, (Engine(),), NEXT)
     steps = work.run()
     await anext(steps)
     embedder.error = RetrievalError("embedding")

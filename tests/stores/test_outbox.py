@@ -431,7 +431,7 @@ async def test_points_of_the_versions_before_are_taken_over(house: House) -> Non
     async with house.running():
         (kept,) = await say(house.pool, "I moved.")
         await house.edge.create(RAW, 8)
-        older = {"text": "I moved.", "space": SPACE.name, "tenant": "default", "tokens": 3}
+        older = {"tenant": "acme", "text": "I moved.", "tokens": 3, "space": SPACE.name}
         gone = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
         await house.edge.put(RAW, [Point(kept, older, vector("a")), Point(gone, older, vector("b"))])
         await house.outbox.ask_refill()

@@ -18,7 +18,7 @@ OTHERS: Mapping[str, Sequence[str]] = {"ibid": ("1",)}
 KEYS = ("ibid", "kind")
 TENANTS = ("tenant", "user_id")
 """Indexed fields of the collections that are made here."""
-LEGACY = frozenset({"tenant", "space", "tokens"})
+LEGACY = frozenset({"tenant", "text", "tokens", "space"})
 """In the payload of every point of ours, before they were marked."""
 NOT_OURS = tuple((field, tuple(values)) for field, values in OTHERS.items())
 """The same as `Where.lacks`."""

@@ -5,8 +5,8 @@ Rows without them are read when such a question finds them.
 
 from alembic import op
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 
