@@ -9,7 +9,7 @@ import pytest
 from app.domain.answer import Finish
 from app.domain.budget import SHOWN, Meter
 from app.domain.passage import Passage, Scope
-from app.domain.prompt import Prompt
+from app.domain.prompt import HEAD, Prompt
 from app.domain.room import Limits
 from app.domain.sanitise import quote
 from app.domain.text import Text
@@ -41,7 +41,7 @@ class Held:
 
     def count(self, text: str) -> int:
         """Its words."""
-        if "- From" in text:
+        if text.startswith(f"{HEAD}\n- From"):
             assert self.free.wait(5)
             self.on.add(threading.current_thread().name)
         return len(text.split())
