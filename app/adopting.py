@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.clients.folder import hold
-from app.clients.guarded import open_points
 from app.clients.points import Point, Points, Where
 from app.clients.postgres import open_postgres
+from app.clients.qdrant import open_points
 from app.config import Settings
 from app.domain.adoption import SAMPLE, Foreign, Report, Taken, same
 from app.domain.document import embedded_text

@@ -5,15 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.config import Settings
-from app.contexts import guarded, projects
+from app.contexts import projects
 from app.domain.room import Limits
 from app.keeping import Writers
 from app.models.chat import model_at
 from app.models.tokens import O200k
 from app.opened import Opened
 from app.services.chat import ChatService
-from app.services.guarded import GuardedLog, patience
-from app.services.known import GuardedKnowledge
 from app.services.material import Collector
 from app.services.projects import ProjectService
 from app.services.rag import RagService
@@ -40,23 +38,20 @@ def limits(settings: Settings) -> Limits:
 
 def contextual(settings: Settings, parts: Opened, retrieval: Retrieval) -> ProjectService:
     """What gives projects' contexts."""
-    patient = patience(settings.rag.timeout_seconds)
-    rows = guarded(parts.rows, parts.postgres, patient)
-    known = GuardedKnowledge(KnowledgeStore(parts.pool), parts.postgres, patient)
+    rows = {source.name: source for source in parts.rows.every}
     threshold = settings.rag.similarity_threshold
-    return projects(known, rows, retrieval, threshold=threshold)
+    return projects(KnowledgeStore(parts.pool), rows, retrieval, threshold=threshold)
 
 
 def collecting(
     settings: Settings, parts: Opened, retrieval: Retrieval, contexts: ProjectService
 ) -> Collector:
     """What fetches for a chat."""
-    patient = patience(settings.rag.timeout_seconds)
     return Collector(
         retrieval,
-        GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient),
+        ChatLogStore(parts.pool),
         contexts,
-        GuardedKnowledge(KnowledgeStore(parts.pool), parts.postgres, patient),
+        KnowledgeStore(parts.pool),
         limits=limits(settings),
         documents=DocumentStore(parts.pool),
     )

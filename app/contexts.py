@@ -6,20 +6,17 @@ from typing import TypedDict
 
 from app.clients.identity import identity
 from app.clients.pool import Pool
-from app.domain.breaker import Breaker
 from app.domain.ports import Embedder
-from app.domain.project import ProjectSource
+from app.domain.project import KnowledgeRecord, ProjectSource
 from app.domain.space import Space
 from app.intake.cutter import CodeCutter
 from app.models.tokens import O200k
 from app.projects.profile import DREAMING
 from app.retrieval.index_cache import IndexCache
-from app.services.code import BarredCode, CodeService
+from app.services.code import CodeService
 from app.services.excerpt import Means
-from app.services.known import Knowing
 from app.services.projects import ProjectService
 from app.services.retrieval import Retrieval
-from app.services.rows import GuardedRows
 from app.sources.code import CodeSource
 from app.sources.conversations import ConversationSource
 from app.sources.dreams import DreamSource
@@ -60,13 +57,8 @@ async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: floa
     )
 
 
-def guarded(rows: Rows, postgres: Breaker, patient: float) -> dict[str, GuardedRows]:
-    """The sources by name, each behind Postgres' breaker."""
-    return {source.name: GuardedRows(source, postgres, patient) for source in rows.every}
-
-
 def projects(
-    knowledge: Knowing,
+    knowledge: KnowledgeRecord,
     sources: Mapping[str, ProjectSource],
     retrieval: Retrieval,
     *,
@@ -77,6 +69,6 @@ def projects(
     return ProjectService(means, knowledge)
 
 
-def coding(pool: Pool, embedder: Embedder, postgres: Breaker) -> CodeService:
+def coding(pool: Pool, embedder: Embedder) -> CodeService:
     """The write side of code."""
-    return CodeService(BarredCode(CodeStore(pool), postgres), embedder, CodeCutter())
+    return CodeService(CodeStore(pool), embedder, CodeCutter())

@@ -1,7 +1,7 @@
 """Room on a disk, checked before a write that must not meet a full one. Sizes are bytes.
 
 The embedded Qdrant writes to files that are mapped into memory: where the disk has no room for a page, the
-kernel ends the whole process (SIGBUS). PostgreSQL stops when it cannot make the next segment of its log. So
+kernel ends its process (SIGBUS). PostgreSQL stops when it cannot make the next segment of its log. So
 both leave a reserve free, and what would eat into it is refused (`NoRoom`) before anything is written.
 """
 

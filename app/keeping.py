@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from app.clients.guarded import GuardedPoints, greet, open_points
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.qdrant import Qdrant, greet, open_points
 from app.config import Settings
 from app.domain.greeting import is_small_talk
 from app.domain.ports import Embedder
@@ -37,7 +37,7 @@ from app.stores.outbox import Outbox
 class Kept:
     """Open."""
 
-    points: GuardedPoints
+    points: Qdrant
     homes: Homes
     outbox: Outbox
     memories: MemorySource
@@ -57,9 +57,7 @@ async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: Index
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(
-    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, points: GuardedPoints
-) -> Kept:
+async def kept_in(settings: Settings, pool: Pool, space: Space, indexes: IndexCache, points: Qdrant) -> Kept:
     """What is searched in an open Qdrant."""
     homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
     only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None

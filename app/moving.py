@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from app.adopting import Shelves
 from app.clients.chroma import open_chroma
 from app.clients.folder import hold
-from app.clients.guarded import open_points
 from app.clients.postgres import open_postgres
+from app.clients.qdrant import open_points
 from app.config import Settings
 from app.domain.space import Space
 from app.keeping import kept_in

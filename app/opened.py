@@ -1,13 +1,12 @@
 """What is open before any service is built: the data folder, the stores, the models (a part of `wiring.py`).
 
-Order: the data folder, Chroma (opened in the background), Postgres (migrated), the embedding space, Qdrant,
-the sources, the models. All closed in reverse. Raises `StartError` with what to do.
+Order: the data folder, the cache, Chroma (opened in the background), Postgres (migrated), the embedding
+space, Qdrant, the sources, the models. All closed in reverse. Raises `StartError` with what to do.
 """
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.clients.chroma import Chroma, open_chroma
 from app.clients.folder import Held, hold
@@ -18,7 +17,6 @@ from app.clients.postgres import open_postgres
 from app.clients.redis import Redis, open_cache
 from app.config import Settings
 from app.contexts import Rows, open_rows
-from app.domain.breaker import Breaker
 from app.domain.ports import ChatModel, Embedder, Probe
 from app.domain.space import Space
 from app.keeping import Kept, open_kept
@@ -30,17 +28,11 @@ from app.models.spaces import open_embedder
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.services.cache import Cache
-from app.services.guarded import GuardedModel
 from app.sources.documents import DocumentSource
 from app.stores.copies import ChromaCopy
 from app.stores.jobs import JobStore
 from app.stores.outbox import Outbox
 from app.stores.spaces import SpaceStore
-
-
-def breaker() -> Breaker:
-    """For what an answer asks: not worth a restart or failures that come at once (docs/decisions/0020)."""
-    return Breaker(time.monotonic, lasting=3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +61,6 @@ class Opened:
     """FEEDBACK_MODEL, one token of it."""
     outside: Outside | None = None
     """The memory services of MEMORY_SERVICE_URL."""
-    postgres: Breaker = field(default_factory=breaker)
-    """Shared by all that an answer can do without Postgres for."""
     reranker: HttpReranker | None = None
     """The server of RERANK_URL."""
     redis: Redis | None = None
@@ -82,7 +72,9 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
     """Folder, stores and models, each as the settings say. `apart`: for a service, see `models/apart.py`."""
     async with (
         hold(settings.ibid.data_dir) as held,
-        open_chroma(settings) as chroma,  # first: it opens in the background
+        # Before Chroma: both clients import OpenTelemetry; in two threads at once they would deadlock.
+        open_cache(settings) as redis,
+        open_chroma(settings) as chroma,  # opens in the background
         open_postgres(settings) as pool,
         open_space(settings, pool, apart=apart) as (embedder, space),
         open_indexes(settings, space.dim) as indexes,
@@ -94,7 +86,6 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
         JobStore(pool) as jobs,
-        open_cache(settings) as redis,
         open_results(settings, redis) as cache,
     ):
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
@@ -158,7 +149,7 @@ async def open_model(settings: Settings, embedder: Embedder, space: Space) -> As
         yield Extractive(embedder, space.floor)
         return
     async with open_chat(settings, at) as model:
-        yield GuardedModel(model, breaker)
+        yield model
 
 
 @asynccontextmanager

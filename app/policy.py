@@ -10,8 +10,6 @@ from app.models.chat import chat_server, model_at
 from app.models.tokens import O200k
 from app.opened import Opened
 from app.services.briefing import Briefing
-from app.services.cards import GuardedNamespace
-from app.services.guarded import GuardedLog, patience
 from app.services.inquiry import House
 from app.services.recall import Recall
 from app.services.recorder import Recorder
@@ -33,7 +31,6 @@ def ruled(
     settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, room: Limits
 ) -> VantageService:
     """What answers: VANTAGE_MODEL, RETRIEVE_THRESHOLD. `room` is what a prompt may hold."""
-    patient = patience(settings.rag.timeout_seconds)
     house = House(
         model_at(settings, settings.vantage),
         replace(room, threshold=settings.retrieve.threshold, history=0),
@@ -41,11 +38,10 @@ def ruled(
         debug=settings.vantage.debug,
         speaks=chat_server(settings) is not None,
     )
-    threads = Threads(GuardedLog(ChatLogStore(parts.pool), parts.postgres, patient))
-    cards = GuardedNamespace(CardStore(parts.pool), parts.postgres, patient)
+    threads = Threads(ChatLogStore(parts.pool))
     return VantageService(
         recall,
-        Briefing(threads, cards, house),
+        Briefing(threads, CardStore(parts.pool), house),
         parts.model,
         O200k(),
         recorder,

@@ -12,14 +12,13 @@ from datetime import UTC, datetime
 from functools import partial
 
 from app.answering import answering, collecting, contextual, limits, personal
-from app.clients.guarded import QdrantProbe
-from app.clients.memory import Line, OutsideProbe, OutsideTemporal, OutsideVotes
+from app.clients.memory import OutsideProbe, OutsideTemporal, OutsideVotes
 from app.clients.postgres import PostgresProbe
 from app.clients.redis import RedisProbe
 from app.config import Settings
-from app.contexts import coding, guarded
+from app.contexts import coding
 from app.domain.memory import Temporal, Votes
-from app.domain.ports import Embedder, Parser, Probe
+from app.domain.ports import Embedder, Parser, Probe, Source
 from app.estate import replays, users
 from app.filling import conversations, knowledge
 from app.intake.pdf import PdfParser
@@ -29,25 +28,15 @@ from app.models.embedder import grasping
 from app.models.patient import Patient
 from app.models.rerank import RerankProbe
 from app.models.tokens import O200k
-from app.opened import Opened, breaker, opened
+from app.opened import Opened, opened
 from app.policy import ruled, warm
 from app.second import second
 from app.services.answers import AnswerService
 from app.services.backlog import Backlog
-from app.services.barred import BarredDocuments, BarredSessions
-from app.services.cards import CardService, GuardedNamespace
+from app.services.cards import CardService
 from app.services.crew import Work, crew
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService
-from app.services.guarded import (
-    GuardedAnswers,
-    GuardedCards,
-    GuardedModel,
-    GuardedSource,
-    GuardedTemporal,
-    GuardedVotes,
-    patience,
-)
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
 from app.services.mixing import MixService
@@ -89,7 +78,7 @@ async def open_services(
         await O200k().warm()
         if settings.ibid.bootstrap_key:
             await KeyStore(parts.pool).bootstrap(settings.ibid.bootstrap_key.get_secret_value())
-        recorder = Recorder(GuardedAnswers(AnswerStore(parts.pool), parts.postgres))
+        recorder = Recorder(AnswerStore(parts.pool))
         writing = writers(parts.pool, parts.embedder)
         built = services(settings, parts, recorder, writing)
         if settings.enable.vantage_endpoints:
@@ -119,17 +108,16 @@ def worker(settings: Settings, parts: Opened, parser: Parser | None) -> Worker:
 def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Writers) -> Services:
     """The services on what is open."""
     rag = settings.rag
-    patient = patience(rag.timeout_seconds)
-    retrieval = searching(settings, parts, patient)
+    retrieval = searching(settings, parts)
     record = DocumentStore(parts.pool)
-    answers = AnswerService(GuardedAnswers(AnswerStore(parts.pool), parts.postgres), recorder)
-    votes, temporal = signals(parts, patient)
-    recall = Recall(retrieval, GuardedCards(parts.kept.memories, parts.postgres), votes, temporal)
+    answers = AnswerService(AnswerStore(parts.pool), recorder)
+    votes, temporal = signals(parts)
+    recall = Recall(retrieval, parts.kept.memories, votes, temporal)
     contexts = contextual(settings, parts, retrieval)
     return Services(
         chat=answering(settings, parts, collecting(settings, parts, retrieval, contexts), recorder, writing),
-        documents=filing(settings, parts, record),
-        sessions=SessionService(BarredSessions(SessionStore(parts.pool), parts.postgres), recorder),
+        documents=filing(settings, record),
+        sessions=SessionService(SessionStore(parts.pool), recorder),
         answers=answers,
         replays=replays(parts, answers, CardStore(parts.pool)),
         rag=personal(settings, parts, recall, recorder, writing),
@@ -140,9 +128,9 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
         profiles=profiles(settings, parts, writing),
         corpus=writing.corpus,
         users=users(settings, parts, recorder),
-        cards=CardService(GuardedNamespace(CardStore(parts.pool), parts.postgres, patient)),
+        cards=CardService(CardStore(parts.pool)),
         projects=contexts,
-        code=coding(parts.pool, parts.embedder, parts.postgres),
+        code=coding(parts.pool, parts.embedder),
         conversations=conversations(settings, parts),
         knowledge=knowledge(settings, parts),
         mixing=mixing(settings, answers),
@@ -157,9 +145,9 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
     )
 
 
-def filing(settings: Settings, parts: Opened, record: DocumentStore) -> DocumentService:
+def filing(settings: Settings, record: DocumentStore) -> DocumentService:
     """The write side of documents."""
-    return DocumentService(BarredDocuments(record, parts.postgres), max_bytes=settings.document.max_mb << 20)
+    return DocumentService(record, max_bytes=settings.document.max_mb << 20)
 
 
 def mixing(settings: Settings, answers: AnswerService) -> MixService:
@@ -168,14 +156,11 @@ def mixing(settings: Settings, answers: AnswerService) -> MixService:
     return MixService(answers, threshold=threshold, personal=personal)
 
 
-def searching(settings: Settings, parts: Opened, patient: float) -> Retrieval:
+def searching(settings: Settings, parts: Opened) -> Retrieval:
     """Every source at once."""
-    kept, rows = parts.kept, guarded(parts.rows, parts.postgres, patient).values()
-    sources = [
-        GuardedSource(each, parts.postgres, patient) for each in (parts.documents, kept.memories, kept.corpus)
-    ]
+    sources: tuple[Source, ...] = (parts.documents, parts.kept.memories, parts.kept.corpus, *parts.rows.every)
     return Retrieval(
-        {source.name: source for source in (*sources, *rows)},
+        {source.name: source for source in sources},
         parts.embedder,
         seconds=settings.rag.timeout_seconds,
         cache=parts.cache,
@@ -191,24 +176,22 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
     stores = (
         EngineProbe(parts.vectors, parts.outbox),
-        EngineProbe(QdrantProbe(parts.kept.points), parts.kept.outbox),
+        EngineProbe(parts.kept.points, parts.kept.outbox),
     )
     return (parts.models[1], *stores, *redis, *outside, *rerank)
 
 
-def signals(parts: Opened, patient: float) -> tuple[Votes, Temporal]:
+def signals(parts: Opened) -> tuple[Votes, Temporal]:
     """Votes and activity: built in, or an outside service's beside them."""
-    votes = GuardedVotes(VoteStore(parts.pool, parts.kept.memories.owns), parts.postgres, patient)
-    temporal = GuardedTemporal(TemporalStore(parts.pool), parts.postgres, patient)
+    votes, temporal = VoteStore(parts.pool, parts.kept.memories.owns), TemporalStore(parts.pool)
     if parts.outside is None:
         return votes, temporal
-    line = Line(parts.outside, breaker())
-    return OutsideVotes(line, votes), OutsideTemporal(line, temporal)
+    return OutsideVotes(parts.outside, votes), OutsideTemporal(parts.outside, temporal)
 
 
 def judge(parts: Opened) -> Judge:
     """Who names sentiments."""
-    return Judge(GuardedModel(parts.token, breaker) if parts.token else None)
+    return Judge(parts.token)
 
 
 def persona(parts: Opened, writing: Writers) -> PersonaService:

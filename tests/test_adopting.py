@@ -13,10 +13,10 @@ import pytest
 from app import adopting
 from app.adopting import Adopt, Shelves
 from app.clients.cluster import Cluster
-from app.clients.guarded import GuardedPoints, open_points
 from app.clients.identity import identity
 from app.clients.points import Where
 from app.clients.pool import Pool, open_pool
+from app.clients.qdrant import Qdrant, open_points
 from app.config import Settings
 from app.domain.adoption import SAMPLE, Older, Report, Taken
 from app.domain.corpus import Given
@@ -85,7 +85,7 @@ class House:
 
     pool: Pool
     server: QdrantServer
-    points: GuardedPoints
+    points: Qdrant
     model: Model = field(default_factory=Model)
 
     def shelves(self, *only: str) -> Shelves:
@@ -198,7 +198,7 @@ class NoShelves(Shelves):
         return []
 
 
-def rows_of(pool: Pool, model: Model, points: GuardedPoints) -> Adopt:
+def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
     """A run over the tables."""
 
     async def fill() -> None:

@@ -5,8 +5,8 @@ Looks alone. Raises `Ailment`, and what the stores raise.
 
 from app.cli.checks import Ailment
 from app.cli.store import open_store
-from app.clients.guarded import open_points
 from app.clients.pool import Pool
+from app.clients.qdrant import open_points
 from app.clients.revision import Behind
 from app.config import Settings
 from app.domain.adoption import Table

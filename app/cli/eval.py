@@ -165,17 +165,23 @@ def past(before: Earlier, against: Path | None, benchmark: Benchmark, place: str
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM ends what runs inside as Ctrl-C does: stores are closed, what is half written is removed."""
+    """SIGTERM ends what runs inside as Ctrl-C does: stores are closed, what is half written is removed. A
+    shell starts jobs in the background with SIGINT ignored; here it gets Python's handler."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        handler = signal.getsignal(signal.SIGINT)  # the loop's own while one runs; none behind `nohup … &`
+        handler = signal.getsignal(signal.SIGINT)  # the loop's own while one runs
         (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
+    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def tell_all(results: Sequence[Mapping[str, Any]], paces: Sequence[Mapping[str, Any]], *, json: bool) -> None:

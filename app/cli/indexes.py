@@ -14,9 +14,9 @@ from app.cli.store import open_store
 from app.clients.chroma import open_chroma
 from app.clients.chroma_process import Damaged
 from app.clients.folder import hold, read_lock
-from app.clients.guarded import open_points, too_old
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.qdrant import open_points, too_old
 from app.clients.revision import Behind
 from app.config import OURS, Settings
 from app.domain.errors import RetrievalError, StartError

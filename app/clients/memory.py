@@ -7,6 +7,7 @@ here (docs/decisions/0031). Seconds. Raises `Unavailable`; inside, `RetrievalErr
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -33,6 +34,8 @@ ANSWER_BYTES = 256 << 10
 IDLE_SECONDS = 4.0
 """A connection is kept for the next call; uvicorn closes it after 5."""
 CONNECTIONS = 16
+LASTING = 3.0
+"""Failures within less open no breaker: the service may be restarting (docs/decisions/0020)."""
 TELLING = 4
 """Votes told at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
@@ -40,7 +43,7 @@ UNKEYED = frozenset({".", ".."})
 
 
 class Outside:
-    """The service, open."""
+    """The service, behind its breaker. For one event loop."""
 
     def __init__(
         self, session: "ClientSession", address: Callable[[str], "URL"], faults: tuple[type[Exception], ...]
@@ -49,6 +52,35 @@ class Outside:
         self._address = address
         """Of a path that is encoded already."""
         self._faults = faults
+        self.breaker = Breaker(time.monotonic, lasting=LASTING)
+        self._telling = asyncio.Semaphore(TELLING)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes as it counts them. Raises `RetrievalError`."""
+        query = urlencode({"user_id": scope.user_id or "", "ids": ",".join(ids)})
+        with self._attempt():
+            return tallies(await self.get(f"/memory_feedback?{query}"), ids)
+
+    async def last(self, scope: Scope) -> Moment:
+        """When the user last said something, as it knows. Raises `RetrievalError`."""
+        with self._attempt():
+            return moment(await self.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
+
+    async def tell(self, votes: Sequence[Mapping[str, object]]) -> None:
+        """One after the other, within the deadline of one. Raises `Unavailable`."""
+        try:
+            async with asyncio.timeout(SECONDS), self._telling:
+                for vote in votes:
+                    with self._attempt():
+                        await self.post("/memory_feedback", vote)
+        except (RetrievalError, TimeoutError) as error:
+            raise Unavailable("the memory service does not take votes", retry_after=2) from error
+
+    def _attempt(self) -> Attempt:
+        """Around one call; `RetrievalError` at once while it is down."""
+        if self.breaker.refuses:
+            raise RetrievalError("unavailable")
+        return self.breaker.attempt(failed, patience=SECONDS / 2)
 
     async def get(self, path: str) -> object:
         """The JSON under an encoded path. Raises `RetrievalError`."""
@@ -96,42 +128,6 @@ class Outside:
         return orjson.loads(said)
 
 
-class Line:
-    """The service behind its breaker. For one event loop."""
-
-    def __init__(self, outside: Outside, breaker: Breaker) -> None:
-        self._outside = outside
-        self._breaker = breaker
-        self._telling = asyncio.Semaphore(TELLING)
-
-    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
-        """The user's votes as it counts them. Raises `RetrievalError`."""
-        query = urlencode({"user_id": scope.user_id or "", "ids": ",".join(ids)})
-        with self._attempt():
-            return tallies(await self._outside.get(f"/memory_feedback?{query}"), ids)
-
-    async def last(self, scope: Scope) -> Moment:
-        """When the user last said something, as it knows. Raises `RetrievalError`."""
-        with self._attempt():
-            return moment(await self._outside.get(f"/temporal/{quote(scope.user_id or '', safe='')}"))
-
-    async def tell(self, votes: Sequence[Mapping[str, object]]) -> None:
-        """One after the other, within the deadline of one. Raises `Unavailable`."""
-        try:
-            async with asyncio.timeout(SECONDS), self._telling:
-                for vote in votes:
-                    with self._attempt():
-                        await self._outside.post("/memory_feedback", vote)
-        except (RetrievalError, TimeoutError) as error:
-            raise Unavailable("the memory service does not take votes", retry_after=2) from error
-
-    def _attempt(self) -> Attempt:
-        """Around one call; `RetrievalError` at once while it is down."""
-        if self._breaker.refuses:
-            raise RetrievalError("unavailable")
-        return self._breaker.attempt(failed, patience=SECONDS / 2)
-
-
 def failed(error: Exception) -> bool:
     """Whether an error means that the service is down, and not that it refuses."""
     return isinstance(error, RetrievalError) and not error.rejected
@@ -140,8 +136,8 @@ def failed(error: Exception) -> bool:
 class OutsideVotes:
     """Keeps `memory.Votes`: what the service counts, and our votes beside it in the built-in store."""
 
-    def __init__(self, line: Line, built_in: Ballots) -> None:
-        self._line = line
+    def __init__(self, outside: Outside, built_in: Ballots) -> None:
+        self._outside = outside
         self._built_in = built_in
 
     async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
@@ -159,7 +155,7 @@ class OutsideVotes:
         if not ids or not served(scope):
             return await self._built_in.tallies(scope, ids)
         try:
-            return await self._line.tallies(scope, ids)
+            return await self._outside.tallies(scope, ids)
         except RetrievalError as error:
             found = await self._built_in.tallies(scope, ids)
             found.lost = error.reason
@@ -174,7 +170,7 @@ class OutsideVotes:
         named = vote if answer_id is None else vote | {"answer_id": answer_id}
 
         async def tell(changed: Mapping[str, int]) -> None:
-            await self._line.tell(
+            await self._outside.tell(
                 [
                     {**named, "memory_id": key, "signal": 1 if change > 0 else -1}
                     for key, change in changed.items()
@@ -188,8 +184,8 @@ class OutsideVotes:
 class OutsideTemporal:
     """Keeps `memory.Temporal`: what the service knows, or what the built-in store does where it is away."""
 
-    def __init__(self, line: Line, built_in: Temporal) -> None:
-        self._line = line
+    def __init__(self, outside: Outside, built_in: Temporal) -> None:
+        self._outside = outside
         self._built_in = built_in
 
     async def last(self, scope: Scope) -> Moment:
@@ -197,7 +193,7 @@ class OutsideTemporal:
         if not served(scope) or scope.user_id in UNKEYED:
             return await self._built_in.last(scope)
         try:
-            return await self._line.last(scope)
+            return await self._outside.last(scope)
         except RetrievalError as error:
             return replace(await self._built_in.last(scope), lost=error.reason)
 

@@ -11,7 +11,7 @@ import asyncpg
 
 from app.clients.cluster import open_cluster
 from app.clients.faults import postgres_faults
-from app.clients.pool import Pool, open_pool
+from app.clients.pool import PATIENCE, PATIENCE_SHARE, Pool, open_pool
 from app.clients.revision import bring, look
 from app.config import Settings
 from app.domain.errors import StartError
@@ -45,6 +45,7 @@ async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIte
             if settings.postgres.dsn is None:
                 pool.superuser = superuser(dsn)
                 pool.home = settings.ibid.data_dir / "postgres"
+            pool.patience = min(PATIENCE, PATIENCE_SHARE * settings.rag.timeout_seconds)
             yield pool
 
 

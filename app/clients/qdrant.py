@@ -1,79 +1,79 @@
-"""A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client. Keeps `points.Points`.
+"""Qdrant: an embedded engine (IBID_DATA_DIR/qdrant) or a server (QDRANT_URL), with deadlines and a breaker.
 
-Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
-one round trip. Small collections are searched exactly, large ones by the server's index. Collections of
-others are searched and written by their own vector's name; which one is learnt when a collection is first
-met and remembered. Times are seconds.
+The embedded one runs in a child process (`qdrant_process.py`), a server is asked by the vendor's client
+(`qdrant_server.py`). After several failures in a row it is not asked for some seconds (`domain/breaker.py`);
+a refusal (no such collection, another shape) and a full pool of ours are no failures. Keeps `points.Points`;
+raises `RetrievalError`, and `NoRoom` for a write. Times are seconds.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
-from uuid import UUID
 
-import httpx
-from qdrant_client import AsyncQdrantClient, models
-from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
-from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+import structlog
 
-from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
-from app.domain.errors import RetrievalError
+from app.clients.points import Collection, Point, Points, Where
+from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
+from app.config import Settings
+from app.domain.breaker import Breaker
+from app.domain.errors import RetrievalError, StartError
 from app.domain.passage import Embedding
 
-CALL_SECONDS = 60
-"""The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""
-SEARCH_SECONDS = 4
-"""Told to the server: what takes longer it may end."""
-CONNECTIONS = 32
-LOOKS = 8
-"""Collections looked at at once."""
-BATCH = 128
-"""Points a write."""
-EXACT_MOST = 200_000
-"""Points of a collection that are compared one by one; larger ones are asked by their index."""
-BEAM = 256
-"""How far the index is looked through."""
-VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector_number=100)
-"""When the server rewrites its files: as soon as it lets itself be told."""
+READ_SECONDS = 4.0
+"""Below the 6 s that all retrieval has."""
+WRITE_SECONDS = 60.0
+"""Of some hundred points; whoever waits for one memory has a shorter deadline of their own."""
+OLDEST = (1, 19)
+"""Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
+LASTING = 3.0
+"""Failures of a moment, as while it is restarted, open nothing (docs/decisions/0020)."""
 
 Result = TypeVar("Result")
 
+log = structlog.get_logger(__name__)
+
 
 class Qdrant:
-    """See the module."""
+    """See the module. Also the probe for /readyz (`ports.Probe`)."""
 
-    def __init__(self, client: AsyncQdrantClient, dim: int = 0) -> None:
-        self._client = client
-        self._dim = dim
-        """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
-        self._known: dict[str, Collection] = {}
-        """Shapes by name, forgotten when one does not fit any more."""
+    name = "qdrant"
+
+    def __init__(self, points: Points, breaker: Breaker | None = None) -> None:
+        self._points = points
+        self._breaker = breaker or Breaker(time.monotonic, lasting=LASTING)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether nobody else uses it."""
+        return isinstance(self._points, QdrantProcess)
+
+    def on_renewal(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with the name of a collection whose files were put aside: it is missing from then on,
+        until whoever keeps the record writes it anew. A server looks after its own."""
+        if isinstance(self._points, QdrantProcess):
+            self._points.on_renewal(tell)
+
+    async def _within(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
+        """One call: refused at once while Qdrant is left alone, its end told."""
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        return await self._told(seconds, call)
+
+    async def _told(self, seconds: float | None, call: Callable[[], Awaitable[Result]]) -> Result:
+        """Made in any case."""
+        with self._breaker.attempt(down):
+            try:
+                async with asyncio.timeout(seconds):
+                    return await call()
+            except TimeoutError as error:
+                raise RetrievalError("timeout") from error
 
     async def collections(self) -> list[Collection]:
-        """All, by name; one that goes meanwhile is left out."""
-        with faults():
-            names = [each.name for each in (await self._client.get_collections()).collections]
-        few = asyncio.Semaphore(LOOKS)
-
-        async def looked(name: str) -> Collection | None:
-            async with few:
-                return await self._look(name)
-
-        found = await asyncio.gather(*(looked(name) for name in names))
-        self._known = {each.name: each for each in found if each}
-        return sorted(self._known.values(), key=lambda each: each.name)
-
-    async def _look(self, name: str) -> Collection | None:
-        """One; None: it is gone."""
-        try:
-            with faults():
-                info = await self._client.get_collection(name)
-        except RetrievalError as error:
-            if error.rejected:
-                return None
-            raise
-        return shape_of(name, info, self._dim)
+        """All, by name."""
+        return await self._within(READ_SECONDS, self._points.collections)
 
     async def create(
         self,
@@ -84,238 +84,92 @@ class Qdrant:
         tenants: Sequence[str] = (),
         times: Sequence[str] = (),
     ) -> None:
-        """One more, if it is not there; then the fields that are not indexed yet."""
-        wanted = indexes(keys, tenants, times)
-        with faults():
-            if not await self._client.collection_exists(name):
-                await self._made(name, dim)
-            had = (await self._client.get_collection(name)).payload_schema
-            for field in [field for field in wanted if field not in had]:
-                await self._client.create_payload_index(name, field, wanted[field], wait=True)
-
-    async def _made(self, name: str, dim: int) -> None:
-        """Another replica may have been faster."""
-        try:
-            await self._client.create_collection(
-                name,
-                vectors_config={DENSE: models.VectorParams(size=dim, distance=models.Distance.COSINE)},
-            )
-        except (ApiException, ValueError):
-            if not await self._client.collection_exists(name):
-                raise
+        """One more, if it is not there."""
+        await self._within(
+            WRITE_SECONDS, lambda: self._points.create(name, dim, keys=keys, tenants=tenants, times=times)
+        )
 
     async def drop(self, name: str) -> None:
-        """Gone."""
-        self._known.pop(name, None)
-        with faults():
-            await self._client.delete_collection(name)
+        """Gone with its files."""
+        await self._within(WRITE_SECONDS, lambda: self._points.drop(name))
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Searchable when it returns; in a collection of others by the vectors that it has."""
-        await self._shaped(name, lambda shape: self._put(shape, points))
-
-    async def _put(self, shape: Collection, points: Sequence[Point]) -> None:
-        """Into a collection of this shape."""
-        with faults():
-            for at in range(0, len(points), BATCH):
-                some = [record(point, shape) for point in points[at : at + BATCH]]
-                await self._client.upsert(shape.name, some, wait=True)
+        """Write."""
+        await self._within(WRITE_SECONDS, lambda: self._points.put(name, points))
 
     async def remove(self, name: str, where: Where) -> None:
         """Gone from the next search on."""
-        try:
-            with faults():
-                selected = models.FilterSelector(filter=condition(where))
-                await self._client.delete(name, selected, wait=True)
-        except RetrievalError as error:
-            if not error.rejected:
-                raise
+        await self._within(WRITE_SECONDS, lambda: self._points.remove(name, where))
 
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
     ) -> list[Point]:
-        """The nearest, in one round trip."""
-        return await self._shaped(name, lambda shape: self._search(shape, where, dense, limit, payload))
-
-    async def _search(
-        self, shape: Collection, where: Where, dense: Embedding, limit: int, payload: bool
-    ) -> list[Point]:
-        """In a collection of this shape."""
-        exact = shape.points <= EXACT_MOST
-        with faults():
-            answer = await self._client.query_points(
-                shape.name,
-                floats(dense),
-                using=shape.dense or None,
-                query_filter=condition(where),
-                search_params=models.SearchParams(exact=exact, hnsw_ef=None if exact else BEAM),
-                limit=limit,
-                with_payload=payload,
-                timeout=SEARCH_SECONDS,
-            )
-        return by_score([point_of(found, shape) for found in answer.points])
-
-    async def _shaped(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
-        """Something with a collection as it is known; if that is refused, as it is by now."""
-        known = self._known.get(name)
-        if known:
-            try:
-                return await work(known)
-            except RetrievalError as error:
-                if not error.rejected:
-                    raise
-        found = await self._look(name)  # not met yet, or made anew by somebody with another shape
-        if found is None or found == known:
-            self._known.pop(name, None)
-            raise RetrievalError("unavailable", rejected=True)
-        self._known[name] = found
-        return await work(found)
+        """The nearest."""
+        return await self._within(
+            READ_SECONDS, lambda: self._points.search(name, where, dense, limit, payload=payload)
+        )
 
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
         """A page."""
-        shape = self._known.get(name) or await self._look(name) or Collection(name, 0)
-        with faults():
-            rows, _ = await self._client.scroll(
-                name,
-                scroll_filter=condition(where),
-                limit=limit + (after is not None),
-                offset=None if after is None else identity(after),
-                with_payload=True,
-                with_vectors=vectors,
-            )
-        points = (point_of(row, shape) for row in rows)
-        return [point for point in points if point.id != after][:limit]
+        return await self._within(
+            READ_SECONDS, lambda: self._points.scroll(name, where, limit=limit, after=after, vectors=vectors)
+        )
 
     async def count(self, name: str, where: Where) -> int:
         """Exactly."""
-        with faults():
-            counted = await self._client.count(name, count_filter=condition(where), exact=True)
-        return counted.count
+        return await self._within(READ_SECONDS, lambda: self._points.count(name, where))
 
     async def compact(self, name: str) -> None:
-        """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
-        with faults():
-            await self._client.update_collection(name, optimizers_config=VACUUM)
+        """As long as it takes."""
+        await self._within(None, lambda: self._points.compact(name))
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """The server and its version."""
-        with faults():
-            told = await self._client.info()
-        return {"server": "qdrant", "version": told.version}
-
-    async def aclose(self) -> None:
-        """Let go of the connections."""
-        await self._client.close()
+        """Asked whatever the breaker says: an answer closes it."""
+        return await self._told(READ_SECONDS, self._points.check)
 
 
-def connected(url: str, key: str | None, dim: int = 0) -> Qdrant:
-    """A client; the first call connects. The key goes as a header of ours: the vendor warns without TLS."""
-    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
-    return Qdrant(
-        AsyncQdrantClient(
-            url=url,
-            timeout=CALL_SECONDS,
-            check_compatibility=False,
-            headers={"api-key": key} if key else None,
-            limits=limits,
-            verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
-        ),
-        dim,
-    )
+def down(error: Exception) -> bool | None:
+    """What an error says of Qdrant, as `Breaker` asks it. A full pool is our own."""
+    if not isinstance(error, RetrievalError):
+        return None
+    return None if error.reason == "overloaded" else not error.rejected
 
 
-@contextmanager
-def faults() -> Iterator[None]:
-    """The vendor's errors as ours."""
+def too_old(version: str) -> str:
+    """What is wrong with a server's version; "": nothing, or it has none that we know how to read."""
+    numbers = re.match(r"v?(\d+)\.(\d+)", version)
+    if numbers is None or tuple(map(int, numbers.groups())) >= OLDEST:
+        return ""
+    return f"Qdrant {version} is older than {OLDEST[0]}.{OLDEST[1]}, the oldest version that is supported"
+
+
+async def greet(points: Points) -> None:
+    """Warn of a server that is too old, if it is there."""
+    with suppress(RetrievalError):
+        told = await points.check()
+        if told["server"] != "embedded" and (old := too_old(str(told["version"]))):
+            log.warning("qdrant is too old", detail=old)
+
+
+@asynccontextmanager
+async def open_points(settings: Settings, *, dim: int = 0, look: bool = False) -> AsyncIterator[Qdrant]:
+    """Qdrant as the settings say, for vectors of `dim`; a server need not be there yet. `look`: nothing
+    embedded is moved."""
+    url, key = settings.qdrant.url, settings.qdrant.api_key
+    if url is None:
+        async with open_qdrant_process(settings.ibid.data_dir / "qdrant", look=look) as engine:
+            yield Qdrant(engine)
+        return
+    # Two seconds and 100 MB that an embedded engine does without.
+    from app.clients.qdrant_server import connected  # noqa: PLC0415 - heavy vendor, opened late
+
     try:
-        yield
-    except UnexpectedResponse as error:
-        raise refusal(error.status_code or 500) from error
-    except ResourceExhaustedResponse as error:
-        raise RetrievalError("overloaded") from error
-    except ResponseHandlingException as error:
-        late = isinstance(error.source, httpx.TimeoutException)
-        raise RetrievalError("timeout" if late else "unavailable") from error
-    except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
-        raise RetrievalError("unavailable", rejected=type(error) is ValueError) from error
-    except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
-        raise RetrievalError("unavailable") from error
-
-
-def refusal(status: int) -> RetrievalError:
-    """What a status says: too much, down, or that it would not do this."""
-    if status == 429:
-        return RetrievalError("overloaded")
-    return RetrievalError("unavailable", rejected=status < 500)
-
-
-def condition(where: Where) -> models.Filter:
-    """A filter as the server takes it."""
-    must: list[models.Condition] = [one_of(key, values) for key, values in where.has]
-    for key, values in where.open:
-        missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
-        must.append(models.Filter(should=[missing, one_of(key, values)]))
-    if where.ids is not None:
-        must.append(models.HasIdCondition(has_id=[json_id(each) for each in identities(where.ids)]))
-    return models.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
-
-
-def one_of(key: str, values: Sequence[str]) -> models.FieldCondition:
-    """The field holds one of the values."""
-    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
-
-
-def json_id(id_: int | UUID) -> int | str:
-    """A point's id as JSON has it."""
-    return id_ if isinstance(id_, int) else str(id_)
-
-
-def record(point: Point, shape: Collection) -> models.PointStruct:
-    """A point to be written, its vector under the name that the collection has for it."""
-    vector: models.VectorStruct = {}
-    if point.dense is not None:
-        vector = {shape.dense: floats(point.dense)} if shape.dense else floats(point.dense)
-    return models.PointStruct(id=json_id(identity(point.id)), vector=vector, payload=dict(point.payload))
-
-
-def point_of(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
-    """A point that was read; an unnamed vector comes without a name."""
-    vectors = found.vector if isinstance(found.vector, Mapping) else {"": found.vector}
-    return Point(
-        str(found.id),
-        found.payload or {},
-        packed(vectors.get(shape.dense)),
-        found.score if isinstance(found, models.ScoredPoint) else 0.0,
-    )
-
-
-def shape_of(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
-    """What a collection is, by the dense vector that it is searched by: of several one that is of our size,
-    `dim`, if there is. Of size 0: it has none."""
-    params, points = info.config.params, info.points_count or 0
-    vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
-    dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
-    if not dense:
-        return Collection(name, 0, points=points)
-
-    def preference(each: str) -> tuple[bool, bool, bool, str]:
-        ours = dense[each].size == dim and dense[each].distance == models.Distance.COSINE
-        return (not ours, each != DENSE, each != "", each)
-
-    chosen = min(dense, key=preference)
-    cosine = dense[chosen].distance == models.Distance.COSINE
-    return Collection(name, dense[chosen].size, chosen, points, cosine)
-
-
-def indexes(
-    keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
-) -> Mapping[str, models.PayloadSchemaType | models.KeywordIndexParams]:
-    """How fields are indexed."""
-    own = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-    return {
-        **dict.fromkeys(keys, models.PayloadSchemaType.KEYWORD),
-        **dict.fromkeys(times, models.PayloadSchemaType.DATETIME),
-        **dict.fromkeys(tenants, own),
-    }
+        server = connected(url, key.get_secret_value() if key else None, dim)
+    except ValueError:
+        raise StartError("QDRANT_URL is not of the form http://host:6333") from None
+    try:
+        yield Qdrant(server)
+    finally:
+        await server.aclose()

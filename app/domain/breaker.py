@@ -17,6 +17,8 @@ from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
 
+from app.domain.errors import Damaged, NoRoom, RetrievalError, Unavailable
+
 Judge = Callable[[Exception], bool | None]
 """What an error says of the dependency. True: it failed. False: it answered, if only to refuse us.
 None: nothing, as when our own pool is full."""
@@ -33,6 +35,15 @@ MAX_CIRCUITS = 1_024
 DOWN_AT = 2
 """If this many tenants have an open circuit, the dependency counts as down for all; if this many users of one
 tenant, for all of that tenant."""
+
+
+def is_down(error: Exception) -> bool | None:
+    """The judge of stores: whether an error means that the store is down. A full pool of ours says nothing of
+    it; a store with a full disk or a damaged file still answers, and so does one that refuses a request."""
+    if isinstance(error, RetrievalError):
+        missed = error.reason in {"timeout", "unavailable"} and not error.rejected
+        return None if error.reason == "overloaded" else missed
+    return isinstance(error, Unavailable) and not isinstance(error, (NoRoom, Damaged))
 
 
 def every(_error: Exception) -> bool:
@@ -79,6 +90,11 @@ class Breaker:
             waits[witness] = max(circuit.wait, waits.get(witness, 0.0))
         others = sorted(waits.values(), reverse=True)
         return max(own.wait, others[DOWN_AT - 1] if len(others) >= DOWN_AT else 0.0)
+
+    @property
+    def retry_after(self) -> int:
+        """The same in whole seconds, for Retry-After."""
+        return max(1, math.ceil(self.wait))
 
     @property
     def last(self) -> Exception | None:

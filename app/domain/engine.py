@@ -5,8 +5,8 @@ Documents are not in it, so /api/chat loses by it only the memories and texts th
 
 from app.domain.outcome import Case, Dependency, Failing
 
-CLIENT = "tests/clients/test_qdrant.py::"
-GUARDED = "tests/clients/test_guarded.py::"
+CLIENT = "tests/clients/test_qdrant_server.py::"
+GUARDED = "tests/clients/test_qdrant.py::"
 RAG = "tests/integration/test_rag.py::"
 LACKING = (
     "200 from what the record has, without what other tools wrote to a server: degraded memories and corpus, "
@@ -20,7 +20,8 @@ QDRANT = (
     Case(
         Dependency.QDRANT,
         Failing.DOWN,
-        "connections are refused, or it answers 5xx; the embedded engine fails, its files not to blame",
+        "connections are refused, or it answers 5xx; the embedded engine's process dies, and the"
+        " next call starts another",
         chat=CHAT,
         rag=f"{LACKING}unavailable",
         memories=FOLLOWS,
@@ -32,6 +33,7 @@ QDRANT = (
             f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{CLIENT}test_a_server_that_is_away_comes_back",
             f"{GUARDED}test_a_server_need_not_be_there_yet",
+            "tests/clients/test_qdrant_process.py::test_a_child_that_is_killed_is_replaced_at_the_next_call",
             "tests/clients/test_edge.py::test_a_full_disk_puts_nothing_aside",
             "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
             "tests/integration/test_replay.py::test_a_store_that_is_down_is_no_erasure",
@@ -40,7 +42,7 @@ QDRANT = (
     Case(
         Dependency.QDRANT,
         Failing.SILENT,
-        "it accepts and does not answer, or a call of the embedded engine hangs and keeps its thread",
+        "it accepts and does not answer, or the embedded engine's process hangs: it is killed after 60 s",
         chat=CHAT,
         rag=f"{LACKING}timeout, after a quarter of RAG_TIMEOUT_SECONDS; once it has lasted 3 s and three in a"
         " row, at once: unavailable",
@@ -51,8 +53,8 @@ QDRANT = (
             f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{RAG}test_a_slow_qdrant_within_the_deadline_is_no_fault",
             f"{GUARDED}test_a_server_that_hangs_costs_a_deadline_and_then_nothing",
-            "tests/clients/test_edge.py::test_the_loop_is_free_meanwhile",
-            "tests/clients/test_edge.py::test_a_hung_call_does_not_hold_up_the_end",
+            "tests/clients/test_qdrant_process.py::test_many_at_once_are_answered",
+            "tests/clients/test_qdrant_process.py::test_a_call_that_hangs_is_lost_and_so_is_its_child",
             "tests/stores/test_outbox.py::test_an_engine_that_fails_is_left_alone_and_comes_back",
         ),
     ),
@@ -69,6 +71,7 @@ QDRANT = (
             f"{RAG}test_a_qdrant_that_fails_costs_what_other_tools_wrote",
             f"{CLIENT}test_faults_become_ours",
             "tests/clients/test_edge.py::test_files_that_cannot_be_read_are_put_aside",
+            "tests/clients/test_qdrant_process.py::test_a_collection_that_keeps_crashing_it_is_put_aside",
             "tests/stores/test_outbox.py::test_an_engine_that_lacks_rows_is_refilled",
         ),
     ),

@@ -54,9 +54,8 @@ MODEL = (
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
             f"{RAG}test_a_model_fault_is_a_status",
             f"{VANTAGE}test_a_model_fault_is_a_status",
-            "tests/services/test_guarded.py::test_a_model_that_is_down_is_not_waited_for",
+            "tests/models/test_chat.py::test_a_model_that_is_down_is_not_waited_for",
             "tests/services/test_verdict.py::test_without_a_word_it_is_neutral",
-            "tests/services/test_guarded.py::test_a_model_that_is_back_is_asked_again",
             "tests/integration/test_health.py::test_without_its_chat_model_a_service_is_not_ready",
             "tests/models/test_probe.py::test_what_a_server_says_to_it",
         ),
@@ -99,7 +98,7 @@ MODEL = (
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
-            "tests/services/test_guarded.py::test_a_refusal_is_passed_on_every_time",
+            "tests/models/test_chat.py::test_a_refusal_is_passed_on_every_time",
         ),
     ),
     Case(
@@ -112,7 +111,7 @@ MODEL = (
         kept=QUESTION,
         tests=(
             f"{FAULTS}test_before_the_head_a_model_fault_is_a_status",
-            "tests/services/test_guarded.py::test_a_refusal_is_passed_on_every_time",
+            "tests/models/test_chat.py::test_a_refusal_is_passed_on_every_time",
         ),
     ),
     Case(
@@ -129,7 +128,7 @@ MODEL = (
             f"{FAULTS}test_after_the_head_a_model_fault_is_an_event",
             f"{FAULTS}test_a_whole_answer_that_breaks_off_is_a_status",
             f"{FAULTS}test_a_model_at_fault_delays_nobody_else",
-            "tests/services/test_guarded.py::test_the_middle_of_an_answer_does_not_count",
+            "tests/models/test_chat.py::test_the_middle_of_an_answer_does_not_count",
         ),
     ),
 )
@@ -150,7 +149,7 @@ CLIENT = (
             f"{VANTAGE}test_a_client_that_leaves_ends_the_models_stream",
             f"{FAULTS}test_an_answer_may_be_finished_without_its_reader",
             f"{OUTAGES}test_a_client_that_leaves_during_the_search_leaves_its_question",
-            "tests/services/test_guarded.py::test_a_client_that_leaves_says_nothing_of_the_model",
+            "tests/models/test_chat.py::test_a_client_that_leaves_says_nothing_of_the_model",
             "tests/services/test_documents.py::test_a_client_that_leaves_does_not_stop_the_work",
         ),
     ),

@@ -37,11 +37,11 @@ POSTGRES = (
             "tests/stores/test_cards.py::test_postgres_away_is_told",
             "tests/api/test_cards.py::test_a_store_that_is_away_is_told",
             f"{OUTAGES}test_postgres_gone_leaves_the_answer",
-            "tests/services/test_known.py::test_nobody_waits_for_a_postgres_that_is_down",
+            "tests/clients/test_pool.py::test_nobody_waits_for_a_postgres_that_is_down",
             "tests/integration/test_vantage.py::test_traces_are_written_when_postgres_is_back",
             "tests/stores/test_keys.py::test_a_key_seen_lately_bridges_an_outage",
             "tests/services/test_recorder.py::test_a_full_backlog_drops_the_oldest_and_counts",
-            "tests/services/test_guarded.py::test_postgres_is_one_dependency",
+            "tests/clients/test_pool.py::test_what_answers_need_counts",
         ),
     ),
     Case(
@@ -63,11 +63,11 @@ POSTGRES = (
         health=f"{READY}, after 2 s",
         kept="as down",
         tests=(
-            "tests/services/test_cards.py::test_nobody_waits_for_a_postgres_that_is_down",
+            "tests/clients/test_pool.py::test_a_deadline_counts_and_a_departure_does_not",
             f"{OUTAGES}test_postgres_hung_costs_the_first_requests_their_deadline",
             "tests/services/test_chat.py::test_history_and_search_share_one_deadline",
             "tests/services/test_chat.py::test_a_project_at_fault_costs_its_context_not_the_answer",
-            "tests/services/test_barred.py::test_while_it_is_down_nobody_waits",
+            "tests/clients/test_pool.py::test_other_work_does_not_count",
             "tests/clients/test_pool.py::test_a_hung_server_does_not_hold_up_who_gave_up",
             "tests/stores/test_keys.py::test_a_silent_database_holds_up_one_request",
             "tests/services/test_recorder.py::test_a_store_that_hangs_costs_a_bounded_wait",
@@ -93,7 +93,7 @@ POSTGRES = (
             "tests/integration/test_refused.py::test_a_refused_record_costs_no_answer_and_no_other_record",
             "tests/integration/test_refused.py::test_what_cannot_be_read_is_degraded",
             "tests/services/test_recorder.py::test_what_the_store_will_not_take_holds_up_nobody",
-            "tests/services/test_guarded.py::test_what_does_not_mean_down",
+            "tests/clients/test_pool.py::test_what_does_not_mean_down",
         ),
     ),
     Case(
@@ -131,7 +131,7 @@ POSTGRES = (
         tests=(
             "tests/integration/test_disk.py::test_a_full_disk_is_told_and_keeps_nothing",
             "tests/integration/test_refused.py::test_an_answer_log_without_room_takes_nothing_away",
-            "tests/services/test_guarded.py::test_what_does_not_mean_down",
+            "tests/clients/test_pool.py::test_what_does_not_mean_down",
         ),
     ),
     Case(

@@ -4,7 +4,6 @@
 
 from dataclasses import dataclass
 
-from app.clients.faults import retrieval_faults
 from app.clients.pool import Pool
 
 # Until an erasure is whole (alembic 0009) nothing of the user is told but what was written since: the record
@@ -30,7 +29,7 @@ class Standing:
 
 async def of_user(pool: Pool, tenant: str, user_id: str) -> Standing:
     """A user's memories."""
-    with retrieval_faults():
+    with pool.reading():
         row = await pool.fetchrow(USER, tenant, user_id)
     assert row is not None  # noqa: S101 - it joins to one row of its own
     since = row["since"]

@@ -3,9 +3,12 @@
 Opening means: the response head has arrived. Limits of length: OpenAI's reasoning models refuse
 `max_tokens`, Ollama and older llama.cpp ignore `max_completion_tokens`, so the vendor is sent the one and
 all others the other; a server that refuses one by name is sent the other from then on. The same for
-`stream_options`.
+`stream_options`. A model that has failed several times in a row is not asked for some seconds
+(`domain/breaker.py`): no answer, nobody there and 5xx count, refusals do not.
 """
 
+import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -13,7 +16,8 @@ from typing import TYPE_CHECKING
 import orjson
 
 from app.config import Settings
-from app.domain.errors import ModelError
+from app.domain.breaker import Breaker
+from app.domain.errors import ModelError, ModelTimeout
 from app.domain.ports import ModelStream
 from app.domain.prompt import Message, Prompt
 from app.knobs import Feedback, Rag, Vantage
@@ -28,6 +32,10 @@ RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
 """Where they are unset: the seeds'. Not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
+LASTING = 3.0
+"""Failures within less (seconds) open no breaker: the server may be restarting (docs/decisions/0020)."""
+MODELS = 64
+"""Models asked by name that have a breaker of their own; the one least lately asked is forgotten first."""
 
 
 class OpenAIChat:
@@ -39,16 +47,36 @@ class OpenAIChat:
         self.silence = silence
         """Seconds the model may be silent, before its head and between two deltas."""
         self.answer_tokens = answer_tokens
+        self.breaker = Breaker(time.monotonic, lasting=LASTING)
+        """The default model's."""
+        self.others: OrderedDict[str, Breaker] = OrderedDict()
+        """Those of other models: who asks for one that fails must not close the default to everybody."""
 
     @asynccontextmanager
     async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
-        """Entered at the response head; left, the connection is closed unless the answer was read out."""
+        """Entered at the response head, which decides for the breaker; left, the connection is closed unless
+        the answer was read out."""
         asked = model or self.name
+        breaker = self.breaker_of(asked)
+        if breaker.refuses:
+            raise refusal(breaker)
         async with AsyncExitStack() as held:
-            response = await self.head(held, prompt, asked)
+            with breaker.attempt(is_down):
+                response = await self.head(held, prompt, asked)
             pieces = Bytes(response, self.silence)
             held.callback(pieces.close)
             yield OpenAIStream(pieces, self.line.faults, asked)
+
+    def breaker_of(self, model: str) -> Breaker:
+        """The model's own."""
+        if model == self.name:
+            return self.breaker
+        if model not in self.others:
+            self.others[model] = Breaker(time.monotonic, lasting=LASTING)
+        self.others.move_to_end(model)
+        if len(self.others) > MODELS:
+            self.others.popitem(last=False)
+        return self.others[model]
 
     async def head(self, held: AsyncExitStack, prompt: Prompt, model: str) -> "ClientResponse":
         """Ask, again without the optional fields that the server refuses by name."""
@@ -80,6 +108,18 @@ class OpenAIChat:
         if not self.line.unknown & {"stream_options", "include_usage"}:
             options["stream_options"] = {"include_usage": True}
         return options
+
+
+def is_down(error: Exception) -> bool:
+    """Whether an error is about the server, not about this request."""
+    return isinstance(error, ModelError) and error.down
+
+
+def refusal(breaker: Breaker) -> ModelError:
+    """What is told to those who are not let through: 504 after silence, else 502, and when to ask again."""
+    kind = ModelTimeout if isinstance(breaker.last, ModelTimeout) else ModelError
+    detail = "The model's server has failed several times in a row, and is left alone for a moment."
+    return kind(detail, retry_after=breaker.retry_after)
 
 
 def printable(turn: Message) -> Message:

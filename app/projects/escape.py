@@ -9,8 +9,10 @@ import re
 
 from app.domain.sanitise import sanitise_text
 
-LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+")
+LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t][ \t>]*+)*+")
 """Indentation, quotes and list marks: structure behind them still is."""
+TAIL = re.compile(r"[ \t]*+(?:-(?:[ \t]*+-){2,}+|\*(?:[ \t]*+\*){2,}+|_(?:[ \t]*+_){2,}+)")
+"""A separator at the end of a line, read backwards; behind a list mark it still separates."""
 RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
 """A line that separates, or makes a heading of the one above it (CommonMark §4.1, §4.3)."""
 STRUCTURE = re.compile(
@@ -63,6 +65,8 @@ def tame(line: str) -> str:
     at = lead.end() if lead else 0
     if RULE.match(line):
         at = len(line) - len(line.lstrip(" \t>"))
+    elif (tail := TAIL.match(line[::-1])) and LEAD.fullmatch(line, 0, len(line) - tail.end()):
+        at = len(line) - tail.end()
     elif not STRUCTURE.match(line, at):
         return line
     return f"{line[:at]}\\{line[at:]}"

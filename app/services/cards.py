@@ -4,14 +4,9 @@ A row of one user is written and removed by that user's key, or the tenant's; on
 by a tenant key alone. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`.
 """
 
-from collections.abc import Sequence
-
-from app.domain.breaker import Breaker
 from app.domain.card import Card, CardDraft, Shape, VantageCards
-from app.domain.errors import Forbidden, Missing, RetrievalError
+from app.domain.errors import Forbidden, Missing
 from app.domain.passage import Scope
-from app.services.barred import asked
-from app.services.guarded import PATIENCE, lost
 
 
 class CardService:
@@ -45,41 +40,3 @@ def permit(scope: Scope, user_id: str | None) -> None:
     """What all users of a namespace are told is the tenant's to say (CONTRACT §6)."""
     if scope.owner and user_id != scope.owner:
         raise Forbidden("what is for all users of a namespace needs a tenant key; a user key names its user")
-
-
-class GuardedNamespace:
-    """Keeps `card.VantageCards`; nobody waits for a Postgres that is known to be down."""
-
-    def __init__(self, cards: VantageCards, breaker: Breaker, patience: float = PATIENCE) -> None:
-        self._cards = cards
-        self._breaker = breaker
-        self._patience = patience
-
-    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
-        """`Unavailable` at once while Postgres is down, as for the others but `shown`."""
-        with asked(self._breaker):
-            return await self._cards.put(scope, draft)
-
-    async def shown(self, scope: Scope, limit: int) -> list[Card]:
-        """For an answer; `RetrievalError` at once while Postgres is down."""
-        if self._breaker.refuses:
-            raise RetrievalError("unavailable")
-        with self._breaker.attempt(lost, patience=self._patience):
-            return await self._cards.shown(scope, limit)
-
-    async def list(
-        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
-    ) -> tuple[list[Card], str | None]:
-        """A page, newest first."""
-        with asked(self._breaker):
-            return await self._cards.list(scope, shape, cursor=cursor, limit=limit)
-
-    async def remove(self, scope: Scope, card_id: str) -> bool:
-        """Gone; False: not there, or another's."""
-        with asked(self._breaker):
-            return await self._cards.remove(scope, card_id)
-
-    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """Those of them that are there."""
-        with asked(self._breaker):
-            return await self._cards.by_id(scope, ids)

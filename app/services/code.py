@@ -12,9 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
-from app.domain.breaker import Breaker
 from app.domain.code import (
     CodeEntry,
     CodeFile,
@@ -24,7 +22,6 @@ from app.domain.code import (
     CodeOutcome,
     CodeRecord,
     CodeRow,
-    CodeVector,
     CutFile,
     Cutter,
     row_id,
@@ -33,7 +30,6 @@ from app.domain.embedded import code_text
 from app.domain.errors import Missing
 from app.domain.passage import Embedding, Scope
 from app.domain.ports import Embedder
-from app.services.barred import asked
 from app.services.chunk import Key, covered, entered, filed, remembered
 from app.services.memories import embedded
 
@@ -136,73 +132,3 @@ class CodeService:
         scope = replace(scope, project=project)
         if not await self._record.remove(scope, name):
             raise Missing("there is no such chunk")
-
-
-class BarredCode:
-    """Keeps `domain/code.CodeRecord`; nobody waits for a Postgres that is known to be down."""
-
-    def __init__(self, record: CodeRecord, breaker: Breaker) -> None:
-        self._record = record
-        self._breaker = breaker
-
-    async def clock(self) -> datetime:
-        """By which erasures are dated."""
-        with asked(self._breaker):
-            return await self._record.clock()
-
-    async def put(
-        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
-    ) -> Sequence[tuple[str, bool]]:
-        """Each again replaces."""
-        with asked(self._breaker):
-            return await self._record.put(scope, entries, space, since)
-
-    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
-        """(hash, chunks) by path."""
-        with asked(self._breaker):
-            return await self._record.hashes(scope, paths, space)
-
-    async def vectors(
-        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
-    ) -> Sequence[CodeVector]:
-        """Those that are there."""
-        with asked(self._breaker):
-            return await self._record.vectors(scope, paths, hashes, space)
-
-    async def replace(
-        self,
-        scope: Scope,
-        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
-        space: str,
-        since: datetime,
-    ) -> list[CodeOutcome]:
-        """All files or none."""
-        with asked(self._breaker):
-            return await self._record.replace(scope, files, space, since)
-
-    async def files(
-        self, scope: Scope, space: str, *, after: str, limit: int
-    ) -> tuple[list[CodeListed], str | None]:
-        """A page, by path."""
-        with asked(self._breaker):
-            return await self._record.files(scope, space, after=after, limit=limit)
-
-    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
-        """How many."""
-        with asked(self._breaker):
-            return await self._record.remove_files(scope, paths)
-
-    async def clear(self, scope: Scope) -> int:
-        """How many rows."""
-        with asked(self._breaker):
-            return await self._record.clear(scope)
-
-    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
-        """A row in reach."""
-        with asked(self._breaker):
-            return await self._record.get(scope, row_id)
-
-    async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Whether it was there."""
-        with asked(self._breaker):
-            return await self._record.remove(scope, row_id)

@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from app.domain.breaker import Breaker
-from app.domain.conversation import Conversation, Conversations, Draft, Entry, Known, Outcome, Written, entry
+from app.domain.conversation import Conversation, Conversations, Draft, Entry, Outcome, Written, entry
 from app.domain.embedded import conversation_text
 from app.domain.errors import Forbidden, KeptElsewhere, Missing
-from app.domain.passage import Embedding, Scope
+from app.domain.passage import Scope
 from app.domain.ports import Embedder
 from app.domain.project import CONVERSATIONS, DREAMS
-from app.services.barred import asked
 from app.services.digest import Digest
 from app.services.memories import SECONDS, embedded
 
@@ -118,45 +116,3 @@ def text_of(draft: Draft) -> str:
         summary_detailed=draft.summary_detailed,
         memory_snippet=draft.memory_snippet,
     )
-
-
-class BarredConversations:
-    """Keeps `conversation.Conversations`; nobody waits for a Postgres that is known to be down."""
-
-    def __init__(self, record: Conversations, breaker: Breaker) -> None:
-        self._record = record
-        self._breaker = breaker
-
-    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
-        """`Unavailable` at once while Postgres is down, as for the others."""
-        with asked(self._breaker):
-            return await self._record.known(scope, entries, space)
-
-    async def write(
-        self,
-        scope: Scope,
-        entries: Sequence[Entry],
-        embeddings: Sequence[Embedding],
-        space: str,
-        since: datetime,
-    ) -> list[Written]:
-        """All or none."""
-        with asked(self._breaker):
-            return await self._record.write(scope, entries, embeddings, space, since)
-
-    async def list(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Conversation], str | None]:
-        """A page, newest first."""
-        with asked(self._breaker):
-            return await self._record.list(scope, cursor=cursor, limit=limit)
-
-    async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
-        """One, and whether it is the asker's own."""
-        with asked(self._breaker):
-            return await self._record.get(scope, name)
-
-    async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
-        """One, or all; how many were there."""
-        with asked(self._breaker):
-            return await self._record.remove(scope, id)

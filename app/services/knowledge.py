@@ -8,12 +8,10 @@ reads it, and may not write it (CONTRACT §6). Raises `Forbidden`, `InvalidField
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.domain.breaker import Breaker
 from app.domain.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.domain.knowledge import QUARTER, sizes
 from app.domain.passage import Scope
 from app.domain.project import Knowledge, KnowledgeChange, KnowledgeRecord, merged
-from app.services.barred import asked
 from app.services.memories import AGAIN
 
 
@@ -79,37 +77,3 @@ def permit(scope: Scope) -> None:
     """What every chat of a project is told is the tenant's to say."""
     if scope.owner:
         raise Forbidden("knowledge needs a tenant key")
-
-
-class BarredKnowledge:
-    """Keeps `project.KnowledgeRecord`; nobody waits for a Postgres that is known to be down. What answers
-    read of it is `services/known.py`."""
-
-    def __init__(self, record: KnowledgeRecord, breaker: Breaker) -> None:
-        self._record = record
-        self._breaker = breaker
-
-    async def get(self, scope: Scope) -> Knowledge | None:
-        """`Unavailable` at once while Postgres is down, as for the others."""
-        with asked(self._breaker):
-            return await self._record.get(scope)
-
-    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
-        """All of it."""
-        with asked(self._breaker):
-            await self._record.put(scope, knowledge)
-
-    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """Merged with what is there."""
-        with asked(self._breaker):
-            return await self._record.merge(scope, change)
-
-    async def remove(self, scope: Scope) -> bool:
-        """Gone; False: there was none."""
-        with asked(self._breaker):
-            return await self._record.remove(scope)
-
-    async def projects(self, scope: Scope) -> Sequence[str]:
-        """Those that have any."""
-        with asked(self._breaker):
-            return await self._record.projects(scope)

@@ -19,14 +19,13 @@ from app.domain.greeting import is_assent, is_small_talk
 from app.domain.knowledge import knowledge_text, notes_text
 from app.domain.passage import Query, Scope
 from app.domain.ports import ChatLog
-from app.domain.project import Knowledge
+from app.domain.project import Knowledge, KnowledgeRecord
 from app.domain.prompt import Turn
 from app.domain.rewording import earlier
 from app.domain.room import Limits
 from app.domain.trace import Degraded, Pending
 from app.projects.gathered import Gathered
 from app.services.ask import Ask
-from app.services.known import Knowing
 from app.services.retrieval import Retrieval
 
 HISTORY_TURNS = 200
@@ -97,7 +96,7 @@ class Collector:
         retrieval: Retrieval,
         chatlog: ChatLog,
         projects: Projects,
-        knowledge: Knowing,
+        knowledge: KnowledgeRecord,
         *,
         limits: Limits,
         documents: Filed | None = None,

@@ -17,14 +17,13 @@ import structlog
 from app.domain.instructions import SYSTEM_PROJECT
 from app.domain.knowledge import knowledge_text
 from app.domain.passage import Passage, Scope
-from app.domain.project import CODE, CONVERSATIONS
+from app.domain.project import CODE, CONVERSATIONS, KnowledgeRecord
 from app.domain.prompt import BREAK
 from app.domain.trace import Degraded, Reason
 from app.projects.gathered import Gathered, row_of
 from app.projects.profile import DAAS, THN, Profile, default_of, profile_of
 from app.projects.thn import ROW, SNIPPET
 from app.services.excerpt import Excerpt, Means
-from app.services.known import Knowing
 from app.services.recall import timely
 
 ANYBODY = Scope()
@@ -45,7 +44,7 @@ class Context(TypedDict):
 class ProjectService:
     """Contexts of projects."""
 
-    def __init__(self, means: Means, knowledge: Knowing) -> None:
+    def __init__(self, means: Means, knowledge: KnowledgeRecord) -> None:
         self._means = means
         self._knowledge = knowledge
 

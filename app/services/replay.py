@@ -13,7 +13,7 @@ from app.domain.answer import Answer
 from app.domain.card import VantageCards
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.passage import Scope
-from app.domain.project import Knowledge
+from app.domain.project import Knowledge, KnowledgeRecord
 from app.domain.prompt import Role
 from app.domain.recipe import CHAT_LOG, KNOWLEDGE, MEMORY, NOTES, Kind, Recipe, Ref, unkept
 from app.domain.replay import (
@@ -29,7 +29,6 @@ from app.domain.replay import (
 )
 from app.services import ruling
 from app.services.answers import AnswerService
-from app.services.known import Knowing
 from app.services.projected import entries
 from app.services.retrieval import VERSION
 from app.vantage.mix import LENSES, lens_block
@@ -51,7 +50,7 @@ class ReplayService:
         answers: AnswerService,
         originals: Originals,
         notices: VantageCards,
-        knowledge: Knowing,
+        knowledge: KnowledgeRecord,
         count: Callable[[str], int],
     ) -> None:
         """`notices`: vantage cards and facts; `count` gives o200k tokens."""

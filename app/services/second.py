@@ -13,14 +13,13 @@ from typing import Any, Protocol
 
 import structlog
 
-from app.domain.breaker import Breaker
+from app.domain.breaker import Breaker, is_down
 from app.domain.errors import RetrievalError
 from app.domain.found import Found
 from app.domain.merge import merged
 from app.domain.passage import Query
 from app.domain.rerank import MOST, RERANK, Reranker, asked, reordered, shown
 from app.domain.trace import Degraded
-from app.services.guarded import lost
 from app.services.rewrite import Rewriter
 
 RERANK_SHARE = 1 / 3
@@ -113,7 +112,7 @@ class Second:
         fair = FAIR * share
 
         def judge(error: Exception) -> bool | None:
-            return (left >= fair or None) if isinstance(error, TimeoutError) else lost(error)
+            return (left >= fair or None) if isinstance(error, TimeoutError) else is_down(error)
 
         with self._breaker.attempt(judge, patience=fair):
             async with asyncio.timeout(left):

@@ -68,7 +68,7 @@ class CorpusSource(PointSource[Shelf]):
 
     async def reach(self, scope: Scope) -> Reached[Shelf]:
         """The tenant's collections."""
-        with retrieval_faults():
+        with self._pool.reading():
             rows = await self._pool.fetch(REACH, scope.tenant, sorted(self._only))
         versions = tuple(((scope.tenant, row["collection"]), row["version"]) for row in rows)
         held = await self._foreign_counts(scope) if self._shared else ()

@@ -126,7 +126,7 @@ class DocumentSource(IndexedSource[Part]):
         if scope.session_id:
             parts.insert(0, Part(scope.tenant, scope.owner, scope.session_id))
         columns = [[getattr(part, name) for part in parts] for name in ("tenant", "owner", "session_id")]
-        with retrieval_faults():
+        with self._pool.reading():
             known: dict[int, int] = dict(map(tuple, await self._pool.fetch(VERSIONS, *columns)))
         versions = ((part, known.get(n, 0)) for n, part in enumerate(parts, 1))
         return Reached(self, scope, tuple(versions))

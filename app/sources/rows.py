@@ -150,7 +150,8 @@ class RowSource(IndexedSource[Lot]):
         [most] = where.next(1)
         shown = f"{where.sql} AND ({self.table.shown})"
         chosen = NEWEST.format(id=self.table.id, table=self.table.name, where=shown, limit=most)
-        return await self._read(chosen, where, limit, {})
+        with self._pool.reading():
+            return await self._read(chosen, where, limit, {})
 
     async def named(self, scope: Scope, ids: Collection[str]) -> list[Passage]:
         """Those of these rows that are in reach, in any order; similarity None."""
@@ -188,9 +189,9 @@ class RowSource(IndexedSource[Lot]):
         """The tenant's rows and the asker's own, of the scope's project or of all, as they stand now."""
         where = self._where(scope)
         [kind] = where.next(1)
-        rows = await self._fetch(
-            VERSIONS.format(where=where.parts, kind=kind), *where.values, self.table.kind
-        )
+        statement = VERSIONS.format(where=where.parts, kind=kind)
+        with self._pool.reading():
+            rows = await self._pool.fetch(statement, *where.values, self.table.kind)
         lots = tuple((Lot(scope.tenant, row["owner"], row["project"]), row["version"]) for row in rows)
         facts = (scope.tenant, scope.owner, scope.project, *sorted(self._projects or ()))
         return Reached(self, scope, lots, facts)

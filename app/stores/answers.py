@@ -11,7 +11,6 @@ from datetime import datetime
 
 import structlog
 
-from app.clients.faults import record_faults
 from app.clients.pool import Pool
 from app.domain.answer import Answer
 from app.domain.errors import Rejected
@@ -119,14 +118,14 @@ class AnswerStore:
         given = (answer.id, *asked, *said, body, answer.created_at, *told)
         if (row := traced(scope, answer)) and await self._kept(*given, row):
             return
-        with record_faults():
+        with self._pool.recording():
             await self._pool.execute(KEEP, *given)
 
     async def _kept(self, *given: object) -> bool:
         """Whether it was, with its row of the seeds' table. An older tool's may take none of ours: then the
         answer, whose ruling is in its body, is kept without."""
         try:
-            with record_faults():
+            with self._pool.recording():
                 await self._pool.execute(KEEP_RULED, *given)
         except Rejected:
             log.error("no trace row kept", answer_id=given[0])
@@ -137,7 +136,7 @@ class AnswerStore:
         """The answer if it is the asker's, or of the user that the asker acts for."""
         if not is_id(answer_id):
             return None
-        with record_faults():
+        with self._pool.recording():
             row = await self._pool.fetchrow(ONE, scope.tenant, scope.owner, answer_id, scope.user_id)
         return restored(row) if row else None
 
@@ -145,7 +144,7 @@ class AnswerStore:
         """In whose name and where an answer was asked, for who may see it."""
         if not is_id(answer_id):
             return None
-        with record_faults():
+        with self._pool.recording():
             row = await self._pool.fetchrow(ASKED, scope.tenant, scope.owner, answer_id, scope.user_id)
         return Scope(**row) if row else None
 
@@ -153,7 +152,7 @@ class AnswerStore:
         """The memories of an older tool's answer to the scope's user; None: its trace is not there."""
         if not is_id(answer_id):
             return None
-        with record_faults():
+        with self._pool.recording():
             row = await self._pool.fetchrow(USED, scope.tenant, scope.user_id, answer_id)
         return named(row["ids"]) if row else None
 
@@ -161,7 +160,7 @@ class AnswerStore:
         """The newest of the scope's user and thread that said anything; ids sort by time."""
         thread = scope.thread
         asked = (scope.tenant, scope.owner, scope.user_id, *([thread] if thread else []))
-        with record_faults():
+        with self._pool.recording():
             row = await self._pool.fetchrow(LAST if thread else LAST_UNTHREADED, *asked)
         return restored(row) if row else None
 
@@ -169,7 +168,7 @@ class AnswerStore:
         """Whether the scope's session was removed after `since`, or its user erased."""
         place = (scope.tenant, scope.owner, scope.session_id or "")
         users = [user for user in (scope.user_id, scope.owner) if user]
-        with record_faults():
+        with self._pool.recording():
             return bool(await self._pool.fetchval(REMOVED, *place, since, users))
 
 

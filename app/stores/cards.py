@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import asyncpg
 
-from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.card import Card, CardDraft, Shape, card_id
 from app.domain.errors import RemovedMeanwhile
@@ -86,7 +85,7 @@ class CardStore:
         if scope.vantage_id is None or limit < 1:
             return []
         asked = (scope.tenant, scope.vantage_id, scope.user_id, limit)
-        with retrieval_faults():
+        with self._pool.reading():
             rows = await self._pool.fetch(f"{of_both(SHOWN)} {FIRST}", *asked)
         return [card(row) for row in rows]
 
@@ -96,7 +95,7 @@ class CardStore:
         """Of the scope's vantage_id, or of all; newest first, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(told(LIST, shape), *asked)
         cards = [card(row) for row in rows[:limit]]
         return cards, closed(cards[-1].created_at, cards[-1].id) if len(rows) > limit else None
@@ -106,13 +105,13 @@ class CardStore:
         found = (await self.by_id(scope, [card_id])).get(card_id)
         if found is None:
             return False
-        with postgres_faults():
+        with self._pool.asking():
             gone = await self._pool.fetchval(told(REMOVE, found.shape), scope.tenant, scope.user_id, card_id)
         return bool(gone)
 
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
         """Those of them that are there."""
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(
                 of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
             )

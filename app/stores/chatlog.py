@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
@@ -39,7 +38,7 @@ class ChatLogStore:
 
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
         """The newest `limit` turns of the scope's thread, oldest first. Raises `RetrievalError`."""
-        with retrieval_faults():
+        with self._pool.reading():
             rows = await self._pool.fetch(TURNS, *thread(scope), limit)
         return [turn(row) for row in reversed(rows)]
 
@@ -47,7 +46,7 @@ class ChatLogStore:
         """Those turns of the scope's thread that are there, by id. Raises `Unavailable`."""
         if not ids:
             return {}
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(THESE, *thread(scope), list(ids))
         return {row["key"]: turn(row) for row in rows}
 

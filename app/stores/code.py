@@ -13,7 +13,6 @@ from datetime import datetime
 
 import asyncpg
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.code import CodeEntry, CodeFile, CodeKept, CodeListed, CodeOutcome, CodeVector
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
@@ -65,7 +64,7 @@ class CodeStore:
 
     async def clock(self) -> datetime:
         """By which erasures are dated."""
-        with postgres_faults():
+        with self._pool.asking():
             now: datetime = await self._pool.fetchval(CLOCK)
         return now
 
@@ -83,7 +82,7 @@ class CodeStore:
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
         """(hash, chunks) by path."""
-        with taking(TABLE):
+        with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(HASHES, *place(scope), list(paths), space)
         return {row["file_path"]: (row["sha256"], row["chunks"]) for row in rows}
 
@@ -91,7 +90,7 @@ class CodeStore:
         self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
     ) -> list[CodeVector]:
         """Those of the paths first."""
-        with taking(TABLE):
+        with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
         return [CodeVector(*row) for row in rows if row["embedding"] is not None]
 
@@ -120,7 +119,7 @@ class CodeStore:
         self, scope: Scope, space: str, *, after: str, limit: int
     ) -> tuple[list[CodeListed], str | None]:
         """By path. What must be written again has no hash (""): whoever follows a tree knows of it."""
-        with taking(TABLE):
+        with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
         found = [CodeListed(**dict(row)) for row in rows]
         return found[:limit], found[limit - 1].path if len(found) > limit else None
@@ -137,7 +136,7 @@ class CodeStore:
         """Whether it was there."""
         if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
             return True
-        with taking(TABLE):
+        with taking(TABLE), self._pool.asking():
             if await self._pool.fetchval(THEIRS, *place(scope), row_id):
                 raise KeptElsewhere("another tool wrote this row: it is removed there")
         return False
@@ -149,7 +148,7 @@ class CodeStore:
 
     async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
         """A row in reach."""
-        with taking(TABLE):
+        with taking(TABLE), self._pool.asking():
             row = await self._pool.fetchrow(GET, scope.tenant, owners(scope), scope.project or "", row_id)
         return None if row is None else CodeKept(**(dict(row) | {"chunk_metadata": facts(row)}))
 

@@ -13,7 +13,6 @@ from datetime import datetime
 
 import asyncpg
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.conversation import Conversation, Entry, Known, Outcome, Written, derived
 from app.domain.errors import KeptElsewhere, RemovedMeanwhile
@@ -123,7 +122,7 @@ class ConversationStore:
         """In reach, newest first, and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, sorted({scope.owner, ""}), scope.project, at, name, limit + 1)
-        with postgres_faults():
+        with self._pool.asking():
             found = await self._pool.fetch(LIST, *asked)
         page = found[:limit]
         after = closed(page[-1]["place"], page[-1]["id"]) if len(found) > limit else None

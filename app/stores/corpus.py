@@ -11,7 +11,6 @@ from dataclasses import fields
 
 import asyncpg
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.corpus import MOST, Given, Reference, Shelf, placed
 from app.domain.errors import TooMany
@@ -121,7 +120,7 @@ class CorpusStore:
 
     async def collections(self, scope: Scope) -> list[Shelf]:
         """The tenant's, by name."""
-        with postgres_faults():
+        with self._pool.asking():
             return [Shelf(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
 
     async def texts(
@@ -129,7 +128,7 @@ class CorpusStore:
     ) -> tuple[list[Reference], str | None]:
         """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
         after = opened(cursor)[1] if cursor else ""
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(TEXTS, scope.tenant, collection, after, limit + 1)
         found = [reference(row) for row in rows[:limit]]
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None

@@ -8,7 +8,6 @@ import base64
 import binascii
 import uuid
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.document import Chunk, Document, Part, Upload
 from app.domain.errors import InvalidField
@@ -80,7 +79,7 @@ class DocumentStore(RecordStore):
         """A document in the scope's reach, under the label that the scope sees."""
         if not is_id(document_id):
             return None
-        with postgres_faults():
+        with self._pool.asking():
             async with self._pool.acquire() as connection:
                 row = await connection.fetchrow(ONE, *asker(scope), document_id)
                 seen = await labelled(connection, scope, [document(row)] if row else [])
@@ -91,7 +90,7 @@ class DocumentStore(RecordStore):
     ) -> tuple[list[Document], str | None]:
         """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: the cursor."""
         before = opened(cursor) if cursor else None
-        with postgres_faults():
+        with self._pool.asking():
             async with self._pool.acquire() as connection:
                 rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
                 seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
@@ -99,7 +98,7 @@ class DocumentStore(RecordStore):
 
     async def pending(self, scope: Scope) -> tuple[Pending, ...]:
         """Documents in reach that are still being read, newest first."""
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
         return tuple(Pending(**row) for row in rows)
 
@@ -107,7 +106,7 @@ class DocumentStore(RecordStore):
         """One chunk of a ready document; ordinals count from 1."""
         if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
             return None
-        with postgres_faults():
+        with self._pool.asking():
             row = await self._pool.fetchrow(CHUNK, *asker(scope), document_id, ordinal)
         return Chunk(**row) if row else None
 

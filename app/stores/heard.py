@@ -6,7 +6,6 @@ said to this user or to nobody in particular. The newest, up to a bound. Raises 
 
 from datetime import datetime
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.passage import Scope
 
@@ -44,7 +43,7 @@ class HeardStore:
     async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
         """Texts heard in the user's thread, before a time if one is given."""
         where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
-        with postgres_faults():
+        with self._pool.asking():
             said = await self._pool.fetch(SAID, *where)
             recalled = await self._pool.fetch(RECALLED, *where)
         return [row[0] for row in (*said, *recalled)]

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 import asyncpg
 
-from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.passage import Scope
 from app.domain.project import Knowledge, KnowledgeChange, KnowledgeNote, merged
@@ -38,7 +37,7 @@ class KnowledgeStore:
 
     async def get(self, scope: Scope) -> Knowledge | None:
         """The scope's project's; None: nobody wrote any, or the scope names no project."""
-        with retrieval_faults():
+        with self._pool.reading():
             row = await self._pool.fetchrow(GET, *place(scope))
         return knowledge(row) if row else None
 
@@ -65,7 +64,7 @@ class KnowledgeStore:
 
     async def projects(self, scope: Scope) -> Sequence[str]:
         """Those of the tenant that have any, by name."""
-        with postgres_faults():
+        with self._pool.asking():
             return [row["project"] for row in await self._pool.fetch(PROJECTS, scope.tenant)]
 
 

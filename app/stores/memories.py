@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from app.clients.faults import postgres_faults
 from app.clients.points import DIGITS
 from app.clients.pool import Pool
 from app.domain.days import noted
@@ -112,7 +111,7 @@ class MemoryStore:
 
     async def clock(self) -> datetime:
         """Postgres's, as `erased_at` is."""
-        with postgres_faults():
+        with self._pool.asking():
             now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
         return now
 
@@ -120,7 +119,7 @@ class MemoryStore:
         """By id, those whose words the user has already."""
         tenant, user = whose(scope)
         ids = {memory_id(tenant, user, draft) for draft in drafts}
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(KNOWN, tenant, user, list(ids))
         return {row["id"]: memory(row) for row in rows}
 
@@ -128,14 +127,14 @@ class MemoryStore:
         """A memory of the scope's tenant, and of its user where it has one."""
         if not is_name(memory_id):
             return None
-        with postgres_faults():
+        with self._pool.asking():
             row = await self._pool.fetchrow(GET, memory_id, scope.tenant, scope.user_id)
         return memory(row) if row else None
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
         """The user's, newest first, and the cursor of the next page."""
         at, after = opened(cursor) if cursor else (None, "")
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
         found = [memory(row) for row in rows[:limit]]
         return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None

@@ -93,7 +93,7 @@ class SessionStore:
     ) -> tuple[list[Session], str | None]:
         """Most recently active first, and the cursor of the next page."""
         at, key = opened(cursor) if cursor else (None, "")
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1)
         found = [Session(*row) for row in rows[:limit]]
         more = len(rows) > limit
@@ -106,7 +106,7 @@ class SessionStore:
         statement, after = resumed(cursor)
         where = (scope.tenant, scope.owner, scope.session_id or "", scope.thread_id)
         try:
-            with postgres_faults():
+            with self._pool.asking():
                 rows = await self._pool.fetch(statement, *where, limit + 1, *after)
         except asyncpg.DataError as error:
             raise InvalidField("this cursor is not one of ours", field="query.cursor") from error

@@ -5,7 +5,6 @@ A request marks its user active with its record, at its end: what it reads at it
 it. Raises `RetrievalError`. Source: CONTRACT §2 (buckets).
 """
 
-from app.clients.faults import retrieval_faults
 from app.clients.pool import Pool
 from app.domain.memory import Moment
 from app.domain.passage import Scope
@@ -29,7 +28,7 @@ class TemporalStore:
         """Of the scope's user."""
         if not scope.user_id:
             return Moment(bucket(None))
-        with retrieval_faults():
+        with self._pool.reading():
             row = await self._pool.fetchrow(LAST, scope.tenant, scope.user_id)
         if row is None:
             return Moment(bucket(None))

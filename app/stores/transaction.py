@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 
 if TYPE_CHECKING:
@@ -24,6 +23,6 @@ else:
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
     """A connection in a transaction: committed at the end, rolled back on any error or cancellation."""
     pool.check_room()
-    with postgres_faults():
+    with pool.asking():
         async with pool.acquire() as connection, connection.transaction():
             yield connection

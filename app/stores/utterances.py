@@ -4,7 +4,6 @@ and memories that no daemon and no assistant wrote.
 What was said in a chat and remembered counts once. Read only; the newest first. Raises `Unavailable`.
 """
 
-from app.clients.faults import postgres_faults
 from app.clients.pool import Pool
 from app.domain.memory import DESIRE, GRAVITY, UNTOLD
 from app.domain.passage import Scope
@@ -50,18 +49,18 @@ class UtteranceStore:
     async def own(self, scope: Scope, limit: int) -> list[Said]:
         """The newest `limit` of the scope's user."""
         where = (scope.tenant, scope.user_id, list(UNTOLD), [GRAVITY, DESIRE], limit)
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
         return [Said(row["text"], row["at"]) for row in rows]
 
     async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
         """Users of the scope's tenant, in the order of their names' bytes."""
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(SPEAKERS, scope.tenant, after, limit, timeout=PATIENCE_SECONDS)
         return [row["speaker"] for row in rows]
 
     async def count(self, scope: Scope) -> int:
         """How many users that are."""
-        with postgres_faults():
+        with self._pool.asking():
             found: int = await self._pool.fetchval(COUNT, scope.tenant, timeout=PATIENCE_SECONDS)
         return found

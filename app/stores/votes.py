@@ -7,7 +7,6 @@ A vote belongs to (tenant, user, memory, answer); one without an answer to its d
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.errors import Missing, RetrievalError, Unavailable
 from app.domain.memory import Tallies, Tally, Told
@@ -98,7 +97,7 @@ class VoteStore:
         """The user's votes; memories without any are left out."""
         if not ids or not scope.user_id:
             return Tallies()
-        with retrieval_faults():
+        with self._pool.reading():
             rows = await self._pool.fetch(COUNT, scope.tenant, scope.user_id, list(ids))
         return Tallies({row["memory_id"]: Tally(row["positive"], row["negative"]) for row in rows})
 
@@ -106,7 +105,7 @@ class VoteStore:
         """Those of the record, and those of older tools, that are the user's."""
         if not scope.user_id:
             return [], []
-        with postgres_faults():
+        with self._pool.asking():
             rows = await self._pool.fetch(KNOWN, scope.tenant, scope.user_id, list(ids))
         mine = {row["id"]: bool(row["mine"]) for row in rows}
         try:

@@ -203,7 +203,8 @@ def test_an_interrupted_run_goes_on_where_it_was(
     many.mkdir()
     for at in range(400):
         (many / f"f{at}.py").write_text(f"def f{at}(): return {at}\n")
-    command = [str(PROGRAM), "index", "code", str(many), "--project", "many"]
+    heard = ["env", "--default-signal=INT"]  # a job in the background has it ignored
+    command = [*heard, str(PROGRAM), "index", "code", str(many), "--project", "many"]
     running = subprocess.Popen(command, env=held.environment(), cwd=held.place, stderr=subprocess.PIPE)
     while running.poll() is None and not paths(client, "many"):
         time.sleep(0.05)

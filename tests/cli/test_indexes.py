@@ -12,12 +12,11 @@ from pydantic import SecretStr
 from app.cli import indexes
 from app.cli.checks import Ailment
 from app.cli.doctor import Check
-from app.clients import guarded
 from app.clients.drawer import drawer
-from app.clients.edge import open_edge
 from app.clients.folder import hold
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.qdrant_process import open_qdrant_process
 from app.config import Chroma, Ibid, Postgres, Qdrant, Settings
 from app.index.catalogue import Catalogue
 from app.stores.copies import QdrantCopy
@@ -105,7 +104,7 @@ async def test_a_damaged_chroma_is_told_and_left(tmp_path: Path) -> None:
 
 async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
     """By its name."""
-    async with open_edge(tmp_path / "qdrant") as edge:
+    async with open_qdrant_process(tmp_path / "qdrant") as edge:
         await edge.create("memories", DIM)
         await edge.put("memories", [point(1)])
     place = drawer(tmp_path / "qdrant", "memories")
@@ -120,7 +119,7 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
 
 async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client does not support it."""
-    monkeypatch.setattr(guarded, "OLDEST", (1, 21))
+    monkeypatch.setattr("app.clients.qdrant.OLDEST", (1, 21))
     with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
         await indexes.qdrant(Settings(qdrant=Qdrant(url=server.url)))
 
@@ -158,7 +157,7 @@ async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool
     for n in range(2):
         await say(pool, f"note {n}")
         assert await indexes.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
-        async with open_edge(folder) as edge:
+        async with open_qdrant_process(folder) as edge:
             copy = QdrantCopy(pool, edge, Catalogue(edge), SPACE)
             await Outbox(pool, copy, await identity(pool)).drain()
         assert await indexes.outbox(settings) == "qdrant has all changes; chroma has all changes"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from app.clients import memory
-from app.clients.memory import Line, Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
+from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
 from app.config import Memory, Settings
 from app.domain.breaker import Breaker
 from app.domain.errors import RetrievalError, StartError, Unavailable
@@ -71,8 +71,9 @@ async def world(server: OutsideServer) -> AsyncIterator[World]:
     settings = Settings(_env_file=None, memory=Memory(service_url=server.url + "/"))
     async with open_outside(settings) as outside:
         assert outside
-        built_in, line = BuiltIn(), Line(outside, Breaker(time.monotonic))
-        yield World(server, outside, built_in, OutsideVotes(line, built_in), OutsideTemporal(line, built_in))
+        outside.breaker, built_in = Breaker(time.monotonic), BuiltIn()
+        votes, temporal = OutsideVotes(outside, built_in), OutsideTemporal(outside, built_in)
+        yield World(server, outside, built_in, votes, temporal)
 
 
 @pytest.fixture

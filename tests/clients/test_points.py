@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
-from app.clients.edge import open_edge
 from app.clients.points import DENSE, Collection, Point, Points, Where, floats, identities, identity, packed
-from app.clients.qdrant import Qdrant, connected
+from app.clients.qdrant_process import open_qdrant_process
+from app.clients.qdrant_server import QdrantRemote, connected
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, cosine, embedding, ids, meets, owned, point
 from tests.fakes.qdrant import qdrant_server
@@ -35,7 +35,7 @@ EVERY = Where()
 @asynccontextmanager
 async def in_memory(_folder: Path) -> AsyncIterator[Points]:
     """The vendor's own engine for tests."""
-    engine = Qdrant(AsyncQdrantClient(":memory:"))
+    engine = QdrantRemote(AsyncQdrantClient(":memory:"))
     yield engine
     await engine.aclose()
 
@@ -50,7 +50,7 @@ async def over_http(folder: Path) -> AsyncIterator[Points]:
 
 
 ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Points]]] = {
-    "embedded": open_edge,
+    "embedded": open_qdrant_process,
     "in memory": in_memory,
     "server": over_http,
 }

@@ -1,14 +1,37 @@
-"""No wait for Postgres is without an end."""
+"""No wait for Postgres is without an end, and none for one that is known to be down."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import asyncpg
 import pytest
+from pydantic import SecretStr
 
 from app.clients import pool as module
 from app.clients.pool import Pool, open_pool
+from app.clients.postgres import open_postgres
+from app.config import Postgres, Rag, Settings
+from app.domain.breaker import Breaker
+from app.domain.card import CardDraft, Shape
+from app.domain.errors import IbidError, Missing, RetrievalError, Unavailable
+from app.domain.passage import Scope
+from app.domain.project import Knowledge
+from app.index.standing import of_user
+from app.stores.answers import AnswerStore
+from app.stores.cards import CardStore
+from app.stores.chatlog import ChatLogStore
+from app.stores.code import CodeStore
+from app.stores.conversations import ConversationStore
+from app.stores.documents import DocumentStore
+from app.stores.knowledge import KnowledgeStore
+from app.stores.sessions import SessionStore
+from app.stores.temporal import TemporalStore
+from app.stores.utterances import UtteranceStore
+from app.stores.votes import VoteStore
 from tests.fakes.postgres import postgres_server
 
 
@@ -108,3 +131,152 @@ async def test_giving_back_costs_no_statement(dsn: str) -> None:
     async with open_pool(dsn, max_size=1) as pool, open_pool(dsn, max_size=1) as other:
         pid = await pool.fetchval("SELECT pg_backend_pid()")
         assert await other.fetchval(last, pid) == "SELECT pg_backend_pid()"
+
+
+@dataclass
+class Hands:
+    """A clock that tests turn, and a pool whose breaker goes by it."""
+
+    pool: Pool
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.pool.breaker = Breaker(lambda: self.now)
+
+    def fails(self, error: Exception, around: Callable[[], AbstractContextManager[None]]) -> None:
+        """One call that ends so."""
+        with suppress(IbidError), around():
+            raise error
+
+    def down(self) -> None:
+        """As answers have found it."""
+        for _ in range(3):
+            self.fails(OSError(), self.pool.reading)
+
+    async def given_up(self, seconds: float) -> None:
+        """A read that its caller ends after so long."""
+
+        async def read() -> None:
+            with self.pool.reading():
+                await asyncio.sleep(30)
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        self.now += seconds
+        reading.cancel()
+        await asyncio.wait({reading})
+
+
+@pytest.fixture
+async def hands(pool: Pool) -> Hands:
+    """At zero."""
+    return Hands(pool)
+
+
+SCOPE = Scope("acme", "ada", "ada", "s", "t", project="THN", vantage_id="clinic")
+ID = "01a20ea2-fca0-75b7-ba64-5a04895389b7"
+READS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
+    "history": lambda pool: ChatLogStore(pool).turns(SCOPE, 1),
+    "cards shown": lambda pool: CardStore(pool).shown(SCOPE, 1),
+    "knowledge": lambda pool: KnowledgeStore(pool).get(SCOPE),
+    "votes counted": lambda pool: VoteStore(pool).tallies(SCOPE, ["m"]),
+    "activity": lambda pool: TemporalStore(pool).last(SCOPE),
+    "standing": lambda pool: of_user(pool, "acme", "ada"),
+}
+"""What an answer can do without."""
+OTHERS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
+    "answer": lambda pool: AnswerStore(pool).get(SCOPE, ID),
+    "last answer": lambda pool: AnswerStore(pool).last(SCOPE),
+    "documents": lambda pool: DocumentStore(pool).list(SCOPE, cursor=None, limit=1),
+    "document": lambda pool: DocumentStore(pool).get(SCOPE, ID),
+    "chunk": lambda pool: DocumentStore(pool).chunk(SCOPE, ID, 1),
+    "document removed": lambda pool: DocumentStore(pool).remove(SCOPE, ID),
+    "sessions": lambda pool: SessionStore(pool).recent(SCOPE, cursor=None, limit=1),
+    "turns": lambda pool: SessionStore(pool).turns(SCOPE, cursor=None, limit=1),
+    "session removed": lambda pool: SessionStore(pool).remove(SCOPE),
+    "card": lambda pool: CardStore(pool).put(SCOPE, CardDraft(Shape.CARD, "clinic", "text")),
+    "cards": lambda pool: CardStore(pool).list(SCOPE, Shape.CARD, cursor=None, limit=1),
+    "vote": lambda pool: VoteStore(pool).cast(SCOPE, "m", 1, answer_id=None),
+    "votes": lambda pool: VoteStore(pool).judge(SCOPE, ["m"], 1, answer_id="a"),
+    "knowledge put": lambda pool: KnowledgeStore(pool).put(SCOPE, Knowledge()),
+    "knowledge removed": lambda pool: KnowledgeStore(pool).remove(SCOPE),
+    "projects": lambda pool: KnowledgeStore(pool).projects(SCOPE),
+    "code": lambda pool: CodeStore(pool).get(SCOPE, ID),
+    "files": lambda pool: CodeStore(pool).files(SCOPE, "s", after="", limit=1),
+    "conversations": lambda pool: ConversationStore(pool).list(SCOPE, cursor=None, limit=1),
+    "conversation": lambda pool: ConversationStore(pool).get(SCOPE, "a"),
+    "utterances": lambda pool: UtteranceStore(pool).own(SCOPE, 1),
+}
+
+
+@pytest.mark.parametrize("name", [*READS, *OTHERS])
+async def test_nobody_waits_for_a_postgres_that_is_down(hands: Hands, name: str) -> None:
+    """Once reads have failed three times, everything is refused at once, with the time to ask again; after
+    that time it is asked."""
+    hands.down()
+    hands.now += 1.0
+    ask = {**READS, **OTHERS}[name]
+    with pytest.raises(RetrievalError if name in READS else Unavailable) as told:
+        await ask(hands.pool)
+    assert told.value.retry_after == (None if name in READS else 4)
+    hands.now += 4.0
+    with suppress(Missing):
+        await ask(hands.pool)
+    assert hands.pool.breaker.closed
+
+
+@pytest.mark.parametrize("around", ["reading", "recording"])
+async def test_what_answers_need_counts(hands: Hands, around: str) -> None:
+    """Each kind of read, and the log of answers."""
+    for _ in range(3):
+        hands.fails(OSError(), getattr(hands.pool, around))
+    assert hands.pool.breaker.refuses
+
+
+async def test_other_work_does_not_count(hands: Hands) -> None:
+    """It may be slow on a server that is well. While the breaker is open its failure keeps it open."""
+    for _ in range(5):
+        hands.fails(TimeoutError(), hands.pool.asking)
+    assert hands.pool.breaker.closed
+    hands.down()
+    hands.now += 5.0
+    hands.fails(TimeoutError(), hands.pool.asking)
+    assert hands.pool.breaker.refuses
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        asyncpg.DiskFullError(),
+        asyncpg.DataCorruptedError("a page"),
+        asyncpg.InsufficientPrivilegeError(),
+        RetrievalError("overloaded"),
+        RetrievalError("embedding"),
+        RetrievalError("unavailable", rejected=True),
+    ],
+    ids=["a full disk", "a page", "a missing right", "our own pool", "not the store's", "a refused read"],
+)
+async def test_what_does_not_mean_down(hands: Hands, error: Exception) -> None:
+    """It is asked again every time."""
+    for around in (hands.pool.reading, hands.pool.recording):
+        for _ in range(5):
+            hands.fails(error, around)
+    assert hands.pool.breaker.closed
+
+
+async def test_a_deadline_counts_and_a_departure_does_not(hands: Hands) -> None:
+    """A read that was given up after seconds, three times: down. After a moment: somebody left."""
+    for _ in range(5):
+        await hands.given_up(0.3)
+    assert hands.pool.breaker.closed
+    for _ in range(3):
+        await hands.given_up(2.0)
+    assert hands.pool.breaker.refuses
+
+
+@pytest.mark.parametrize(("seconds", "patience"), [(1.0, 0.25), (6.0, 1.5), (60.0, 1.5)])
+async def test_short_deadlines_count_too(dsn: str, seconds: float, patience: float) -> None:
+    """With RAG_TIMEOUT_SECONDS of 1 nobody waits longer than that: a hung Postgres is down all the same."""
+    settings = Settings(postgres=Postgres(dsn=SecretStr(dsn)), rag=Rag(timeout_seconds=seconds))
+    async with open_postgres(settings) as pool:
+        assert pool.patience == patience

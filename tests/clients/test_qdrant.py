@@ -1,23 +1,28 @@
-"""A Qdrant server: what is sent, what others' collections give, and what each fault becomes."""
+"""Qdrant as the settings name it: deadlines, the breaker, the probe."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from app.clients.points import DENSE, Collection, Point, Where
-from app.clients.qdrant import EXACT_MOST, Qdrant, connected
-from app.domain.errors import RetrievalError
-from tests.fakes.points import DIM, embedding, ids, point
+from app.clients import qdrant as module
+from app.clients.drawer import drawer
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant, greet, open_points, too_old
+from app.config import Ibid, Settings
+from app.config import Qdrant as Named
+from app.domain.breaker import Breaker
+from app.domain.errors import RetrievalError, StartError
+from tests.fakes.logged import captured
+from tests.fakes.points import DIM, embedding, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 
 NAME = "memory_raw"
-EVERY = Where()
-COSINE = {"size": DIM, "distance": "Cosine"}
-SPARSE = {"words": {"modifier": "idf"}}
-MANY = {**COSINE, "multivector_config": {"comparator": "max_sim"}}
 
 
 @pytest.fixture
@@ -27,241 +32,155 @@ def server(tmp_path: Path) -> Iterator[QdrantServer]:
         yield running
 
 
-@pytest.fixture
-async def qdrant(server: QdrantServer) -> AsyncIterator[Qdrant]:
-    """A client of it."""
-    opened = connected(server.url, "secret")
-    yield opened
-    await opened.aclose()
-
-
-async def nearest(qdrant: Qdrant, name: str = NAME) -> list[Point]:
+async def nearest(points: Qdrant) -> list[Point]:
     """A search."""
-    return await qdrant.search(name, EVERY, embedding(1), 5)
+    return await points.search(NAME, Where(), embedding(1), 5)
 
 
-async def test_a_search_is_one_round_trip(qdrant: Qdrant, server: QdrantServer) -> None:
-    """The collection's shape is asked for once."""
-    await qdrant.create(NAME, DIM)
-    await qdrant.put(NAME, [point(n) for n in range(9)])
-    await nearest(qdrant)
-    server.requests.clear()
-    await nearest(qdrant)
-    assert server.requests == [("POST", f"/collections/{NAME}/points/query")]
+def at(server: QdrantServer) -> Settings:
+    """Settings that name it."""
+    return Settings(qdrant=Named(url=server.url, api_key=SecretStr("secret")))
 
 
-@pytest.mark.parametrize("points", [EXACT_MOST, EXACT_MOST + 1])
-async def test_small_collections_are_searched_exactly(
-    qdrant: Qdrant, server: QdrantServer, points: int
-) -> None:
-    """Large ones by the server's index."""
-    await qdrant.create(NAME, DIM)
-    answered = server.answer
-
-    def large(method: str, path: str, query: Any, body: Any) -> tuple[int, Any]:
-        status, told = answered(method, path, query, body)
-        return status, {**told, "points_count": points} if "points_count" in told else told
-
-    server.answer = large  # type: ignore[method-assign]
-    await nearest(qdrant)
-    assert server.bodies[-1]["params"]["exact"] is (points == EXACT_MOST)
+def eager(points: Qdrant) -> None:
+    """Open at the third failure, for a moment."""
+    points._breaker = Breaker(time.monotonic, seconds=0.3)
 
 
-async def test_a_name_is_one_part_of_a_path(qdrant: Qdrant, server: QdrantServer) -> None:
-    """Whatever is in it."""
-    await qdrant.create("a/../b ☃?x", DIM)
-    assert list(server.collections) == ["a/../b ☃?x"]
+async def reason(points: Qdrant) -> str:
+    """What a search says."""
     with pytest.raises(RetrievalError) as caught:
-        await qdrant.create("..", DIM)
-    assert caught.value.rejected
+        await nearest(points)
+    return caught.value.reason
 
 
-async def test_two_may_create_it_at_once(qdrant: Qdrant, server: QdrantServer) -> None:
-    """As two replicas do at their start."""
-    await asyncio.gather(*(qdrant.create(NAME, DIM, keys=("kind",)) for _ in range(4)))
-    assert list(server.collections) == [NAME]
+async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> None:
+    """By its own engine."""
+    async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
+        await points.create(NAME, DIM)
+        assert points.embedded
+        assert drawer(tmp_path / "qdrant", NAME).is_dir()
 
 
-@pytest.mark.parametrize(
-    ("vectors", "written"),
-    [(COSINE, lambda row: row), ({"body": COSINE}, lambda row: {"body": row})],
-    ids=["unnamed", "named"],
-)
-async def test_collections_of_others_are_searched_as_they_are(
-    qdrant: Qdrant, server: QdrantServer, vectors: Any, written: Any
-) -> None:
-    """By their own vector's name, ids that are numbers too."""
-    server.create("notes", {"vectors": vectors})
-    rows = [
-        {"id": n, "vector": written([1.0, n] + [0.0] * 6), "payload": {"content": str(n)}} for n in range(4)
-    ]
-    server.plant("notes", rows)
-    first, *_ = await nearest(qdrant, "notes")
-    assert first.payload["content"] == first.id
-    assert (await qdrant.scroll("notes", EVERY, limit=1, vectors=True))[0].dense
+def test_who_needs_no_server_does_without_its_client() -> None:
+    """It takes two seconds and 100 MB."""
+    code = "import sys, app.wiring, app.clients.qdrant; sys.exit('qdrant_client' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("vectors", [COSINE, {"body": COSINE}], ids=["unnamed", "named"])
-async def test_collections_of_others_are_written_as_they_are(
-    qdrant: Qdrant, server: QdrantServer, vectors: Any
-) -> None:
-    """The vector under its own name."""
-    server.create("notes", {"vectors": vectors})
-    await qdrant.put("notes", [point(n) for n in range(4)])
-    assert ids(await qdrant.search("notes", EVERY, embedding(3), 1)) == [point(3).id]
-    [written] = await qdrant.scroll("notes", Where(ids=(point(3).id,)), limit=9, vectors=True)
-    assert written == point(3)
+async def test_an_address_that_is_none_stops_the_start() -> None:
+    """With the setting's name."""
+    with pytest.raises(StartError, match="QDRANT_URL"):
+        async with open_points(Settings(qdrant=Named(url="redis://127.0.0.1:1"))):
+            pass
 
 
-async def test_a_collection_of_an_older_version_is_used_as_it_is(
-    qdrant: Qdrant, server: QdrantServer
-) -> None:
-    """One made with a sparse vector beside the dense one: it is ours, searched and written."""
-    server.create(NAME, {"vectors": {DENSE: COSINE}, "sparse_vectors": SPARSE})
-    words = {"indices": [3, 5], "values": [1.0, 2.0]}
-    old = {"id": 7, "vector": {DENSE: [1.0] + [0.0] * 7, "words": words}, "payload": {"text": "old"}}
-    server.plant(NAME, [old])
-    await qdrant.create(NAME, DIM, keys=("kind",))
-    await qdrant.put(NAME, [point(1)])
-    assert await qdrant.collections() == [Collection(NAME, DIM, DENSE, 2)]
-    assert {each.id for each in await nearest(qdrant)} == {"7", point(1).id}
-    found = {each.id: each for each in await qdrant.scroll(NAME, EVERY, limit=9, vectors=True)}
-    assert found[point(1).id] == point(1)
-    assert found["7"].dense
-
-
-@pytest.mark.parametrize(
-    ("vectors", "found"),
-    [
-        pytest.param({DENSE: COSINE}, Collection("n", DIM, DENSE), id="ours"),
-        pytest.param(COSINE, Collection("n", DIM), id="unnamed"),
-        pytest.param({"body": COSINE}, Collection("n", DIM, "body"), id="named"),
-        pytest.param({"title": COSINE, "body": COSINE}, Collection("n", DIM, "body"), id="several"),
-        pytest.param({DENSE: COSINE, "a": COSINE}, Collection("n", DIM, DENSE), id="several and ours"),
-        pytest.param({"size": 4, "distance": "Euclid"}, Collection("n", 4, cosine=False), id="euclid"),
-        pytest.param({"size": 4, "distance": "Dot"}, Collection("n", 4, cosine=False), id="dot"),
-        pytest.param(
-            {"colbert": MANY, "body": COSINE}, Collection("n", DIM, "body"), id="many vectors a point and one"
-        ),
-        pytest.param(
-            {"a": {**COSINE, "size": 4}, "b": COSINE}, Collection("n", DIM, "b"), id="several sizes"
-        ),
-        pytest.param(
-            {"": {**COSINE, "distance": "Dot"}, "b": COSINE},
-            Collection("n", DIM, "b"),
-            id="several distances",
-        ),
-        pytest.param(
-            {DENSE: {**COSINE, "size": 4}, "b": COSINE}, Collection("n", DIM, "b"), id="ours of another size"
-        ),
-        pytest.param(MANY, Collection("n", 0), id="many vectors a point"),
-        pytest.param({}, Collection("n", 0), id="sparse alone"),
-        pytest.param(None, Collection("n", 0), id="nothing dense"),
-    ],
-)
-async def test_collections_are_known_by_their_shape(
-    server: QdrantServer, vectors: Any, found: Collection
-) -> None:
-    """By the one dense vector that can be searched, ours if one can be; what is no cosine says so, and what
-    has none is of no size."""
-    server.create("n", {"vectors": vectors, "sparse_vectors": SPARSE})
-    client = connected(server.url, "secret", DIM)
-    assert await client.collections() == [found]
-    await client.aclose()
-
-
-async def test_a_write_learns_another_shape_too(qdrant: Qdrant, server: QdrantServer) -> None:
-    """As a search does, while we remember the old one."""
-    await qdrant.create(NAME, DIM)
-    await qdrant.put(NAME, [point(1)])
-    server.collections.pop(NAME)
-    server.create(NAME, {"vectors": COSINE})
-    await qdrant.put(NAME, [point(2)])
-    assert await qdrant.count(NAME, EVERY) == 1
-
-
-async def test_one_made_anew_with_another_shape_is_learnt(qdrant: Qdrant, server: QdrantServer) -> None:
-    """By somebody else, while we remember the old one."""
-    await qdrant.create(NAME, DIM)
-    await nearest(qdrant)
-    server.collections.pop(NAME)
-    server.create(NAME, {"vectors": COSINE})
-    server.plant(NAME, [{"id": 1, "vector": [1.0] * DIM, "payload": {}}])
-    assert ids(await nearest(qdrant)) == ["1"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "reason", "rejected"),
-    [
-        (Fault(status=500), "unavailable", False),
-        (Fault(status=503), "unavailable", False),
-        (Fault(status=429), "overloaded", False),
-        (Fault(status=403), "unavailable", True),
-        (Fault(status=404), "unavailable", True),
-        (Fault(garbage=True), "unavailable", False),
-        (Fault(cut=True), "unavailable", False),
-        (Fault(vanishing=True), "unavailable", True),
-    ],
-    ids=["failing", "unready", "busy", "forbidden", "gone", "garbage", "cut", "deleted meanwhile"],
-)
-async def test_faults_become_ours(
-    qdrant: Qdrant, server: QdrantServer, fault: Fault, reason: str, rejected: bool
-) -> None:
-    """And the next search, when it is over, is answered."""
-    await qdrant.create(NAME, DIM)
-    await qdrant.put(NAME, [point(1)])
-    await nearest(qdrant)
-    server.fault = fault
-    with pytest.raises(RetrievalError) as caught:
-        await nearest(qdrant)
-    assert (caught.value.reason, caught.value.rejected) == (reason, rejected)
-    server.fault = Fault()
-    await qdrant.create(NAME, DIM)
-    await nearest(qdrant)
-
-
-async def test_a_server_that_is_away_comes_back(qdrant: Qdrant, server: QdrantServer) -> None:
-    """On the same client."""
-    await qdrant.create(NAME, DIM)
+async def test_a_server_need_not_be_there_yet(server: QdrantServer) -> None:
+    """The service starts, and finds it later."""
     server.stop()
-    for call in (nearest(qdrant), qdrant.collections(), qdrant.check()):
-        with pytest.raises(RetrievalError) as caught:
-            await call
-        assert (caught.value.reason, caught.value.rejected) == ("unavailable", False)
-    server.start()
-    assert await nearest(qdrant) == []
+    async with open_points(at(server)) as points:
+        assert not points.embedded
+        assert await reason(points) == "unavailable"
+        server.start()
+        await points.create(NAME, DIM)
+        await points.put(NAME, [point(1)])
+        assert len(await nearest(points)) == 1
 
 
-async def test_the_key_is_sent(server: QdrantServer) -> None:
-    """Another is refused: nothing is down."""
-    stranger = connected(server.url, "guess")
-    with pytest.raises(RetrievalError) as caught:
-        await stranger.collections()
-    assert caught.value.rejected
-    await stranger.aclose()
-
-
-async def test_a_collection_that_goes_while_they_are_listed_is_left_out(
-    qdrant: Qdrant, server: QdrantServer
+async def test_a_server_that_hangs_costs_a_deadline_and_then_nothing(
+    server: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One without a dense vector is told, as one of no size: nothing is lost without a word."""
-    await qdrant.create(NAME, DIM)
-    server.create("words alone", {"sparse_vectors": SPARSE})
-    listed = server.answer
+    """After three that waited nobody waits, until one finds it well again."""
+    monkeypatch.setattr(module, "READ_SECONDS", 0.2)
+    async with open_points(at(server)) as points:
+        eager(points)
+        await points.create(NAME, DIM)
+        await nearest(points)
+        server.fault = Fault(delay=30)
+        assert [await reason(points) for _ in range(3)] == ["timeout"] * 3
+        asked = len(server.requests)
+        assert await reason(points) == "unavailable"
+        assert len(server.requests) == asked
+        server.fault = Fault()
+        await asyncio.sleep(0.35)
+        assert await nearest(points) == []
+        assert points._breaker.closed
 
-    def losing(method: str, path: str, query: Any, body: Any) -> tuple[int, Any]:
-        told = listed(method, path, query, body)
-        if path == "/collections":
-            told[1]["collections"].append({"name": "gone"})
-        return told
 
-    server.answer = losing  # type: ignore[method-assign]
-    assert [(each.name, each.dim) for each in await qdrant.collections()] == [(NAME, DIM), ("words alone", 0)]
+@pytest.mark.parametrize("fault", [Fault(status=404), Fault(status=429), Fault(status=403)], ids=str)
+async def test_what_is_refused_is_no_failure(server: QdrantServer, fault: Fault) -> None:
+    """A collection that is gone, a busy server, a wrong key: the others are asked on."""
+    async with open_points(at(server)) as points:
+        eager(points)
+        server.fault = fault
+        for _ in range(5):
+            await reason(points)
+        assert points._breaker.closed
 
 
-async def test_points_of_any_payload_are_read(qdrant: Qdrant, server: QdrantServer) -> None:
-    """One without any."""
-    server.create("bare", {"vectors": COSINE})
-    server.plant("bare", [{"id": 1, "vector": [1.0] * DIM}])
-    assert (await nearest(qdrant, "bare"))[0].payload == {}
-    assert await qdrant.scroll("bare", EVERY, limit=5) == [Point("1")]
+async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
+    """Clients that go away close it to nobody; cancellation passes through."""
+    async with open_points(at(server)) as points:
+        eager(points)
+        server.fault = Fault(delay=30)
+        leaving = [asyncio.create_task(nearest(points)) for _ in range(5)]
+        await asyncio.sleep(0.1)
+        for task in leaving:
+            task.cancel()
+        await asyncio.wait(leaving)
+        assert all(task.cancelled() for task in leaving)
+        assert points._breaker.closed
+
+
+async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) -> None:
+    """And an answer closes it."""
+    async with open_points(at(server)) as points:
+        eager(points)
+        server.stop()
+        assert points.name == "qdrant"
+        for _ in range(4):
+            with pytest.raises(RetrievalError):
+                await points.check()
+        assert points._breaker.refuses
+        server.start()
+        assert await points.check() == {"server": "qdrant", "version": "1.20.0"}
+        assert points._breaker.closed
+
+
+async def test_every_call_goes_through(tmp_path: Path) -> None:
+    """With what it was given, and what came."""
+    async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
+        told: list[str] = []
+        points.on_renewal(told.append)
+        await points.create(NAME, DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
+        await points.put(NAME, [point(1), point(2)])
+        await points.remove(NAME, Where(ids=(point(2).id,)))
+        await points.compact(NAME)
+        assert await points.count(NAME, Where()) == 1
+        assert await points.scroll(NAME, Where(), limit=5, vectors=True) == [point(1)]
+        assert [each.points for each in await points.collections()] == [1]
+        await points.drop(NAME)
+        assert await points.collections() == []
+        assert told == []
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [("1.18.3", True), ("v1.9.0", True), ("1.19.0", False), ("v2.0.1-dev", False), ("unknown", False)],
+)
+def test_a_version_is_held_against_the_oldest(version: str, *, old: bool) -> None:
+    """By numbers; one that cannot be read is nobody's fault."""
+    assert bool(too_old(version)) == old
+
+
+async def test_a_server_that_is_too_old_is_greeted_with_a_warning(
+    server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once; one that is not there with nothing."""
+    monkeypatch.setattr(module, "OLDEST", (1, 21))
+    with captured() as logged:
+        async with open_points(at(server)) as points:
+            await greet(points)
+            server.fault = Fault(status=500)
+            await greet(points)
+    assert len(logged.of("qdrant is too old")) == 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from app.domain.errors import IbidError
 from app.domain.passage import Candidate, Passage, Scope
-from app.domain.project import CODE, CONVERSATIONS, DREAMS, Knowledge
+from app.domain.project import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, merged
 from app.domain.trace import Degraded, Reason
 from app.projects.gathered import Gathered, Item, Part
 from app.projects.profile import profile_of
@@ -66,3 +66,21 @@ class FakeKnowledge:
         if self.error:
             raise self.error
         return self.known
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
+        """Replaces."""
+        self.known = knowledge
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """Into what is there."""
+        self.known = merged(self.known or Knowledge(), change)
+        return self.known
+
+    async def remove(self, scope: Scope) -> bool:
+        """Gone."""
+        before, self.known = self.known, None
+        return before is not None
+
+    async def projects(self, scope: Scope) -> list[str]:
+        """None by name."""
+        return []

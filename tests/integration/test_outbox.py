@@ -8,8 +8,8 @@ from typing import Any
 
 from anyio import run
 
-from app.clients.edge import open_edge
 from app.clients.points import Where
+from app.clients.qdrant_process import open_qdrant_process
 from tests.fakes.process import PROGRAM, Service, environment, service
 from tests.fakes.processes import family, kill, wait_for
 
@@ -48,7 +48,7 @@ def held(folder: Path, user: str) -> int:
     """Points of a user's in the engine's folder, while no service runs."""
 
     async def count() -> int:
-        async with open_edge(folder / "qdrant") as edge:
+        async with open_qdrant_process(folder / "qdrant") as edge:
             return await edge.count("memory_raw", Where(has=(("user_id", (user,)),)))
 
     return run(count)

@@ -8,10 +8,11 @@ import pytest
 
 from app.config import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
 from app.domain.answer import Finish, Usage
+from app.domain.breaker import Breaker
 from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
 from app.domain.ports import Delta
 from app.domain.prompt import Prompt
-from app.models.chat import chat_name, chat_server, model_at, open_chat, open_token
+from app.models.chat import MODELS, OpenAIChat, chat_name, chat_server, model_at, open_chat, open_token
 from app.models.openai import Server
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import PROMPT, REPLY, WHOLE, chat_with, said, scripted
@@ -269,3 +270,107 @@ async def test_feedback_is_judged_in_one_token() -> None:
     assert [(sent.body["model"], sent.body["max_tokens"]) for sent in fake.requests] == [("judge", 1)]
     async with open_token(Settings(), None) as model:
         assert model is None
+
+
+class Heads(OpenAIChat):
+    """A model whose heads fail as told; its breakers go by a clock that tests turn."""
+
+    def __init__(self) -> None:
+        super().__init__(None, "m", silence=1, answer_tokens=1)  # type: ignore[arg-type] # never spoken to
+        self.error: Exception | None = ModelError(down=True)
+        self.asked = 0
+        self.now = 0.0
+        self.breaker = Breaker(lambda: self.now)
+
+    def breaker_of(self, model: str) -> Breaker:
+        known = model in {self.name, *self.others}
+        breaker = super().breaker_of(model)
+        if not known:
+            breaker = self.others[model] = Breaker(lambda: self.now)
+        return breaker
+
+    async def head(self, held: object, prompt: Prompt, model: str) -> Any:
+        self.asked += 1
+        raise self.error or Reached
+
+    async def told(self, model: str | None = None) -> Exception:
+        """What opening it raises."""
+        with pytest.raises((ModelError, Reached)) as caught:
+            async with self.open(PROMPT, model=model):
+                pass
+        return caught.value
+
+
+class Reached(Exception):
+    """The model was asked; as good as an answer to the breaker, which does not know it."""
+
+
+@pytest.mark.parametrize("kind", [ModelTimeout, ModelError], ids=["silent", "5xx"])
+async def test_a_model_that_is_down_is_not_waited_for(kind: type[ModelError]) -> None:
+    """After three failures the same kind of problem comes at once, with the time to ask again. The first
+    request after that is the probe; its answer opens the way for all."""
+    model = Heads()
+    model.error = kind(down=True)
+    for _ in range(3):
+        await model.told()
+    model.now += 1.0
+    told = await model.told()
+    assert isinstance(told, ModelError)
+    assert (type(told), told.retry_after, model.asked) == (kind, 4, 3)
+    model.error = None
+    model.now += 4.0
+    assert [type(await model.told()) for _ in range(3)] == [Reached] * 3
+
+
+@pytest.mark.parametrize(
+    "error", [ModelRefused(), ModelBusy(retry_after=9), ModelError("400")], ids=["401", "429", "400"]
+)
+async def test_a_refusal_is_passed_on_every_time(error: ModelError) -> None:
+    """A wrong key, too many requests, a request of the caller's own making: the next one may fare better."""
+    model = Heads()
+    model.error = error
+    assert [await model.told() for _ in range(5)] == [error] * 5
+    assert model.asked == 5
+
+
+async def test_one_model_does_not_close_another() -> None:
+    """Who asks a broken model by name does not take the default from everybody else; nor do made-up names
+    push out a default that is down. Only so many names are remembered."""
+    model = Heads()
+    for _ in range(3):
+        await model.told("broken")
+    asked = model.asked
+    await model.told("broken")
+    assert model.asked == asked
+    await model.told()
+    assert model.asked == asked + 1
+    for _ in range(2):
+        await model.told("m")
+    for n in range(2 * MODELS):
+        await model.told(f"model-{n}")
+    asked = model.asked
+    await model.told()
+    assert (model.asked, len(model.others)) == (asked, MODELS)
+
+
+async def test_the_middle_of_an_answer_does_not_count() -> None:
+    """The head was there: an answer that breaks off later is told by its own error event."""
+    fault = Fault(close_after=1)
+    async with model_server(REPLY, fault=fault) as fake, chat_with(fake) as model:
+        model.breaker = Breaker(lambda: 0.0)
+        for _ in range(4):
+            with pytest.raises(ModelError):
+                await said(model)
+    assert len(fake.requests) == 4
+
+
+async def test_a_client_that_leaves_says_nothing_of_the_model() -> None:
+    """However many leave before the head."""
+    async with model_server(fault=Fault(head_delay=30)) as fake, chat_with(fake) as model:
+        model.breaker = Breaker(lambda: 0.0)
+        for _ in range(5):
+            asking = asyncio.create_task(said(model))
+            await asyncio.sleep(0.05)
+            asking.cancel()
+            await asyncio.wait({asking})
+        assert model.breaker.closed

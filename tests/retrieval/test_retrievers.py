@@ -9,8 +9,8 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from app.clients.chroma import open_chroma
-from app.clients.edge import open_edge
-from app.clients.qdrant import Qdrant, connected
+from app.clients.qdrant_process import open_qdrant_process
+from app.clients.qdrant_server import QdrantRemote, connected
 from app.config import Settings
 from app.domain.errors import RetrievalError
 from app.domain.passage import Embedding
@@ -70,7 +70,7 @@ def qdrant_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer
 
 @pytest.fixture
 async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[DerivedIndex]:
-    async with open_edge(qdrant_folder) as engine:
+    async with open_qdrant_process(qdrant_folder) as engine:
         yield QdrantRetriever(engine)
 
 
@@ -83,7 +83,7 @@ async def served_qdrant(qdrant_at: QdrantServer) -> AsyncIterator[DerivedIndex]:
 
 @pytest.fixture
 async def qdrant_in_memory() -> AsyncIterator[DerivedIndex]:
-    engine = Qdrant(AsyncQdrantClient(":memory:"))
+    engine = QdrantRemote(AsyncQdrantClient(":memory:"))
     yield QdrantRetriever(engine)
     await engine.aclose()
 

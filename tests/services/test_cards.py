@@ -1,15 +1,13 @@
 """Vantage cards and facts, as those who keep them see them."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
-from app.domain.breaker import Breaker
 from app.domain.card import CardDraft, Shape
-from app.domain.errors import Forbidden, Missing, RetrievalError, Unavailable
+from app.domain.errors import Forbidden, Missing
 from app.domain.passage import Scope
-from app.services.cards import CardService, GuardedNamespace
+from app.services.cards import CardService
 from tests.fakes.noted import FakeCards
 
 TENANT = Scope("acme")
@@ -74,36 +72,3 @@ async def test_one_that_is_removed_meanwhile_is_missing() -> None:
     kept, _ = await cards.put(TENANT, SHARED)
     with pytest.raises(Missing):
         await CardService(cards).remove(TENANT, Shape.CARD, kept.id)
-
-
-CALLS: dict[str, Callable[[GuardedNamespace], Awaitable[object]]] = {
-    "put": lambda cards: cards.put(TENANT, SHARED),
-    "list": lambda cards: cards.list(TENANT, Shape.CARD, cursor=None, limit=1),
-    "remove": lambda cards: cards.remove(TENANT, "x"),
-    "by_id": lambda cards: cards.by_id(TENANT, ["x"]),
-    "shown": lambda cards: cards.shown(replace(TENANT, vantage_id="clinic"), 1),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-async def test_nobody_waits_for_a_postgres_that_is_down(name: str) -> None:
-    """It is not asked; an answer is told so as of what it can do without."""
-    now, cards = 0.0, FakeCards(error=RetrievalError("unavailable"))
-    breaker = Breaker(lambda: now)
-    guarded = GuardedNamespace(cards, breaker)
-    while breaker.closed:
-        with pytest.raises(RetrievalError):
-            await CALLS["shown"](guarded)
-    before = len(cards.scopes)
-    with pytest.raises(RetrievalError if name == "shown" else Unavailable):
-        await CALLS[name](guarded)
-    assert len(cards.scopes) == before
-
-
-@pytest.mark.parametrize("name", CALLS)
-async def test_what_is_up_is_asked(name: str) -> None:
-    """Once, and its answer is given as it is."""
-    cards, plain = FakeCards(), FakeCards()
-    guarded = GuardedNamespace(cards, Breaker(lambda: 0.0))
-    assert await CALLS[name](guarded) == await CALLS[name](plain)  # type: ignore[arg-type] # it keeps the same
-    assert cards.scopes == plain.scopes != []

@@ -1,19 +1,17 @@
 """The write side of code: a real record and a real cutter, an embedder that counts what it is asked."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.breaker import Breaker
 from app.domain.code import CodeFile, CodeFiled, CodeOutcome, CodeRow
 from app.domain.errors import Missing, RetrievalError, Unavailable
 from app.domain.passage import Scope
 from app.intake.cutter import CodeCutter
 from app.services import code as module
-from app.services.code import BarredCode, CodeService
+from app.services.code import CodeService
 from app.stores.code import CodeStore
 from tests.fakes.keeping import FakeVectors
 
@@ -43,8 +41,7 @@ class House:
     @property
     def service(self) -> CodeService:
         """As wiring builds it."""
-        record = BarredCode(CodeStore(self.pool), Breaker(lambda: 0.0, lasting=3.0))
-        return CodeService(record, self.embedder, CodeCutter())
+        return CodeService(CodeStore(self.pool), self.embedder, CodeCutter())
 
     async def synced(self, **files: str) -> list[CodeFiled]:
         """Files of the project `hello`, called as they are here, `.py`."""
@@ -205,32 +202,6 @@ async def test_a_project_is_cleared(house: House) -> None:
     assert await house.service.clear(ACME, "hello") == 2
     assert await house.service.clear(ACME, "hello") == 0
     assert await house.paths() == ["b.py"]
-
-
-CALLS: dict[str, Sequence[object]] = {
-    "clock": (),
-    "put": (ACME, [], "s", None),
-    "hashes": (ACME, [], "s"),
-    "vectors": (ACME, [], [], "s"),
-    "replace": (ACME, [], "s", None),
-    "files": (ACME, "s"),
-    "remove_files": (ACME, []),
-    "clear": (ACME,),
-    "get": (ACME, "x"),
-    "remove": (ACME, "x"),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-async def test_nobody_waits_for_a_postgres_that_is_known_to_be_down(pool: Pool, name: str) -> None:
-    """Whatever is asked of the record: `Unavailable` at once."""
-    breaker = Breaker(lambda: 0.0, failures=1)
-    with pytest.raises(Unavailable), breaker.attempt():
-        raise Unavailable
-    more = {"after": "", "limit": 1} if name == "files" else {}
-
-    with pytest.raises(Unavailable):
-        await getattr(BarredCode(CodeStore(pool), breaker), name)(*CALLS[name], **more)
 
 
 async def test_what_is_given_over_http_is_kept_without_its_secrets(house: House) -> None:

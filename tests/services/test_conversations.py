@@ -1,17 +1,15 @@
 """The write side of conversations and dreams, over a record in memory and over the real one."""
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from app.clients.pool import Pool
-from app.domain.breaker import Breaker
-from app.domain.conversation import Conversations, Draft, Outcome, Said
+from app.domain.conversation import Conversations, Draft, Said
 from app.domain.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.domain.passage import Scope
-from app.services.conversations import BarredConversations, ConversationService
+from app.services.conversations import ConversationService
 from app.services.digest import Digest
 from app.stores.conversations import ConversationStore
 from tests.fakes.keeping import FakeVectors
@@ -166,33 +164,3 @@ async def test_writers_that_race_make_one_row(house: House, pool: Pool) -> None:
     assert sorted(outcomes) == [["created", "created"], *[["unchanged", "unchanged"]] * 2]
     found, _ = await house.service.list(THN, "conversations", cursor=None, limit=9)
     assert sorted(row.title or "" for row in found) == ["Network", "plain title"]
-
-
-async def test_nobody_waits_for_a_postgres_that_is_down(house: House) -> None:
-    """Refused at once while the breaker is open."""
-    breaker = Breaker(lambda: 0.0)
-    while breaker.closed:
-        with suppress(Unavailable), breaker.attempt():
-            raise Unavailable
-    barred, record = BarredConversations(house.record, breaker), house.record
-    assert isinstance(record, FakeTalks)
-
-    for asked in (
-        barred.known(THN, [], "s"),
-        barred.write(THN, [], [], "s", NOON),
-        barred.list(THN, cursor=None, limit=1),
-        barred.get(THN, "a"),
-        barred.remove(THN, None),
-    ):
-        with pytest.raises(Unavailable):
-            await asked
-    assert record.scopes == []
-
-
-async def test_a_postgres_that_is_well_is_asked(house: House) -> None:
-    """All of it."""
-    house.record = BarredConversations(house.record, Breaker(lambda: 0.0))
-
-    assert await house.kept(ROW) == [Outcome.CREATED]
-    assert (await house.service.list(THN, "conversations", cursor=None, limit=1))[0][0].title == "Network"
-    await house.service.remove(THN, "conversations", "a")

@@ -1,15 +1,13 @@
 """A project's knowledge, as those who keep it see it."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from app.domain.breaker import Breaker
 from app.domain.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.domain.passage import Scope
 from app.domain.project import Knowledge, KnowledgeChange, KnowledgeNote
-from app.services.knowledge import BarredKnowledge, KnowledgeService
+from app.services.knowledge import KnowledgeService
 from tests.fakes.answering import Words
 from tests.fakes.talks import FakeKnowledge
 
@@ -27,7 +25,7 @@ def record() -> FakeKnowledge:
 @pytest.fixture
 def service(record: FakeKnowledge) -> KnowledgeService:
     """As wiring builds it."""
-    return KnowledgeService(BarredKnowledge(record, Breaker(lambda: 0.0)), Words().count, 100)
+    return KnowledgeService(record, Words().count, 100)
 
 
 async def test_it_is_written_whole_or_in_parts(service: KnowledgeService) -> None:
@@ -100,23 +98,3 @@ async def test_a_postgres_that_fails_is_unavailable(service: KnowledgeService, r
     assert caught.value.retry_after
     with pytest.raises(Unavailable):
         await service.merge(THN, KnowledgeChange("Overview."))
-
-
-async def test_nobody_waits_for_a_postgres_that_is_down(record: FakeKnowledge) -> None:
-    """Refused at once while the breaker is open."""
-    breaker = Breaker(lambda: 0.0)
-    while breaker.closed:
-        with suppress(Unavailable), breaker.attempt():
-            raise Unavailable
-    barred = BarredKnowledge(record, breaker)
-
-    for asked in (
-        barred.get(THN),
-        barred.put(THN, ALL),
-        barred.merge(THN, KnowledgeChange()),
-        barred.remove(THN),
-        barred.projects(THN),
-    ):
-        with pytest.raises(Unavailable):
-            await asked
-    assert record.rows == {}

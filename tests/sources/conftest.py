@@ -9,9 +9,9 @@ import pytest
 
 from app.clients.chroma import Chroma, InThreads
 from app.clients.collection import Client
-from app.clients.edge import Edge, open_edge
 from app.clients.embedded import embedded
 from app.clients.pool import Pool
+from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.clients.threads import Threads
 from app.contexts import Rows, open_rows
 from app.index.catalogue import Catalogue
@@ -61,26 +61,26 @@ def drive(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-async def edge(drive: Path) -> AsyncIterator[Edge]:
+async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
     """Qdrant's engine."""
-    async with open_edge(drive) as opened:
+    async with open_qdrant_process(drive) as opened:
         yield opened
 
 
 @pytest.fixture
-def catalogue(edge: Edge) -> Catalogue:
+def catalogue(edge: QdrantProcess) -> Catalogue:
     """Its collections, as both sources remember them."""
     return Catalogue(edge)
 
 
 @pytest.fixture
-def memories(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
+def memories(pool: Pool, edge: QdrantProcess, catalogue: Catalogue, indexes: IndexCache) -> MemorySource:
     """The memories of this test."""
     return MemorySource(pool, edge, catalogue, indexes, SPACE)
 
 
 @pytest.fixture
-def corpus(pool: Pool, edge: Edge, catalogue: Catalogue, indexes: IndexCache) -> CorpusSource:
+def corpus(pool: Pool, edge: QdrantProcess, catalogue: Catalogue, indexes: IndexCache) -> CorpusSource:
     """The corpus of this test."""
     return CorpusSource(pool, edge, catalogue, indexes, SPACE)
 

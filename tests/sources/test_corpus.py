@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.edge import Edge
 from app.clients.pool import Pool
+from app.clients.qdrant_process import QdrantProcess
 from app.domain.errors import RetrievalError
 from app.domain.label import is_label
 from app.domain.passage import Legs, Query, Scope
@@ -117,7 +117,7 @@ async def test_another_tenant_moves_nothing(corpus: CorpusSource) -> None:
 
 
 async def test_the_setting_narrows_the_list(
-    pool: Pool, edge: Edge, corpus: CorpusSource, indexes: IndexCache
+    pool: Pool, edge: QdrantProcess, corpus: CorpusSource, indexes: IndexCache
 ) -> None:
     """CORPUS_COLLECTIONS: the others are not looked at."""
     await shelve(corpus, HERE, "rivers", RIVERS)
@@ -127,7 +127,7 @@ async def test_the_setting_narrows_the_list(
 
 
 async def test_another_tenants_writes_leave_the_standing(
-    pool: Pool, corpus: CorpusSource, edge: Edge
+    pool: Pool, corpus: CorpusSource, edge: QdrantProcess
 ) -> None:
     """Into the same collection or a new one: whether a result is kept does not tell of them."""
     await shelve(corpus, HERE, "rivers", RIVERS)
@@ -173,7 +173,7 @@ async def test_a_text_that_is_written_again_is_searched_as_it_is_now(corpus: Cor
 
 
 async def test_the_engine_alone_finds_the_same(
-    pool: Pool, edge: Edge, catalogue: Catalogue, corpus: CorpusSource
+    pool: Pool, edge: QdrantProcess, catalogue: Catalogue, corpus: CorpusSource
 ) -> None:
     """EXACT_MAX_MB=0: its candidates, with exact similarities and the same words."""
     await shelve(corpus, HERE, "rivers", RIVERS)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.clients.guarded import GuardedPoints, open_points
 from app.clients.pool import Pool
+from app.clients.qdrant import Qdrant, open_points
 from app.config import Settings
 from app.domain.memory import RAW
 from app.domain.passage import Legs, Query, Scope
@@ -36,19 +36,19 @@ def server(tmp_path: Path) -> Iterator[QdrantServer]:
 
 
 @pytest.fixture
-async def points(server: QdrantServer) -> AsyncIterator[GuardedPoints]:
+async def points(server: QdrantServer) -> AsyncIterator[Qdrant]:
     """As the service opens it by QDRANT_URL."""
     async with open_points(Settings(qdrant={"url": server.url}), dim=SPACE.dim) as opened:
         yield opened
 
 
 @pytest.fixture
-def memories(pool: Pool, points: GuardedPoints, indexes: IndexCache) -> MemorySource:
+def memories(pool: Pool, points: Qdrant, indexes: IndexCache) -> MemorySource:
     return MemorySource(pool, points, Catalogue(points), indexes, SPACE, shared=True)
 
 
 @pytest.fixture
-def corpus(pool: Pool, points: GuardedPoints, indexes: IndexCache) -> CorpusSource:
+def corpus(pool: Pool, points: Qdrant, indexes: IndexCache) -> CorpusSource:
     return CorpusSource(pool, points, Catalogue(points), indexes, SPACE, shared=True)
 
 

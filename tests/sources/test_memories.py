@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from app.clients.edge import Edge
 from app.clients.points import Point
 from app.clients.pool import Pool
+from app.clients.qdrant_process import QdrantProcess
 from app.domain.errors import RetrievalError
 from app.domain.fusion import fuse
 from app.domain.label import is_label
@@ -251,7 +251,7 @@ async def test_again_replaces(memories: MemorySource) -> None:
     assert [passage.fields["kind"] for passage in legs.passages.values()] == ["style"]
 
 
-async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, edge: Edge) -> None:
+async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, edge: QdrantProcess) -> None:
     """Cards and older tools' points too, and nobody else's; again there is nothing."""
     await keep(memories, ANN, *RIVERS)
     await keep(memories, ANN, "said", origin=ASSISTANT, vantage_id="v")
@@ -342,7 +342,7 @@ async def test_terms_of_an_older_analysis_are_made_anew_and_kept(pool: Pool, mem
 
 
 async def test_the_engine_alone_finds_the_same(
-    pool: Pool, edge: Edge, catalogue: Catalogue, memories: MemorySource
+    pool: Pool, edge: QdrantProcess, catalogue: Catalogue, memories: MemorySource
 ) -> None:
     """EXACT_MAX_MB=0: its candidates, with exact similarities and the same words. All are asked for: which of
     many equal ones are beyond the end of an engine's list, its files decide."""
@@ -368,7 +368,7 @@ async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: Me
 
 
 async def test_an_engine_that_lacks_a_scope_is_told_of(
-    pool: Pool, edge: Edge, memories: MemorySource
+    pool: Pool, edge: QdrantProcess, memories: MemorySource
 ) -> None:
     """While it is being filled, or has lost a collection, what words find is told, and that it is not all."""
     await keep(memories, ANN, *RIVERS)

@@ -12,7 +12,6 @@ import pytest
 from app.clients.migrations import migrate
 from app.clients.pool import Pool, open_pool
 from app.domain.answer import Answer, Citation, Finish, Usage, new_id
-from app.domain.breaker import Breaker
 from app.domain.document import Part
 from app.domain.errors import NoRoom, Rejected, Unavailable
 from app.domain.instructions import SYSTEM
@@ -20,7 +19,6 @@ from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
 from app.domain.recipe import Block, Kind, Recipe, Ref, block, instructions
 from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
-from app.services.guarded import GuardedAnswers
 from app.services.recorder import Kept, Recorder
 from app.stores.answers import AnswerStore, named
 from app.stores.chatlog import ChatLogStore
@@ -227,14 +225,13 @@ FULL = """
 
 async def test_a_full_disk_is_no_outage(pool: Pool) -> None:
     """However often: what only reads must not be refused for it."""
-    breaker = Breaker(lambda: 0.0)
-    answers = GuardedAnswers(AnswerStore(pool), breaker)
+    answers = AnswerStore(pool)
     await answers.keep(HERE, ANSWER)
     await pool.execute(FULL)
     for _ in range(5):
         with pytest.raises(NoRoom):
             await answers.keep(HERE, replace(ANSWER, id=new_id()), SAID)
-    assert breaker.closed
+    assert pool.breaker.closed
     assert await answers.get(HERE, ANSWER.id) == ANSWER
 
 
@@ -278,7 +275,9 @@ async def test_a_removal_waits_for_what_is_being_written(pool: Pool) -> None:
     """Else it would come back as soon as its write is committed."""
     async with pool.acquire() as connection:
         async with connection.transaction():
-            within = SimpleNamespace(execute=connection.execute, check_room=pool.check_room)
+            within = SimpleNamespace(
+                execute=connection.execute, check_room=pool.check_room, recording=pool.recording
+            )
             await AnswerStore(within).keep(HERE, ANSWER, SAID)  # type: ignore[arg-type] # all that it asks for
             removing = asyncio.create_task(SessionStore(pool).remove(HERE))
             await asyncio.wait({removing}, timeout=0.2)

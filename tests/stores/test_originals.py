@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.edge import Edge, open_edge
 from app.clients.points import Collection, Point
 from app.clients.pool import Pool
+from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.contexts import open_rows
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import RAW
@@ -35,14 +35,14 @@ ERASING = "UPDATE ibid.memory_user SET erased_at = now(), ended_at = NULL"
 
 
 @pytest.fixture
-async def edge(tmp_path: Path) -> AsyncIterator[Edge]:
+async def edge(tmp_path: Path) -> AsyncIterator[QdrantProcess]:
     """Qdrant's engine."""
-    async with open_edge(tmp_path) as opened:
+    async with open_qdrant_process(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def originals(pool: Pool, edge: Edge) -> OriginalStore:
+async def originals(pool: Pool, edge: QdrantProcess) -> OriginalStore:
     """On this test's own stores."""
     return OriginalStore(pool, edge)
 
@@ -59,7 +59,7 @@ async def texts(originals: OriginalStore, scope: Scope, *entries: Entry) -> dict
     }
 
 
-async def plant(edge: Edge, collection: str, key: str, **payload: object) -> str:
+async def plant(edge: QdrantProcess, collection: str, key: str, **payload: object) -> str:
     """A point as an older tool wrote it."""
     if collection not in {shape.name for shape in await edge.collections()}:
         await edge.create(collection, SPACE.dim)
@@ -125,7 +125,7 @@ async def test_memories_are_found_in_the_record(pool: Pool, originals: OriginalS
 
 
 async def test_what_older_tools_wrote_is_asked_of_the_engine(
-    pool: Pool, originals: OriginalStore, edge: Edge
+    pool: Pool, originals: OriginalStore, edge: QdrantProcess
 ) -> None:
     """Of this user; not what the record knows to be removed, nor anything while an erasure is under way."""
     mine = await plant(edge, RAW, "7", user_id="ann", content="older", kind="idea")
@@ -141,7 +141,7 @@ async def test_what_older_tools_wrote_is_asked_of_the_engine(
 
 
 async def test_reference_texts_are_found_in_the_record_and_beside_it(
-    pool: Pool, originals: OriginalStore, edge: Edge
+    pool: Pool, originals: OriginalStore, edge: QdrantProcess
 ) -> None:
     """Of the tenant: what was removed from the record is gone, whatever the engine still has."""
     await pool.execute(TEXTS, named("a"), "a", '{"kind": "law"}')
@@ -178,7 +178,7 @@ async def test_words_are_found_in_their_thread_by_their_hash(pool: Pool, origina
     assert await originals.said(replace(ALICE, session_id="s2"), wanted) == {}
 
 
-class Away(Edge):
+class Away(QdrantProcess):
     """An engine that does not answer."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ async def test_a_store_that_does_not_answer_is_no_erasure(pool: Pool) -> None:
         await originals.said(ANN, ["ab"])
 
 
-async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: Edge) -> None:
+async def test_rows_of_projects_are_found_as_a_search_would(pool: Pool, edge: QdrantProcess) -> None:
     """In the answer's project, and only what its asker may see of it."""
     thn, ada = Scope(project="THN"), Scope(owner="ada", project="THN")
     rows = await open_rows(pool, IndexCache(SPACE.dim), SPACE)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.edge import Edge, open_edge
 from app.clients.identity import identity
 from app.clients.points import Point, Where
 from app.clients.pool import Pool
+from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.domain.corpus import Given
 from app.domain.errors import RetrievalError
 from app.domain.memory import DAEMONS, GRAVITY, RAW, Draft
@@ -56,13 +56,13 @@ class House:
 
     pool: Pool
     folder: Path
-    edge: Edge = field(init=False)
+    edge: QdrantProcess = field(init=False)
     outbox: Outbox = field(init=False)
 
     @asynccontextmanager
     async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
         """Until the end of the block."""
-        async with open_edge(self.folder) as self.edge:
+        async with open_qdrant_process(self.folder) as self.edge:
             copy = QdrantCopy(self.pool, self.edge, Catalogue(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
             yield self

@@ -1,0 +1,321 @@
+"""A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client. Keeps `points.Points`.
+
+Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
+one round trip. Small collections are searched exactly, large ones by the server's index. Collections of
+others are searched and written by their own vector's name; which one is learnt when a collection is first
+met and remembered. Times are seconds.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+from uuid import UUID
+
+import httpx
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
+from app.domain.errors import RetrievalError
+from app.domain.passage import Embedding
+
+CALL_SECONDS = 60
+"""The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""
+SEARCH_SECONDS = 4
+"""Told to the server: what takes longer it may end."""
+CONNECTIONS = 32
+LOOKS = 8
+"""Collections looked at at once."""
+BATCH = 128
+"""Points a write."""
+EXACT_MOST = 200_000
+"""Points of a collection that are compared one by one; larger ones are asked by their index."""
+BEAM = 256
+"""How far the index is looked through."""
+VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector_number=100)
+"""When the server rewrites its files: as soon as it lets itself be told."""
+
+Result = TypeVar("Result")
+
+
+class QdrantRemote:
+    """See the module."""
+
+    def __init__(self, client: AsyncQdrantClient, dim: int = 0) -> None:
+        self._client = client
+        self._dim = dim
+        """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
+        self._known: dict[str, Collection] = {}
+        """Shapes by name, forgotten when one does not fit any more."""
+
+    async def collections(self) -> list[Collection]:
+        """All, by name; one that goes meanwhile is left out."""
+        with faults():
+            names = [each.name for each in (await self._client.get_collections()).collections]
+        few = asyncio.Semaphore(LOOKS)
+
+        async def looked(name: str) -> Collection | None:
+            async with few:
+                return await self._look(name)
+
+        found = await asyncio.gather(*(looked(name) for name in names))
+        self._known = {each.name: each for each in found if each}
+        return sorted(self._known.values(), key=lambda each: each.name)
+
+    async def _look(self, name: str) -> Collection | None:
+        """One; None: it is gone."""
+        try:
+            with faults():
+                info = await self._client.get_collection(name)
+        except RetrievalError as error:
+            if error.rejected:
+                return None
+            raise
+        return shape_of(name, info, self._dim)
+
+    async def create(
+        self,
+        name: str,
+        dim: int,
+        *,
+        keys: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        times: Sequence[str] = (),
+    ) -> None:
+        """One more, if it is not there; then the fields that are not indexed yet."""
+        wanted = indexes(keys, tenants, times)
+        with faults():
+            if not await self._client.collection_exists(name):
+                await self._made(name, dim)
+            had = (await self._client.get_collection(name)).payload_schema
+            for field in [field for field in wanted if field not in had]:
+                await self._client.create_payload_index(name, field, wanted[field], wait=True)
+
+    async def _made(self, name: str, dim: int) -> None:
+        """Another replica may have been faster."""
+        try:
+            await self._client.create_collection(
+                name,
+                vectors_config={DENSE: models.VectorParams(size=dim, distance=models.Distance.COSINE)},
+            )
+        except (ApiException, ValueError):
+            if not await self._client.collection_exists(name):
+                raise
+
+    async def drop(self, name: str) -> None:
+        """Gone."""
+        self._known.pop(name, None)
+        with faults():
+            await self._client.delete_collection(name)
+
+    async def put(self, name: str, points: Sequence[Point]) -> None:
+        """Searchable when it returns; in a collection of others by the vectors that it has."""
+        await self._shaped(name, lambda shape: self._put(shape, points))
+
+    async def _put(self, shape: Collection, points: Sequence[Point]) -> None:
+        """Into a collection of this shape."""
+        with faults():
+            for at in range(0, len(points), BATCH):
+                some = [record(point, shape) for point in points[at : at + BATCH]]
+                await self._client.upsert(shape.name, some, wait=True)
+
+    async def remove(self, name: str, where: Where) -> None:
+        """Gone from the next search on."""
+        try:
+            with faults():
+                selected = models.FilterSelector(filter=condition(where))
+                await self._client.delete(name, selected, wait=True)
+        except RetrievalError as error:
+            if not error.rejected:
+                raise
+
+    async def search(
+        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
+    ) -> list[Point]:
+        """The nearest, in one round trip."""
+        return await self._shaped(name, lambda shape: self._search(shape, where, dense, limit, payload))
+
+    async def _search(
+        self, shape: Collection, where: Where, dense: Embedding, limit: int, payload: bool
+    ) -> list[Point]:
+        """In a collection of this shape."""
+        exact = shape.points <= EXACT_MOST
+        with faults():
+            answer = await self._client.query_points(
+                shape.name,
+                floats(dense),
+                using=shape.dense or None,
+                query_filter=condition(where),
+                search_params=models.SearchParams(exact=exact, hnsw_ef=None if exact else BEAM),
+                limit=limit,
+                with_payload=payload,
+                timeout=SEARCH_SECONDS,
+            )
+        return by_score([point_of(found, shape) for found in answer.points])
+
+    async def _shaped(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
+        """Something with a collection as it is known; if that is refused, as it is by now."""
+        known = self._known.get(name)
+        if known:
+            try:
+                return await work(known)
+            except RetrievalError as error:
+                if not error.rejected:
+                    raise
+        found = await self._look(name)  # not met yet, or made anew by somebody with another shape
+        if found is None or found == known:
+            self._known.pop(name, None)
+            raise RetrievalError("unavailable", rejected=True)
+        self._known[name] = found
+        return await work(found)
+
+    async def scroll(
+        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
+    ) -> list[Point]:
+        """A page."""
+        shape = self._known.get(name) or await self._look(name) or Collection(name, 0)
+        with faults():
+            rows, _ = await self._client.scroll(
+                name,
+                scroll_filter=condition(where),
+                limit=limit + (after is not None),
+                offset=None if after is None else identity(after),
+                with_payload=True,
+                with_vectors=vectors,
+            )
+        points = (point_of(row, shape) for row in rows)
+        return [point for point in points if point.id != after][:limit]
+
+    async def count(self, name: str, where: Where) -> int:
+        """Exactly."""
+        with faults():
+            counted = await self._client.count(name, count_filter=condition(where), exact=True)
+        return counted.count
+
+    async def compact(self, name: str) -> None:
+        """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
+        with faults():
+            await self._client.update_collection(name, optimizers_config=VACUUM)
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """The server and its version."""
+        with faults():
+            told = await self._client.info()
+        return {"server": "qdrant", "version": told.version}
+
+    async def aclose(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
+
+def connected(url: str, key: str | None, dim: int = 0) -> QdrantRemote:
+    """A client; the first call connects. The key goes as a header of ours: the vendor warns without TLS."""
+    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    return QdrantRemote(
+        AsyncQdrantClient(
+            url=url,
+            timeout=CALL_SECONDS,
+            check_compatibility=False,
+            headers={"api-key": key} if key else None,
+            limits=limits,
+            verify=not url.startswith("http://"),  # else certificates are read that nobody asks for
+        ),
+        dim,
+    )
+
+
+@contextmanager
+def faults() -> Iterator[None]:
+    """The vendor's errors as ours."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        raise refusal(error.status_code or 500) from error
+    except ResourceExhaustedResponse as error:
+        raise RetrievalError("overloaded") from error
+    except ResponseHandlingException as error:
+        late = isinstance(error.source, httpx.TimeoutException)
+        raise RetrievalError("timeout" if late else "unavailable") from error
+    except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
+        raise RetrievalError("unavailable", rejected=type(error) is ValueError) from error
+    except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
+        raise RetrievalError("unavailable") from error
+
+
+def refusal(status: int) -> RetrievalError:
+    """What a status says: too much, down, or that it would not do this."""
+    if status == 429:
+        return RetrievalError("overloaded")
+    return RetrievalError("unavailable", rejected=status < 500)
+
+
+def condition(where: Where) -> models.Filter:
+    """A filter as the server takes it."""
+    must: list[models.Condition] = [one_of(key, values) for key, values in where.has]
+    for key, values in where.open:
+        missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
+        must.append(models.Filter(should=[missing, one_of(key, values)]))
+    if where.ids is not None:
+        must.append(models.HasIdCondition(has_id=[json_id(each) for each in identities(where.ids)]))
+    return models.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
+
+
+def one_of(key: str, values: Sequence[str]) -> models.FieldCondition:
+    """The field holds one of the values."""
+    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+
+
+def json_id(id_: int | UUID) -> int | str:
+    """A point's id as JSON has it."""
+    return id_ if isinstance(id_, int) else str(id_)
+
+
+def record(point: Point, shape: Collection) -> models.PointStruct:
+    """A point to be written, its vector under the name that the collection has for it."""
+    vector: models.VectorStruct = {}
+    if point.dense is not None:
+        vector = {shape.dense: floats(point.dense)} if shape.dense else floats(point.dense)
+    return models.PointStruct(id=json_id(identity(point.id)), vector=vector, payload=dict(point.payload))
+
+
+def point_of(found: models.ScoredPoint | models.Record, shape: Collection) -> Point:
+    """A point that was read; an unnamed vector comes without a name."""
+    vectors = found.vector if isinstance(found.vector, Mapping) else {"": found.vector}
+    return Point(
+        str(found.id),
+        found.payload or {},
+        packed(vectors.get(shape.dense)),
+        found.score if isinstance(found, models.ScoredPoint) else 0.0,
+    )
+
+
+def shape_of(name: str, info: models.CollectionInfo, dim: int = 0) -> Collection:
+    """What a collection is, by the dense vector that it is searched by: of several one that is of our size,
+    `dim`, if there is. Of size 0: it has none."""
+    params, points = info.config.params, info.points_count or 0
+    vectors = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors}
+    dense = {each: found for each, found in vectors.items() if found and not found.multivector_config}
+    if not dense:
+        return Collection(name, 0, points=points)
+
+    def preference(each: str) -> tuple[bool, bool, bool, str]:
+        ours = dense[each].size == dim and dense[each].distance == models.Distance.COSINE
+        return (not ours, each != DENSE, each != "", each)
+
+    chosen = min(dense, key=preference)
+    cosine = dense[chosen].distance == models.Distance.COSINE
+    return Collection(name, dense[chosen].size, chosen, points, cosine)
+
+
+def indexes(
+    keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
+) -> Mapping[str, models.PayloadSchemaType | models.KeywordIndexParams]:
+    """How fields are indexed."""
+    own = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+    return {
+        **dict.fromkeys(keys, models.PayloadSchemaType.KEYWORD),
+        **dict.fromkeys(times, models.PayloadSchemaType.DATETIME),
+        **dict.fromkeys(tenants, own),
+    }
