@@ -221,6 +221,12 @@ class Vantage(Group):
     """1 lets /vantage/query search personal memory."""
     model: str | None = None
     """Chat model of /vantage/query. Unset: gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
+    risk_url: Url | None = None
+    """An OpenAI-protocol moderation endpoint, or a guard model (ending in /chat/completions). Unset: none."""
+    risk_api_key: Key | None = None
+    """Its key; no other server's is sent there."""
+    risk_model: str | None = None
+    """Its model, where it has several."""
 
 
 class Feedback(Group):

@@ -22,6 +22,7 @@ from app.domain.space import Space
 from app.keeping import Kept, open_kept
 from app.models.chat import chat_server, open_chat, open_token
 from app.models.extractive import Extractive
+from app.models.moderation import HttpModerator, open_moderator
 from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
@@ -61,6 +62,8 @@ class Opened:
     """FEEDBACK_MODEL, one token of it."""
     outside: Outside | None = None
     """The memory services of MEMORY_SERVICE_URL."""
+    moderator: HttpModerator | None = None
+    """The service of VANTAGE_RISK_URL."""
     reranker: HttpReranker | None = None
     """The server of RERANK_URL."""
     redis: Redis | None = None
@@ -85,6 +88,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_token(settings, chat_server(settings)) as token,
         open_outside(settings) as outside,
         open_reranker(settings) as reranker,
+        open_moderator(settings) as moderator,
         JobStore(pool) as jobs,
         open_results(settings, redis) as cache,
     ):
@@ -98,6 +102,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
             token=token,
             outside=outside,
             reranker=reranker,
+            moderator=moderator,
             redis=redis,
             cache=cache,
         )

@@ -41,7 +41,7 @@ def ruled(
     threads = Threads(ChatLogStore(parts.pool))
     return VantageService(
         recall,
-        Briefing(threads, CardStore(parts.pool), house),
+        Briefing(threads, CardStore(parts.pool), house, parts.moderator),
         parts.model,
         O200k(),
         recorder,

@@ -25,6 +25,7 @@ from app.intake.pdf import PdfParser
 from app.keeping import Writers, writers
 from app.models.chat import chat_server, model_at
 from app.models.embedder import grasping
+from app.models.moderation import ModerationProbe
 from app.models.patient import Patient
 from app.models.rerank import RerankProbe
 from app.models.tokens import O200k
@@ -174,11 +175,12 @@ def optional(parts: Opened) -> tuple[Probe, ...]:
     redis = [RedisProbe(parts.redis)] if parts.redis else []
     outside = [OutsideProbe(parts.outside)] if parts.outside else []
     rerank = [RerankProbe(parts.reranker)] if parts.reranker else []
+    moderation = [ModerationProbe(parts.moderator)] if parts.moderator else []
     stores = (
         EngineProbe(parts.vectors, parts.outbox),
         EngineProbe(parts.kept.points, parts.kept.outbox),
     )
-    return (parts.models[1], *stores, *redis, *outside, *rerank)
+    return (parts.models[1], *stores, *redis, *outside, *rerank, *moderation)
 
 
 def signals(parts: Opened) -> tuple[Votes, Temporal]:

@@ -273,6 +273,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         "QDRANT_API_KEY",
         "CACHE_URL",
         "RERANK_API_KEY",
+        "VANTAGE_RISK_API_KEY",
     }
     assert "hunter2" not in repr(settings) + str(settings) + settings.model_dump_json()
 

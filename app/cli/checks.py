@@ -29,6 +29,7 @@ from app.domain.errors import IbidError, RetrievalError
 from app.domain.space import Space
 from app.models.chat import chat_name, chat_server
 from app.models.line import open_line
+from app.models.moderation import open_moderator
 from app.models.openai import told
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
@@ -244,3 +245,18 @@ async def rerank(settings: Settings) -> str:
             said = f"{reranker.name} gives no scores ({getattr(error, 'reason', 'timeout')})"
             raise Ailment(said, "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY") from error
     return f"{reranker.name} answers"
+
+
+async def moderation(settings: Settings) -> str:
+    """The outside judge of messages: whether it gives scores for one."""
+    async with open_moderator(settings) as moderator:
+        if moderator is None:
+            return "none: the policy decides by the text alone"
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await moderator.scores(SENTENCE)
+        except (RetrievalError, TimeoutError) as error:
+            said = f"{moderator.line.address} gives no scores ({getattr(error, 'reason', 'timeout')})"
+            advice = "check VANTAGE_RISK_URL, VANTAGE_RISK_MODEL and VANTAGE_RISK_API_KEY"
+            raise Ailment(said, advice) from error
+    return f"{moderator.line.address} answers"

@@ -43,6 +43,7 @@ PARTS: Mapping[str, Check] = {
     "cache": checks.cache,
     "memory services": checks.memory,
     "reranker": checks.rerank,
+    "moderation": checks.moderation,
 }
 
 

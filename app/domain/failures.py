@@ -28,6 +28,7 @@ DECLARED: Mapping[Dependency, tuple[Failing, ...]] = {
     Dependency.REDIS: (Failing.DOWN, Failing.SILENT, Failing.WRONG),
     Dependency.MEMORY_SERVICE: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.RERANK: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
+    Dependency.MODERATION: (Failing.DOWN, Failing.SILENT, Failing.WRONG, Failing.REFUSES),
     Dependency.DISK: (Failing.FULL,),
     Dependency.CLIENT: (Failing.LEAVES, Failing.SILENT),
     Dependency.IBID: (Failing.KILLED,),

@@ -34,6 +34,7 @@ class Dependency(StrEnum):
     REDIS = "Redis (CACHE_URL)"
     MEMORY_SERVICE = "the outside memory service (MEMORY_SERVICE_URL)"
     RERANK = "the second stage's server (RERANK_URL)"
+    MODERATION = "the outside judge of messages (VANTAGE_RISK_URL)"
     DISK = "the disk of the data folder"
     CLIENT = "the client"
     IBID = "Ibid itself"

@@ -1,5 +1,6 @@
 """The part of the failure matrix (`failures.py`) that is about services which only a setting brings in: the
-outside memory service (MEMORY_SERVICE_URL), and the second stage's server (RERANK_URL).
+outside memory service (MEMORY_SERVICE_URL), the second stage's server (RERANK_URL), and the judge of messages
+(VANTAGE_RISK_URL).
 
 Without the setting there is none, and nothing of this happens. Times are seconds.
 """
@@ -131,5 +132,45 @@ RERANK = (
     ),
 )
 
-OUTSIDE = (*MEMORY_SERVICE, *RERANK)
-"""Both."""
+JUDGE, JUDGED = "tests/models/test_moderation.py::", "tests/integration/test_moderation.py::"
+ALONE = "/rag/query as ever; /vantage/query: 200, decided by the text alone, degraded moderation/"
+
+MODERATION = tuple(
+    Case(
+        Dependency.MODERATION,
+        failing,
+        means,
+        rag=f"{ALONE}{outcome}",
+        health="as ever" if failing in {Failing.WRONG, Failing.REFUSES} else SHOWN,
+        tests=(f"{JUDGED}test_an_ill_one_costs_its_evidence_alone", f"{JUDGE}{test}"),
+    )
+    for failing, means, outcome, test in (
+        (
+            Failing.DOWN,
+            "connections are refused, or it answers 5xx",
+            "unavailable",
+            "test_a_dead_one_is_not_waited_for",
+        ),
+        (
+            Failing.SILENT,
+            "no scores within 2 s",
+            "timeout, after that time; once it has lasted 3 s and three in a row, at once: unavailable",
+            "test_a_dead_one_is_not_waited_for",
+        ),
+        (
+            Failing.WRONG,
+            "no JSON, no scores in [0, 1], no verdict, more than 256 KiB",
+            "moderation",
+            "test_law_anything_is_scores_or_unusable",
+        ),
+        (
+            Failing.REFUSES,
+            "4xx: a wrong key, path or model, too many requests",
+            "moderation, every time; its breaker stays closed",
+            "test_a_fault_is_a_retrieval_fault",
+        ),
+    )
+)
+
+OUTSIDE = (*MEMORY_SERVICE, *RERANK, *MODERATION)
+"""All of them."""

@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import orjson
 
-from app.domain.errors import StartError
+from app.domain.errors import RetrievalError, StartError
 from app.models.openai import CONNECT_SECONDS, CONNECTIONS, Contact, Server
 
 if TYPE_CHECKING:
@@ -81,6 +81,21 @@ class Line(Contact):
                 if len(said) >= LIST_BYTES:
                     break
             return bytes(said[:LIST_BYTES])
+
+    async def knock(self, patience: float) -> None:
+        """Whether anybody answers a GET there, if only to refuse. Raises `RetrievalError`."""
+        try:
+            async with (
+                asyncio.timeout(patience),
+                self.session.get(self.address, allow_redirects=False) as response,
+            ):
+                status = response.status
+        except self.timeouts as error:
+            raise RetrievalError("timeout") from error
+        except self.faults as error:
+            raise RetrievalError("unavailable") from error
+        if status >= 500:
+            raise RetrievalError("unavailable")
 
     async def head(self, body: bytes) -> "ClientResponse":
         """Ask; once more only where the server closed an idle connection just as it was used again.
@@ -258,3 +273,16 @@ async def open_line(
             address=address or f"{server.url.rstrip('/')}/chat/completions",
             dropped=(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError),
         )
+
+
+async def whole(response: "ClientResponse", patience: float, most: int) -> bytes:
+    """An answer's body, read out; `ValueError` where it has more than `most` bytes."""
+    pieces, said = Bytes(response, patience), bytearray()
+    try:
+        while piece := await pieces.next():
+            said += piece
+            if len(said) > most:
+                raise ValueError("too long")
+    finally:
+        pieces.close()
+    return bytes(said)

@@ -6,7 +6,6 @@ Raises `RetrievalError`: timeout, unavailable (nobody there, or 5xx), rerank for
 that is not one score for each text. Texts are never logged. Seconds.
 """
 
-import asyncio
 import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,11 +19,11 @@ import structlog
 from app.config import Settings
 from app.domain.errors import RetrievalError, StartError
 from app.domain.rerank import RERANK
-from app.models.line import Bytes, Line, open_line
+from app.models.line import Line, open_line, whole
 from app.models.openai import NO_KEY, Server, error_code
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+    pass
 
 SECONDS = 30.0
 """Of silence that end a request; whoever waits has a shorter deadline of their own."""
@@ -87,7 +86,7 @@ class HttpReranker:
         """The answer's body. Raises `OtherForm` where the server wants the texts under another name."""
         try:
             async with self.line.post(body, SECONDS) as response:
-                return await whole(response)
+                return await whole(response, SECONDS, ANSWER_BYTES)
         except self.line.timeouts as error:
             raise RetrievalError("timeout") from error
         except self.line.faults as error:
@@ -97,6 +96,8 @@ class HttpReranker:
             log.warning("rerank failed", fault=type(error).__name__, status=status, code=error_code(error))
             refused = status is not None and status < 500
             raise RetrievalError(RERANK if refused else "unavailable", rejected=refused) from error
+        except ValueError as error:  # too long
+            raise RetrievalError(RERANK) from error
 
     def body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:
         """The request in the server's form."""
@@ -107,18 +108,7 @@ class HttpReranker:
 
     async def check(self) -> None:
         """Whether anybody answers there, if only to refuse: no scores are asked for, they may cost money."""
-        try:
-            async with (
-                asyncio.timeout(PROBE_SECONDS),
-                self.line.session.get(self.line.address, allow_redirects=False) as response,
-            ):
-                status = response.status
-        except self.line.timeouts as error:
-            raise RetrievalError("timeout") from error
-        except self.line.faults as error:
-            raise RetrievalError("unavailable") from error
-        if status >= 500:
-            raise RetrievalError("unavailable")
+        await self.line.knock(PROBE_SECONDS)
 
 
 class OtherForm(Exception):
@@ -137,19 +127,6 @@ class RerankProbe:
         """No facts; `RetrievalError` if nobody is there."""
         await self._reranker.check()
         return {}
-
-
-async def whole(response: "ClientResponse") -> bytes:
-    """An answer's body; `RetrievalError` for one that is too long."""
-    pieces, said = Bytes(response, SECONDS), bytearray()
-    try:
-        while piece := await pieces.next():
-            said += piece
-            if len(said) > ANSWER_BYTES:
-                raise RetrievalError(RERANK)
-    finally:
-        pieces.close()
-    return bytes(said)
 
 
 def read(said: bytes, count: int) -> list[float]:

@@ -1,20 +1,22 @@
 """What is settled of an answer before anything is searched: the thread, the cards, and the decision.
 
-Thread and cards are read beside each other; one that fails or is late ends in `degraded`, and the decision is
-taken without it. The features see the asker's own turns of those that the prompt shows, and no others: what
-the model does not see makes nothing clearer, and an earlier answer may quote what somebody else wrote.
-Seconds. Raises `InvalidField` for a lens that is not there. Source: CONTRACT §3.
+Thread and cards are read, and the outside service is asked, beside each other; what fails or is late ends in
+`degraded`, and the decision is taken without it. The features see the asker's own turns of those that the
+prompt shows, and no others: what the model does not see makes nothing clearer, and an earlier answer may
+quote what somebody else wrote. Seconds. Raises `InvalidField` for a lens that is not there.
 """
 
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from app.domain.budget import Meter
 from app.domain.card import SHOWN, CardsBlock, VantageCards, cards_block
 from app.domain.card import TOKENS as CARDS_MOST
 from app.domain.greeting import is_small_talk
+from app.domain.moderation import MODERATION, Moderator
 from app.domain.passage import Scope
 from app.domain.prompt import Role
 from app.domain.thread import TOKENS as THREAD_MOST
@@ -25,7 +27,7 @@ from app.services.inquiry import House, Inquiry
 from app.services.recall import timely
 from app.services.thread import Threads
 from app.vantage import mix
-from app.vantage.terms import ResponseClass
+from app.vantage.terms import Evidence, ResponseClass
 from app.vantage.weigh import Weighed, weigh
 
 SECONDS = 2.0
@@ -39,8 +41,11 @@ T = TypeVar("T")
 class Briefing:
     """Settles it."""
 
-    def __init__(self, threads: Threads, cards: VantageCards, house: House) -> None:
+    def __init__(
+        self, threads: Threads, cards: VantageCards, house: House, moderator: Moderator | None = None
+    ) -> None:
         self._threads = threads
+        self._moderator = moderator
         self._cards = cards
         self._house = house
 
@@ -50,7 +55,7 @@ class Briefing:
         room, personal = self._house.room, self._house.personal
         by = mix.weighed(ask.mix, ask.top_k, threshold=room.threshold, at=at, personal=personal)
         if is_small_talk(ask.message):
-            alone = await weighed(ask, ThreadBlock())
+            alone = await weighed(ask, ThreadBlock(), None)
             if alone.decision.response_class is ResponseClass.COMPLY:
                 return Given(ask.message, alone, by, overlay=ask.overlay, greets=True)
         asked, lost = (ask.message, ask.overlay), list[Degraded]()
@@ -58,9 +63,10 @@ class Briefing:
         async with asyncio.TaskGroup() as group:
             thread = group.create_task(self._thread(ask, meter, min(most, THREAD_MOST), lost))
             cards = group.create_task(self._shown(ask.scope, meter, min(most, CARDS_MOST), lost))
+            evidence = group.create_task(self._evidence(ask.message, lost))
         return Given(
             ask.message,
-            await weighed(ask, thread.result()),
+            await weighed(ask, thread.result(), evidence.result()),
             by,
             overlay=ask.overlay,
             lens=ask.mix.lens_fm,
@@ -75,6 +81,14 @@ class Briefing:
         lost += faults
         return await aside(sum(len(turn.content) for turn in turns), thread_block, turns, meter, most)
 
+    async def _evidence(self, message: str, lost: list[Degraded]) -> Evidence | None:
+        """What the outside service says of the message; None: there is none, or it does not answer."""
+        if self._moderator is None:
+            return None
+        until = asyncio.get_running_loop().time() + SECONDS
+        scores = await timely(MODERATION, self._moderator.scores(message), until, lost)
+        return None if scores is None else Evidence(scores)
+
     async def _shown(self, scope: Scope, meter: Meter, most: int, lost: list[Degraded]) -> CardsBlock:
         """The cards and facts of the namespace."""
         if scope.vantage_id is None:
@@ -84,11 +98,12 @@ class Briefing:
         return await aside(sum(len(card.text) for card in found or ()), cards_block, found or (), meter, most)
 
 
-async def weighed(ask: Inquiry, thread: ThreadBlock) -> Weighed:
+async def weighed(ask: Inquiry, thread: ThreadBlock, evidence: Evidence | None) -> Weighed:
     """The decision."""
     said = tuple(turn.content for turn in thread.turns if turn.role is Role.USER)
     size = len(ask.message) + len(ask.overlay) + sum(map(len, said))
-    return await aside(size, weigh, ask.message, said, ask.overlay, ask.limits, ask.routing)
+    work = partial(weigh, evidence=evidence)
+    return await aside(size, work, ask.message, said, ask.overlay, ask.limits, ask.routing)
 
 
 async def aside(size: int, work: Callable[..., T], *args: Any) -> T:  # noqa: ANN401 - the work's own

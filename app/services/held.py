@@ -1,8 +1,9 @@
 """An answer held to its class: what of the model's words may leave, when, and whether they kept the contract.
 
-CLARIFY and REFUSE are taken whole, checked, and sent; what breaks its class gives way to the policy's text.
-The others leave by sentence: the one that would exceed the budget ends the answer (`length`), but the first
-always leaves. Help is named last if nothing else named it. Tokens: o200k. Raises `ModelError` (CONTRACT §3).
+CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class, the
+policy's own text is sent. The others leave by sentence: the one that would exceed the budget ends the answer
+(`length`), but the first always leaves. Help is named last if nothing else named it. Tokens: o200k. Raises
+`ModelError` for classes that leave by sentence (CONTRACT §3).
 """
 
 import asyncio
@@ -29,6 +30,8 @@ MOST = 20_000
 """Characters of a whole answer that are read, whatever they are: blanks are hardly any tokens."""
 OFTEN, PART = 64, 8
 """A whole answer under way is looked at after so many characters more, and after such a part of it."""
+WHOLE_SECONDS = 20.0
+"""What a model has for the head of such an answer, and again for its text."""
 GAP = "\n\n"
 """Between the lead and the model's words."""
 AT_ONCE = 1_000
@@ -81,9 +84,16 @@ class Held:
 
     @asynccontextmanager
     async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
-        """The model's stream as it may leave."""
+        """The model's stream as it may leave; if it fails, of a whole answer the policy's text."""
         async with AsyncExitStack() as stack:
-            stream = await stack.enter_async_context(opened)
+            try:
+                async with asyncio.timeout(WHOLE_SECONDS if self.whole else None):
+                    stream = await stack.enter_async_context(opened)
+            except (ModelError, TimeoutError):
+                if not self.whole:
+                    raise
+                yield Said(self)
+                return
             yield Gate(stream, self, stack.aclose)
 
     @asynccontextmanager
@@ -180,13 +190,17 @@ class Gate:
     async def _whole(self) -> AsyncIterator[Delta]:
         """One piece, when all of it is there, or nothing to come counts."""
         text, due, last = "", OFTEN, Delta(finish=Finish.STOP)
-        async for delta in self.stream:
-            text += delta.text
-            last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
-            if len(text) >= due:
-                if await aside(self.held.enough, text):
-                    break
-                due = len(text) + max(OFTEN, len(text) // PART)
+        try:
+            async with asyncio.timeout(WHOLE_SECONDS):
+                async for delta in self.stream:
+                    text += delta.text
+                    last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
+                    if len(text) >= due:
+                        if await aside(self.held.enough, text):
+                            break
+                        due = len(text) + max(OFTEN, len(text) // PART)
+        except (ModelError, TimeoutError):
+            text, last = "", Delta(finish=Finish.STOP)
         await self.close()
         yield Delta(await aside(self.held.settle, text))
         yield last

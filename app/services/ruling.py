@@ -2,9 +2,9 @@
 
 Its keys `response_class`, `rules`, `policy_version`, `policy_sha256`, `params`, `mix`, `sd`, `class_check`,
 `vantage_id` and `inspect_only` are columns of public.vantage_answer_trace; `final`, `limits`, `routing`,
-`split`, `threshold` and `thread` are read by a replay alone. It holds no word of the message. What a newer
-version added is passed over. Source: CONTRACT §3 (traces). Raises KeyError or ValueError for what is not such
-an object.
+`split`, `threshold`, `thread` and `evidence` are read by a replay alone. It holds no word of the message.
+What a newer version added is passed over. Source: CONTRACT §3 (traces). Raises KeyError or ValueError for
+what is not such an object.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from app.vantage.terms import (
     Check,
     Decision,
     Descriptors,
+    Evidence,
     Finding,
     Limits,
     Mix,
@@ -53,6 +54,8 @@ class Ruling:
     vantage_id: str | None = None
     inspect_only: bool = False
     policy_sha256: str = ""
+    evidence: Evidence | None = None
+    """What an outside service said of the message; None: none was asked, or it did not answer."""
     check: Check | None = None
     """None: the answer did not end, or there is none."""
 
@@ -76,6 +79,7 @@ def written(ruling: Ruling) -> dict[str, object]:
         "thread": ruling.thread,
         "vantage_id": ruling.vantage_id,
         "inspect_only": ruling.inspect_only,
+        "evidence": dict(ruling.evidence.scores) if ruling.evidence else None,
         "class_check": checked(ruling.check) if ruling.check else None,
     }
 
@@ -102,6 +106,7 @@ def read(kept: Mapping[str, object]) -> Ruling:
         vantage_id=given["vantage_id"],
         inspect_only=given["inspect_only"],
         policy_sha256=given["policy_sha256"],
+        evidence=Evidence(given["evidence"]) if given.get("evidence") is not None else None,
         check=unchecked(given["class_check"]),
     )
 

@@ -71,6 +71,7 @@ def ruled(ask: Inquiry, given: Given) -> Ruling:
         vantage_id=ask.scope.vantage_id,
         inspect_only=ask.inspect_only,
         policy_sha256=str(policy()["sha256"]),
+        evidence=given.weighed.evidence,
     )
 
 
@@ -224,7 +225,8 @@ def told(made: Prepared, *, debug: bool) -> dict[str, object]:
     if debug:
         split = asdict(made.ruling.split)
         seen = {"timings": made.stages.took, "prompt_sha256": context.prompt.sha256()}
-        meta |= {"sd": described(weighed.sd), "split": split, **seen}
+        evidence = weighed.evidence and dict(weighed.evidence.scores)
+        meta |= {"sd": described(weighed.sd), "evidence": evidence, "split": split, **seen}
     decision = weighed.decision
     return {
         "response_class": str(decision.response_class),

@@ -13,7 +13,7 @@ from app.vantage.reading import Levels, levels
 from app.vantage.routes import routed
 from app.vantage.rule import MAY_ASK, found_by, naming
 from app.vantage.rules import REFUSE, RULES
-from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass, Routing
+from app.vantage.terms import Decision, Descriptors, Evidence, Limits, Params, ResponseClass, Routing
 from app.vantage.topics import named as met
 
 __all__ = ["decide", "policy"]
@@ -50,11 +50,14 @@ DEFAULT = "default"
 
 
 def decide(
-    sd: Descriptors, params: Params, limits: Limits, routing: Routing, seen: Levels | None = None
+    sd: Descriptors,
+    params: Params,
+    limits: Limits,
+    routing: Routing,
+    evidence: Evidence | None = None,
 ) -> Decision:
-    """The class, and all rules that fired, in the order of the policy; then what routing did to it. `seen`:
-    the levels, where they are known."""
-    fired = _fired(seen or levels(sd), _facts(sd, params, limits))
+    """The class, and all rules that fired, in the order of the policy; then what routing did to it."""
+    fired = _fired(levels(sd, evidence), _facts(sd, params, limits))
     given = CLASSES[max([_GIVES[place] for place in fired], default=0)]
     final = given is REFUSE and any(RULES[place].final and RULES[place].gives is REFUSE for place in fired)
     steps = [] if final else list(routed(given, routing))

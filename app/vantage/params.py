@@ -42,9 +42,9 @@ TABLE: Mapping[str, Line] = {
 """`stakes.*` and `risk.*` are the highest of all of them."""
 
 
-def derive_params(sd: Descriptors, limits: Limits, seen: Levels | None = None) -> Params:
-    """What the table gives, unless the asker set it. `seen`: the levels, where they are known."""
-    plain = seen or levels(sd)
+def derive_params(sd: Descriptors, limits: Limits) -> Params:
+    """What the table gives, unless the asker set it."""
+    plain = levels(sd)
     return Params(
         token_target=_count(plain, TOKEN_TARGET, limits.token_target),
         hedge_budget=_count(plain, HEDGE_BUDGET, limits.hedge_budget),

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from app.vantage.harm import RISKS
 from app.vantage.stakes import STAKES_WORDS
-from app.vantage.terms import Descriptors
+from app.vantage.terms import Descriptors, Evidence
 
 Levels: TypeAlias = Mapping[str, float]
 
@@ -25,8 +25,8 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
 """As rules name them."""
 
 
-def levels(sd: Descriptors) -> Levels:
-    """By name, every value in [0, 1]."""
+def levels(sd: Descriptors, evidence: Evidence | None = None) -> Levels:
+    """By name, every value in [0, 1]; `outside.*` only where there is evidence."""
     found = {
         "clarity": _share("clarity", sd.clarity),
         "specificity": _share("specificity", sd.specificity),
@@ -42,6 +42,9 @@ def levels(sd: Descriptors) -> Levels:
                 top = max(top, share)
             found[names.get(name) or f"{kind}.{name}"] = share
         found[f"{kind}.*"] = top
+    if evidence:
+        found["outside.harm"] = _share("outside", evidence.harm)
+        found["outside.selfharm"] = _share("outside", evidence.selfharm)
     return found
 
 

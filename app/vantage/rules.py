@@ -21,6 +21,8 @@ TRACE = 0.2
 """Something points that way: too little by itself."""
 PRESSED = 0.5
 """An attempt to override the rules, beyond a firm word."""
+FLAGGED = 0.5
+"""Scores of the outside service (VANTAGE_RISK_URL): more likely harm than not."""
 UNCLEAR = 0.35
 """Below: nobody could tell what is wanted."""
 GRAVE = 0.6
@@ -52,7 +54,7 @@ SECRETS: Mapping[str, str] = {
 """Those that are negotiated at most: nobody is injured."""
 DESPAIR = "despair"
 """The finding of somebody who says that they do not want to live."""
-DISTRESSED = frozenset({"emergency", "distress", "selfharm.asked", "selfharm.likely"})
+DISTRESSED = frozenset({"emergency", "distress", "outside.distress", "selfharm.asked", "selfharm.likely"})
 """Rules that fire for people who may need help themselves: whatever the class, the answer says where."""
 
 EMERGENCY = Rule(
@@ -96,6 +98,14 @@ RULES = (
         "Something points to harm, and it wants the rules talked away.",
         (at_least(TRACE, "risk.*"), at_least(PRESSED, "pressure")),
     ),
+    Rule(
+        "outside.agrees",
+        REFUSE,
+        "It may ask for harm, and the outside service sees harm in it too.",
+        (at_least(LIKELY, *(f"risk.{category}" for category in HARMS)), at_least(FLAGGED, "outside.harm")),
+        final=True,
+    ),
+    Rule("outside", NEGOTIATE, "The outside service sees harm in it.", (at_least(FLAGGED, "outside.harm"),)),
     Rule("limits.refuse", REFUSE, "The asker set this topic aside.", needs=(naming("limits.refuse"),)),
     Rule(
         "limits.negotiate",
@@ -105,6 +115,12 @@ RULES = (
     ),
     EMERGENCY,
     DISTRESS,
+    Rule(
+        "outside.distress",
+        REDIRECT,
+        "The outside service hears somebody who may not want to live: first of all, where people help.",
+        (at_least(FLAGGED, "outside.selfharm"),),
+    ),
     Rule(
         "unclear",
         CLARIFY,

@@ -58,6 +58,24 @@ class Descriptors:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an outside service says of the message (VANTAGE_RISK_URL): scores in [0, 1] by its own categories.
+    Recorded with the answer, so that a replay decides on the same."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def selfharm(self) -> float:
+        """The highest score of a category of self-harm."""
+        return max([score for name, score in self.scores.items() if name.startswith("self")], default=0.0)
+
+    @property
+    def harm(self) -> float:
+        """The highest of all others."""
+        return max([score for name, score in self.scores.items() if not name.startswith("self")], default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the asker set: topics to refuse or to negotiate, budgets; None: the policy's."""
 

@@ -11,8 +11,7 @@ from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
 from app.vantage.overlay import build_overlay_text
 from app.vantage.params import derive_params
-from app.vantage.reading import levels
-from app.vantage.terms import Decision, Descriptors, Limits, Params, Routing
+from app.vantage.terms import Decision, Descriptors, Evidence, Limits, Params, Routing
 
 
 class Weighed(NamedTuple):
@@ -23,6 +22,8 @@ class Weighed(NamedTuple):
     decision: Decision
     overlay_text: str
     """The system block of the policy; it holds no word of the message."""
+    evidence: Evidence | None = None
+    """What the decision rests on beside the text."""
 
 
 def weigh(
@@ -31,11 +32,13 @@ def weigh(
     overlay: str = "",
     limits: Limits | None = None,
     routing: Routing | None = None,
+    *,
+    evidence: Evidence | None = None,
 ) -> Weighed:
-    """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text. None: nothing is set."""
+    """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text; `evidence`: an outside
+    service's. None: nothing is set."""
     limits = limits or Limits()
     sd = extract_sd_features(message, thread, overlay)
-    seen = levels(sd)
-    params = derive_params(sd, limits, seen)
-    decision = decide(sd, params, limits, routing or Routing(), seen)
-    return Weighed(sd, params, decision, build_overlay_text(sd, limits, params, decision))
+    params = derive_params(sd, limits)
+    decision = decide(sd, params, limits, routing or Routing(), evidence)
+    return Weighed(sd, params, decision, build_overlay_text(sd, limits, params, decision), evidence)

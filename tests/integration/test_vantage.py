@@ -15,6 +15,8 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from app.vantage.terms import Decision, ResponseClass
+from app.vantage.wording import refusal
 from tests.fakes.checks import told
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.postgres import PostgresServer, postgres_server
@@ -110,6 +112,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         book = running.client.post("/corpus/sleep", json={"texts": [BOOK]})
         assert book.status_code == 201, book.text
         yield World(running, model, postgres)
+
+
+REFUSED = refusal(Decision(ResponseClass.REFUSE, ("routing.force",), ""))
+"""The policy's own refusal."""
 
 
 def forced(kind: str) -> Json:
@@ -319,7 +325,7 @@ def test_a_replay_makes_the_same_prompt(world: World, kind: str, inspect_only: b
     ],
 )
 def test_a_model_fault_is_a_status(world: World, fault: Fault, status: int, slug: str) -> None:
-    """Before the first byte, of a refusal too."""
+    """Before the first byte."""
     world.model.fault = fault
     try:
         told(world.post(), status, slug)
@@ -330,7 +336,7 @@ def test_a_model_fault_is_a_status(world: World, fault: Fault, status: int, slug
 
 @pytest.mark.parametrize("kind", ["COMPLY", "REFUSE"])
 def test_a_model_that_breaks_off_is_an_error_event(world: World, kind: str) -> None:
-    """Of a refusal nothing has left by then."""
+    """But of a refusal: it needs no model."""
     world.model.reply = "One is so. Two is so. Three is so."
     world.model.fault = Fault(close_after=7, pace=0.01)
     try:
@@ -338,8 +344,20 @@ def test_a_model_that_breaks_off_is_an_error_event(world: World, kind: str) -> N
     finally:
         world.model.fault = Fault()
     tokens = [event.data["text"] for event in streamed if event.name == "token"]
-    assert streamed[-1].name == "error"
-    assert tokens == ([] if kind == "REFUSE" else ["One is so.", " Two is so."])
+    assert streamed[-1].name == ("done" if kind == "REFUSE" else "error")
+    assert tokens == ([REFUSED] if kind == "REFUSE" else ["One is so.", " Two is so."])
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401), Fault(garbage=True)], ids=str)
+def test_a_refusal_needs_no_model(world: World, fault: Fault) -> None:
+    """A broken one cannot turn it into a 502."""
+    world.model.fault = fault
+    try:
+        reply = world.post(**forced("REFUSE"))
+    finally:
+        world.model.fault = Fault()
+    assert (reply.status_code, reply.json()["answer"]) == (200, REFUSED)
+    wait_for(lambda: world.post().status_code == 200)
 
 
 def test_a_client_that_leaves_ends_the_models_stream(world: World) -> None:

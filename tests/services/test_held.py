@@ -12,6 +12,7 @@ from app.domain.answer import Finish, Usage
 from app.domain.errors import ModelTimeout
 from app.domain.ports import Delta, ModelStream
 from app.domain.prompt import Prompt
+from app.services import held as module
 from app.services.held import MOST, POLICY, Held
 from app.services.ruling import Ruling
 from app.vantage.contract import refusal
@@ -262,16 +263,42 @@ async def test_nobody_waits_for_what_changes_nothing(kind: ResponseClass, piece:
     assert answer.check.held
 
 
-@pytest.mark.parametrize("kind", list(ResponseClass))
+@pytest.mark.parametrize("kind", [COMPLY, REDIRECT, NEGOTIATE])
 async def test_a_fault_of_the_model_passes(kind: ResponseClass) -> None:
-    """Of a whole answer nothing has left by then; of the others what was whole, and that is checked."""
+    """What was whole has left by then, and is checked."""
     answer, seen = held(kind), list[str]()
     model = spoken("One. Two. Thr", error=ModelTimeout())
     async with answer.over(model.open(Prompt("", ""))) as stream:
         with pytest.raises(ModelTimeout):
             await hear(stream, seen)
-    assert seen == ([] if answer.whole else ["One.", " Two."])
-    assert (answer.check is None, answer.kept()["class_check"] is None) == (answer.whole, answer.whole)
+    assert seen == ["One.", " Two."]
+    assert answer.check is not None
+    with pytest.raises(ModelTimeout):
+        await said(held(kind), FakeModel(error=ModelTimeout()))
+
+
+@pytest.mark.parametrize("kind", [CLARIFY, REFUSE])
+@pytest.mark.parametrize(
+    "model",
+    [
+        FakeModel(error=ModelTimeout()),
+        FakeModel(head=30),
+        spoken("One. Two. Thr", error=ModelTimeout()),
+        spoken("One.", *[" more"] * 50, pause=0.05),
+    ],
+    ids=["no head", "a late head", "broken off", "a late text"],
+)
+async def test_a_model_that_fails_is_stood_in_for(
+    kind: ResponseClass, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions and refusals need no model: the policy's own text leaves, checked, and ends the answer."""
+    monkeypatch.setattr(module, "WHOLE_SECONDS", 0.1)
+    answer = held(kind)
+    *deltas, last = await said(answer, model)
+    assert "".join(delta.text for delta in deltas) == answer.own()
+    assert last.finish is Finish.STOP
+    assert answer.check
+    assert answer.check.held
 
 
 @pytest.mark.parametrize(

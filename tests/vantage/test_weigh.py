@@ -20,6 +20,7 @@ def test_the_steps_are_taken_in_order() -> None:
         params,
         decision,
         overlay,
+        None,
     )
 
 

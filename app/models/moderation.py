@@ -1,0 +1,158 @@
+"""An outside judge of messages (VANTAGE_RISK_URL), over the OpenAI protocol: a moderation endpoint or a guard
+model.
+
+A URL that ends in `/chat/completions` names a guard model, which is sent the message alone and says `safe` or
+`unsafe` (Llama Guard), `no` or `yes` (ShieldGemma, Granite Guardian), then perhaps categories. Any other is a
+moderation endpoint, `/moderations`. After several failures in a row it is not asked for some seconds. Raises
+`RetrievalError`: timeout, unavailable, overloaded, or moderation for a refusal or an answer without scores.
+The message is never logged. Times are seconds.
+"""
+
+import math
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import orjson
+import structlog
+
+from app.config import Settings
+from app.domain.breaker import Breaker, is_down
+from app.domain.errors import RetrievalError, StartError
+from app.domain.moderation import MODERATION
+from app.models.chat import LASTING, printable
+from app.models.line import Line, open_line, whole
+from app.models.openai import NO_KEY, Server, error_code
+
+SECONDS = 10.0
+"""Of silence that end a request; who asks has a shorter deadline."""
+PROBE_SECONDS = 1.0
+PATIENCE = 1.0
+"""Who waited this long and gave up had a deadline."""
+ANSWER_BYTES = 256 << 10
+GUARD = "/chat/completions"
+TOKENS = 32
+"""Of a guard model's answer."""
+HARM = "harm"
+"""The category of a guard model's verdict without a name."""
+VERDICTS: Mapping[str, float] = {
+    **dict.fromkeys(("unsafe", "yes", "harmful", "1"), 1.0),
+    **dict.fromkeys(("safe", "no", "harmless", "0"), 0.0),
+}
+SELFHARM = "self-harm"
+CATEGORIES: Mapping[str, str] = {"S11": SELFHARM}
+"""Llama Guard's categories that are told apart."""
+UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+"""What reading an answer of any shape may raise."""
+
+log = structlog.get_logger(__name__)
+
+
+class HttpModerator:
+    """Keeps `domain/moderation.Moderator`. `model` None: the server has one."""
+
+    def __init__(self, line: Line, model: str | None) -> None:
+        self.line = line
+        self.model = model
+        self.breaker = Breaker(time.monotonic, lasting=LASTING)
+
+    async def scores(self, text: str) -> Mapping[str, float]:
+        """By category, in [0, 1], to four digits."""
+        if self.breaker.refuses:
+            raise RetrievalError("unavailable")
+        with self.breaker.attempt(is_down, patience=PATIENCE):
+            said = await self._post(self._body(text))
+        try:
+            return guarded(said) if self._guards else moderated(said)
+        except UNUSABLE as error:
+            log.warning("moderation unusable", fault=type(error).__name__)
+            raise RetrievalError(MODERATION) from error
+
+    @property
+    def _guards(self) -> bool:
+        return urlsplit(self.line.address).path.endswith(GUARD)
+
+    def _body(self, text: str) -> bytes:
+        turn = printable({"role": "user", "content": text})
+        asked: dict[str, object] = {"model": self.model} if self.model else {}
+        if self._guards:
+            asked |= {"messages": [turn], "max_tokens": TOKENS, "temperature": 0, "stream": False}
+        else:
+            asked["input"] = turn["content"]
+        return orjson.dumps(asked)
+
+    async def _post(self, body: bytes) -> bytes:
+        try:
+            async with self.line.post(body, SECONDS) as response:
+                return await whole(response, SECONDS, ANSWER_BYTES)
+        except self.line.timeouts as error:
+            raise RetrievalError("timeout") from error
+        except self.line.faults as error:
+            status = getattr(error, "status_code", None)
+            log.warning(
+                "moderation failed", fault=type(error).__name__, status=status, code=error_code(error)
+            )
+            refused = status is not None and status < 500
+            raise RetrievalError(MODERATION if refused else "unavailable", rejected=refused) from error
+        except ValueError as error:
+            raise RetrievalError(MODERATION) from error
+
+
+class ModerationProbe:
+    """Whether it answers, for /readyz (`ports.Probe`)."""
+
+    name = MODERATION
+
+    def __init__(self, moderator: HttpModerator) -> None:
+        self._moderator = moderator
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """No facts; `RetrievalError` if nobody is there."""
+        await self._moderator.line.knock(PROBE_SECONDS)
+        return {}
+
+
+def moderated(said: bytes) -> dict[str, float]:
+    """The scores of a moderation endpoint's answer. Raises `UNUSABLE`."""
+    scores = orjson.loads(said)["results"][0]["category_scores"]
+    return {str(name): share(score) for name, score in scores.items() if score is not None}
+
+
+def guarded(said: bytes) -> dict[str, float]:
+    """A guard model's verdict as scores. Raises `UNUSABLE`."""
+    text = orjson.loads(said)["choices"][0]["message"]["content"]
+    words = re.findall(r"\w+", text.rpartition("</think>")[2])
+    verdict = VERDICTS[words[0].lower()]
+    names = {CATEGORIES.get(word.upper(), HARM) for word in words[1:] if re.fullmatch(r"[sS]\d+", word)}
+    return dict.fromkeys(sorted(names) or [HARM], verdict)
+
+
+def share(score: object) -> float:
+    """A score in [0, 1]."""
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise TypeError("not a score")
+    return round(min(1.0, max(0.0, float(score))), 4)
+
+
+def address(url: str) -> str:
+    """Where messages are sent: the URL as it is if it names the path, else with `/moderations` behind it."""
+    parts = urlsplit(url.rstrip("/"))
+    if parts.scheme not in ("http", "https"):
+        raise StartError("VANTAGE_RISK_URL must begin with http:// or https://")
+    named = parts.path.endswith((GUARD, "/moderations"))
+    return parts.geturl() if named else parts._replace(path=f"{parts.path}/moderations").geturl()
+
+
+@asynccontextmanager
+async def open_moderator(settings: Settings) -> AsyncIterator[HttpModerator | None]:
+    """The service of VANTAGE_RISK_URL, which need not be there yet; None: there is none."""
+    vantage = settings.vantage
+    if vantage.risk_url is None:
+        yield None
+        return
+    key = vantage.risk_api_key.get_secret_value() if vantage.risk_api_key else NO_KEY
+    at = address(vantage.risk_url)
+    async with open_line(Server(vantage.risk_url, key), at, accept="application/json") as line:
+        yield HttpModerator(line, vantage.risk_model)
