@@ -28,10 +28,8 @@ BUCKETS = 1 << BITS
 HEADER = struct.Struct("<dd")
 """Scale and bias of a head, in front of its weights."""
 TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[?!:\"]")
-WINDOW = 6
-"""Words between two classes that make a pair."""
-BESIDE = (-2, -1, 1, 2)
-"""Where a word stands from a class that it is paired with."""
+WINDOW = 6  # words from one class of a pair to the other
+BESIDE = (-2, -1, 1, 2)  # where a word stands from the class that it is paired with
 WORD, NEXT, CLASS, PAIR, BEFORE, AFTER = (np.uint32(n * 0x27D4EB2F & 0xFFFFFFFF) for n in range(1, 7))
 LEFT, RIGHT, LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 VOWELS = frozenset("aeiou")
@@ -78,7 +76,12 @@ def _classed(tokens: list[str], words: Symbols) -> list[Symbols]:
     where = np.array([index for index, _ in seen], np.intp)
     which = np.array([kind for _, kind in seen], np.uint32)
     found = [_mixed(CLASS, which)]
-    found += [_mixed(PAIR, which[first], which[second]) for first, second in _near(where)]
+    for gap in range(1, len(where)):
+        apart = where[gap:] - where[:-gap]
+        if apart.min() > WINDOW:
+            break
+        first = np.flatnonzero((apart > 0) & (apart <= WINDOW))
+        found.append(_mixed(PAIR, which[first], which[first + gap]))
     for step in BESIDE:
         at = where + step
         inside = (at >= 0) & (at < len(words))
@@ -89,18 +92,6 @@ def _classed(tokens: list[str], words: Symbols) -> list[Symbols]:
 def _buckets(found: list[Symbols]) -> Buckets:
     """Each once, in order."""
     return np.unique(np.concatenate(found) >> np.uint32(32 - BITS)).astype(np.intp)
-
-
-def _near(where: NDArray[np.intp]) -> list[tuple[Buckets, Buckets]]:
-    """Indices of classes of different words at most WINDOW apart, the earlier first."""
-    found = []
-    for gap in range(1, len(where)):
-        apart = where[gap:] - where[:-gap]
-        if apart.min() > WINDOW:
-            break
-        first = np.flatnonzero((apart > 0) & (apart <= WINDOW))
-        found.append((first, first + gap))
-    return found
 
 
 def _mixed(relation: np.uint32, left: Symbols, right: Symbols | None = None) -> Symbols:
@@ -124,10 +115,9 @@ def classes() -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     for line in (DATA / "classes.txt").read_text(encoding="utf-8").splitlines():
         name, colon, words = line.partition(":")
-        if not colon or name.startswith("#"):
-            continue
-        for form in sorted({form for word in words.split() for form in forms(word)}):
-            found.setdefault(form, []).append(symbol(f"#{name}"))
+        if colon and name[0] != "#":
+            for form in {form for word in words.split() for form in forms(word)}:
+                found.setdefault(form, []).append(symbol(f"#{name}"))
     return {form: tuple(kinds) for form, kinds in found.items()}
 
 
@@ -135,29 +125,24 @@ def forms(word: str) -> set[str]:
     """A word and the plurals and verb forms that it may have; some do not exist and do no harm."""
     if len(word) < 3:
         return {word}
-    found = {word, f"{word}s", f"{word}'s"}
-    if word[-1] == "y" and word[-2] not in VOWELS:
-        return found | {f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"}
-    if word[-1] == "e":
-        return found | {f"{word}d", f"{word}r", f"{word}rs", f"{word[:-1]}ing"}
-    found |= {f"{word}{end}" for end in ("es", "ed", "ing", "er", "ers")}
+    dropped = word[-1] == "e" or (word[-1] == "y" and word[-2] not in VOWELS)
+    stem = word[:-1] if dropped else word
+    found = {word, f"{word}s", f"{word}'s", f"{word}ing"}
+    found |= {stem + end for end in ("es", "ed", "ing", "er", "ers", "ies", "ied")}
     if word[-1] not in "aeiouwxy" and word[-2] in VOWELS and word[-3] not in VOWELS:
-        found |= {f"{word}{word[-1]}{end}" for end in ("ed", "ing", "er", "ers")}
+        found |= {word + word[-1] + end for end in ("ed", "ing", "er", "ers")}
     return found
 
 
 @lru_cache(maxsize=1)
-def heads() -> tuple[Head, Head]:
-    """Attack and risk, read from `score.bin`."""
+def heads() -> tuple[Head, ...]:
+    """Attack and risk: for each a header, and one byte a bucket."""
     data = (DATA / "score.bin").read_bytes()
-    size = HEADER.size + BUCKETS
-    return _head(data[:size]), _head(data[size:])
-
-
-def _head(data: bytes) -> Head:
-    """From a header and one byte a bucket."""
-    scale, bias = HEADER.unpack_from(data)
-    return Head(np.frombuffer(data, np.int8, BUCKETS, HEADER.size), scale, bias)
+    found = []
+    for start in (0, HEADER.size + BUCKETS):
+        weights = np.frombuffer(data, np.int8, BUCKETS, start + HEADER.size)
+        found.append(Head(weights, *HEADER.unpack_from(data, start)))
+    return tuple(found)
 
 
 def digest() -> str:
