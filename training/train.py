@@ -306,7 +306,7 @@ def measure(
         report(title, scores(head, which, safe), scores(head, which, unsafe))
     hidden = [scores(head, which, side) for side in blind("attacks.txt" if which == 0 else "hazards.txt")]
     report("blind", *hidden)
-    thresholds = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    thresholds = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8)
     print(f"share above {thresholds}, %")
     above("ordinary, left out by turns", harmless, thresholds)
     above("harmless prose", scores(head, which, passages(data)), thresholds)
