@@ -126,6 +126,7 @@ def described(sd: Descriptors) -> dict[str, object]:
         "pressure": sd.pressure,
         "affect": sd.affect,
         "breadth": sd.breadth,
+        "scores": dict(sd.scores),
         "findings": [asdict(finding) for finding in sd.findings],
     }
 

@@ -16,7 +16,8 @@ from app.vantage.harms import RISKS
 from app.vantage.lexicon import BITS, bits
 from app.vantage.pressing import PRESSING
 from app.vantage.risk import Found, mapping, weigh
-from app.vantage.rules import DESPAIR
+from app.vantage.rules import ATTACKED, DESPAIR
+from app.vantage.score import score
 from app.vantage.stakes import STAKES_WORDS
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.words import Text
@@ -58,12 +59,17 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     plain, clauses = _clauses(text)
     whole = _whole(clauses)
     pressure, pressing = _pressure(whole)
+    scores = score(plain.folded)
     found = weigh(plain, clauses, pressure >= PRESSED)
     _despair(found, told(plain), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
         pressure, pressing = _under(overlay, found, pressure, pressing)
+        scores = scores._replace(attack=max(scores.attack, score(words.fold(overlay)).attack))
+    if scores.attack >= ATTACKED:
+        pressure = max(pressure, scores.attack)
+        pressing += (Finding("pressure", "score.attack", scores.attack),)
     if thread and _points_back(plain, clauses):
         _lend(found, thread)
     stakes, weighed = _stakes(clauses if whole & _STAKES else ())
@@ -77,6 +83,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
         affect=reading.affect,
         breadth=reading.breadth,
         terms=topics.terms(message, text),
+        scores=scores._asdict(),
         findings=(*found.findings(), *pressing, *weighed, *reading.findings),
     )
 

@@ -75,7 +75,7 @@ def _ruled(decision: Decision) -> Iterator[str]:
     yield f"Tell them first, in their language: {HELP}" if helped else ""
     careful = not helped and decision.response_class in ANSWERS and "careful" in decision.rules
     yield CAREFUL if careful else ""
-    yield PRESSED if any(rule.startswith("pressed") for rule in decision.rules) else ""
+    yield PRESSED if any(rule == "attack" or rule.startswith("pressed") for rule in decision.rules) else ""
 
 
 def _topics(sd: Descriptors, limits: Limits, decision: Decision) -> Iterator[str]:

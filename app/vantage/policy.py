@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 
 import app.vantage as room
-from app.vantage import contract, params, rules
+from app.vantage import contract, params, rules, score
 from app.vantage.emergencies import EMERGENCIES
 from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
@@ -83,6 +83,7 @@ def _body() -> dict[str, object]:
         "emergencies": EMERGENCIES,
         "hedges": {name: len(phrases.split("|")) for name, phrases in HEDGES.items() if name},
         "lenses": list(LENSES),
+        "scores": {"heads": list(score.Scores._fields), "sha256": score.digest()},
         "tables": tables(),
     }
 

@@ -16,7 +16,7 @@ from app.vantage.terms import Descriptors, Evidence
 
 Levels: TypeAlias = Mapping[str, float]
 
-UNSURE: Mapping[str, float] = {"risk": 1.0, "pressure": 1.0, "clarity": 1.0}
+UNSURE: Mapping[str, float] = {"risk": 1.0, "pressure": 1.0, "clarity": 1.0, "score": 1.0}
 """What stands for a value that is no number; else 0."""
 _NAMES: Mapping[str, Mapping[str, str]] = {
     "risk": {name: f"risk.{name}" for name in RISKS},
@@ -33,6 +33,7 @@ def levels(sd: Descriptors, evidence: Evidence | None = None) -> Levels:
         "pressure": _share("pressure", sd.pressure),
         "affect": _share("affect", sd.affect),
         "breadth": _share("breadth", sd.breadth),
+        **{f"score.{name}": _share("score", value) for name, value in sd.scores.items()},
     }
     for kind, table in (("risk", sd.risk), ("stakes", sd.stakes)):
         top, names = 0.0, _NAMES[kind]

@@ -21,6 +21,10 @@ TRACE = 0.2
 """Something points that way: too little by itself."""
 PRESSED = 0.5
 """An attempt to override the rules, beyond a firm word."""
+ATTACKED = 0.4
+"""Score of an attack: somebody tries to override, read out or turn aside what the model is told."""
+SCORED = 0.65
+"""Score of risk: it reads like a request for help in harm, whatever the table of acts and objects says."""
 FLAGGED = 0.5
 """Scores of the outside service (VANTAGE_RISK_URL): more likely harm than not."""
 UNCLEAR = 0.35
@@ -97,6 +101,19 @@ RULES = (
         NEGOTIATE,
         "Something points to harm, and it wants the rules talked away.",
         (at_least(TRACE, "risk.*"), at_least(PRESSED, "pressure")),
+    ),
+    Rule(
+        "attack",
+        NEGOTIATE,
+        "It tries to override, read out or turn aside what the model is told.",
+        (at_least(ATTACKED, "score.attack"),),
+    ),
+    Rule(
+        "score",
+        NEGOTIATE,
+        "It reads like a request for help in harm. Who may be in danger is helped first.",
+        (at_least(SCORED, "score.risk"),),
+        unless=(EMERGENCY.id, DISTRESS.id),
     ),
     Rule(
         "outside.agrees",

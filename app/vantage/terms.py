@@ -52,6 +52,8 @@ class Descriptors:
     """How moved the asker is."""
     breadth: float = 0.0
     """From the number of distinct asks: 0 for one."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """attack, risk: what the two regressions say (`score.py`), to four digits."""
     terms: tuple[str, ...] = ()
     """The message's normalised words in order: the topics of `Limits` are looked up in them. Never shown."""
     findings: tuple[Finding, ...] = ()

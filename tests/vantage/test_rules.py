@@ -29,7 +29,7 @@ def test_ids_are_given_once() -> None:
 def test_rules_name_rules_and_descriptors_that_there_are() -> None:
     """In their exceptions and conditions."""
     kinds = {"clarity", "specificity", "pressure", "affect", "breadth", "risk.*", "stakes.*"}
-    kinds |= {"outside.harm", "outside.selfharm"}
+    kinds |= {"outside.harm", "outside.selfharm", "score.attack", "score.risk"}
     known = kinds | {f"risk.{name}" for name in RISKS} | {f"stakes.{name}" for name in STAKES}
     named = {name for rule in RULES for condition in rule.when for name in condition.names}
     assert named <= known
