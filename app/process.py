@@ -201,15 +201,16 @@ class Child:
         if not self._calls:
             self._heard = now
         number = next(self._numbers)
+        told = frame(Kind.CALL, number, {"call": name, **(payload or {})}, data)
         until = None if hangs_after is None else now + hangs_after
         pending = self._calls[number] = Pending(self._loop.create_future(), until, each)
-        self._send(Kind.CALL, number, {"call": name, **(payload or {})}, data)
+        self._write(told)
         if self._look is None:
             self._look = self._loop.call_later(self.program.look_seconds, self._watch)
         try:
             return await pending.answer
         except asyncio.CancelledError:
-            self._send(Kind.CANCEL, number)
+            self._write(frame(Kind.CANCEL, number))
             raise
 
     def kill(self) -> None:
@@ -319,9 +320,9 @@ class Child:
         else:
             pending.answer.set_exception(Fault(payload))
 
-    def _send(self, kind: Kind, number: int, payload: Payload | None = None, data: bytes = b"") -> None:
+    def _write(self, told: bytes) -> None:
         if self._writer and not self._over:
-            self._writer.write(frame(kind, number, payload, data))
+            self._writer.write(told)
 
     def _watch(self) -> None:
         """Kill the child if it hangs. Runs every `look_seconds` while calls are in flight."""

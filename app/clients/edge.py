@@ -2,7 +2,7 @@
 
 Everything blocks; safe in threads. A search is exact. What fails is tried once more on files read anew; a
 collection whose files cannot be read is then put aside and named in `lost`. It is missing from then on, and
-the outbox writes it anew. A missing collection is `RetrievalError("unavailable", rejected=True)`, but to
+the outbox writes it anew. A missing collection is `RetrievalError("unavailable", missing=True)`, but to
 remove from it is no error. Raises `Broken`, `OSError`, `NoRoom` (nothing was written) and `RetrievalError`.
 """
 
@@ -72,7 +72,7 @@ class Edge:
         try:
             self._use(name, lambda shard: shard.remove(where))
         except RetrievalError as error:
-            if not error.rejected:
+            if not error.missing:
                 raise
 
     def search(self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
@@ -131,7 +131,7 @@ class Edge:
         with self._opening:
             shard = self._shards.get(name) or self._load(drawer.drawer(self._root, name))
         if shard is None:
-            raise RetrievalError("unavailable", rejected=True)
+            raise RetrievalError("unavailable", missing=True)
         return shard
 
     def _load(self, place: Path) -> Shard | None:

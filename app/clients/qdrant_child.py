@@ -41,11 +41,13 @@ def opened(parent: Parent, folder: Path, *, look: bool) -> Edge:
 
 
 def answer(edge: Edge, call: Call) -> None:
-    """Answer a call: a reply, or a fault (`fault`: rejected, full or unavailable). Both name the collections
-    that were put aside (`lost`)."""
+    """Answer a call: a reply, or a fault (`fault`: missing, rejected, full, unavailable). Both name
+    the collections that were put aside (`lost`)."""
     try:
         reply, data = perform(edge, call.name, call.payload, bytes(call.data))
-    except RetrievalError:
+    except RetrievalError as error:
+        call.fail({"fault": "missing" if error.missing else "rejected", **lost(edge)})
+    except (TypeError, ValueError, OverflowError, RecursionError):  # the engine cannot hold such a value
         call.fail({"fault": "rejected", **lost(edge)})
     except NoRoom as error:
         # A collection that cannot be opened for want of room is one that does not answer.

@@ -17,7 +17,6 @@ from typing import Any
 
 import structlog
 
-from app.child import INTERNAL
 from app.clients.points import DENSE, Collection, Point, Where
 from app.clients.qdrant_child import packed, unpacked
 from app.domain.errors import NoRoom, RetrievalError
@@ -33,7 +32,7 @@ SUSPECT_SECONDS = 60.0
 SUSPICIONS = 2
 """Crashes within SUSPECT_SECONDS after which a collection is put aside: Postgres has all of its content."""
 CRASHES = frozenset(
-    {INTERNAL, *(-n for n in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE))}
+    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 )
 """Exit codes that suggest damaged files; SIGKILL does not."""
 
@@ -169,7 +168,10 @@ class QdrantProcess:
                 raise NoRoom(told["detail"]) from None
             if told["fault"] == "unavailable":
                 log.warning("qdrant's engine failed", fault=told["detail"])
-            raise RetrievalError("unavailable", rejected=told["fault"] == "rejected") from None
+            fault = told["fault"]
+            raise RetrievalError(
+                "unavailable", rejected=fault == "rejected", missing=fault == "missing"
+            ) from None
         except Full as error:
             raise RetrievalError("overloaded") from error
         except Died as error:

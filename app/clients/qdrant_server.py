@@ -70,7 +70,7 @@ class QdrantRemote:
             with faults():
                 info = await self._client.get_collection(name)
         except RetrievalError as error:
-            if error.rejected:
+            if error.missing:
                 return None
             raise
         return shape_of(name, info, self._dim)
@@ -128,7 +128,7 @@ class QdrantRemote:
                 selected = models.FilterSelector(filter=condition(where))
                 await self._client.delete(name, selected, wait=True)
         except RetrievalError as error:
-            if not error.rejected:
+            if not error.missing:
                 raise
 
     async def search(
@@ -167,7 +167,7 @@ class QdrantRemote:
         found = await self._look(name)  # not met yet, or made anew by somebody with another shape
         if found is None or found == known:
             self._known.pop(name, None)
-            raise RetrievalError("unavailable", rejected=True)
+            raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
         return await work(found)
 
@@ -248,7 +248,7 @@ def refusal(status: int) -> RetrievalError:
     """What a status says: too much, down, or that it would not do this."""
     if status == 429:
         return RetrievalError("overloaded")
-    return RetrievalError("unavailable", rejected=status < 500)
+    return RetrievalError("unavailable", rejected=status < 500, missing=status == 404)
 
 
 def condition(where: Where) -> models.Filter:

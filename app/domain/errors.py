@@ -250,12 +250,14 @@ class RetrievalError(IbidError):
 
     slug, title = "retrieval", "A source did not answer"
 
-    def __init__(self, reason: str, *, rejected: bool = False) -> None:
+    def __init__(self, reason: str, *, rejected: bool = False, missing: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         """One word for `degraded`: timeout, unavailable, overloaded, embedding, not_available."""
-        self.rejected = rejected
+        self.rejected = rejected or missing
         """Whether its server answered, and would not do this: nothing is down (see `Rejected`)."""
+        self.missing = missing
+        """Whether there is no such collection: what is to be removed from it is not there."""
 
 
 class StartError(IbidError):

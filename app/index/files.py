@@ -39,6 +39,6 @@ class PointFiles:
             try:
                 await self._points.compact(name)
             except RetrievalError as error:
-                if not error.rejected:
+                if not error.missing:
                     raise
         return ()

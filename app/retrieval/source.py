@@ -137,8 +137,11 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         """The record's vectors of some passages; those without one of the space are left out."""
 
     @abstractmethod
-    async def nearest(self, scope: ScopeKey, vector: Embedding, limit: int) -> Sequence[Place]:
-        """The engine's answer: the nearest passages of a scope, gone ones perhaps among them."""
+    async def nearest(
+        self, reached: Reached[ScopeKey], scope: ScopeKey, vector: Embedding, limit: int
+    ) -> Sequence[Place]:
+        """The engine's answer: the nearest passages of a scope that the asker may see (`allowed`), gone ones
+        perhaps among them."""
 
     async def waiting(self, scope: ScopeKey) -> tuple[Sequence[str], bool]:
         """Entries that the engine has yet to take, and whether it has all others."""
@@ -196,7 +199,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         else:
             self._check(embedded)
             with stage(DENSE):
-                near, cosines, fault = await self._dense(search, embedded, lexical, query.limit)
+                near, cosines, fault = await self._dense(reached, search, embedded, lexical, query.limit)
                 dated = await self._dated(search, embedded, query.days, cosines)
                 other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
@@ -228,26 +231,41 @@ class IndexedSource(ABC, Generic[ScopeKey]):
             raise RetrievalError("embedding")
 
     async def _dense(
-        self, search: IndexSearch, embedded: Embedding, lexical: Sequence[Spot], limit: int
+        self,
+        reached: Reached[ScopeKey],
+        search: IndexSearch,
+        embedded: Embedding,
+        lexical: Sequence[Spot],
+        limit: int,
     ) -> tuple[Sequence[Spot], dict[Spot, float], str]:
         """The nearest, best first; the cosines of all candidates; why an engine did not answer."""
         vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
         found = await computed(search.size, search.dense, vector, limit)
         cosines = found | search.cosines(vector, lexical)
-        for index in search.indexes:
-            if not index.exact:
-                fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
-                near, reason = await self._by_engine(search, index, embedded, limit)
-                near |= search.spots(index, index.passages(fresh))
-                fault = fault or reason or ("" if whole else "unavailable")
-                others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
-                exact = await self._cosines(vector, near | others)
-                found |= {spot: exact[spot] for spot in near.values() if spot in exact}
-                cosines |= exact
+
+        async def engine(index: ScopeIndex) -> tuple[dict[Spot, float], dict[Place, Spot], str]:
+            fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
+            near, reason = await self._by_engine(reached, search, index, embedded, limit)
+            near |= search.spots(index, index.passages(fresh))
+            others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
+            exact = await self._cosines(vector, near | others)
+            return exact, near, reason or ("" if whole else "unavailable")
+
+        # At once: engines that are silent cost one deadline together, and the words are found all the same.
+        large = [index for index in search.indexes if not index.exact]
+        for exact, near, reason in await asyncio.gather(*map(engine, large)):
+            found |= {spot: exact[spot] for spot in near.values() if spot in exact}
+            cosines |= exact
+            fault = fault or reason
         return [spot for spot, _ in search.ranked(found.items())[:limit]], cosines, fault
 
     async def _by_engine(
-        self, search: IndexSearch, index: ScopeIndex, vector: Embedding, limit: int
+        self,
+        reached: Reached[ScopeKey],
+        search: IndexSearch,
+        index: ScopeIndex,
+        vector: Embedding,
+        limit: int,
     ) -> tuple[dict[Place, Spot], str]:
         """About the nearest of one large scope, and why there are none: words still find, and the record has
         the vectors."""
@@ -256,7 +274,8 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         for _ in range(ATTEMPTS):
             asked *= WIDER
             try:
-                places = await self.nearest(index.scope, vector, asked)  # type: ignore[arg-type] # its own scope
+                scope: ScopeKey = index.scope  # type: ignore[assignment] # its own
+                places = await self.nearest(reached, scope, vector, asked)
             except RetrievalError as error:
                 log.warning("engine did not answer", source=self.name, reason=error.reason)
                 return near, error.reason
@@ -350,11 +369,12 @@ async def analysed(
 
 
 async def untaken(pool: Pool, engine: str, collection: str) -> tuple[list[str], bool]:
-    """The newest items in the outbox of an engine (`stores/outbox.py`), and whether no refill waits."""
+    """The newest items in the outbox of an engine (`stores/outbox.py`), and whether that is all: no refill
+    waits, and there are no more of them."""
     with retrieval_faults():
         rows = await pool.fetch(UNTAKEN, engine, collection, FRESH)
     items = [row["item"] for row in rows]
-    return [item for item in items if item], "" not in items
+    return [item for item in items if item], "" not in items and len(items) < FRESH
 
 
 def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:

@@ -110,7 +110,9 @@ class CorpusSource(PointSource[Shelf]):
 
     # The engine.
 
-    async def nearest(self, scope: Shelf, vector: Embedding, limit: int) -> Sequence[Place]:
+    async def nearest(
+        self, reached: Reached[Shelf], scope: Shelf, vector: Embedding, limit: int
+    ) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, collection = scope
         name, where = self._homes.copy_of(collection), Filter(equal={"tenant": tenant})

@@ -71,10 +71,13 @@ VECTORS = """
     JOIN ibid.chunk AS chunk USING (document_id, ordinal) WHERE space = $3
 """
 PASSAGES = """
-    SELECT document_id, chunk.ordinal, text, tokens, page, page_end, heading
+    SELECT document_id, chunk.ordinal, chunk.text, chunk.tokens, page, page_end, heading
     FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
     JOIN ibid.chunk AS chunk USING (document_id, ordinal)
+    JOIN ibid.document AS document ON document.id = document_id
+    WHERE document.state = 'ready' AND document.removed_at IS NULL
 """
+"""What was removed since its index was loaded is left out."""
 
 log = structlog.get_logger(__name__)
 
@@ -202,7 +205,9 @@ class DocumentSource(IndexedSource[Part]):
         """Chroma's."""
         return await untaken(self._pool, "chroma", "")
 
-    async def nearest(self, scope: Part, vector: Embedding, limit: int) -> Sequence[Place]:
+    async def nearest(
+        self, reached: Reached[Part], scope: Part, vector: Embedding, limit: int
+    ) -> Sequence[Place]:
         """Chroma's answer."""
         part = {"tenant": scope.tenant}
         if not scope.is_global:

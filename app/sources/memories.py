@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from app.clients.faults import retrieval_faults
@@ -34,6 +35,8 @@ from app.retrieval.retrievers import Filter
 from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions
 from app.sources.points import PointSource, Row, Table
+
+log = structlog.get_logger(__name__)
 
 PAGE = 256
 """Points read at a time."""
@@ -133,10 +136,14 @@ class MemorySource(PointSource[User]):
 
     # The engine.
 
-    async def nearest(self, scope: User, vector: Embedding, limit: int) -> Sequence[Place]:
+    async def nearest(
+        self, reached: Reached[User], scope: User, vector: Embedding, limit: int
+    ) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, user_id = scope
-        where = Filter(equal={"tenant": tenant, "user_id": user_id}, not_equal={"source": UNTOLD})
+        owned, namespace = {"tenant": tenant, "user_id": user_id}, reached.scope.vantage_id
+        seen = {"vantage_id": namespace} if namespace else {}
+        where = Filter(equal=owned, equal_or_missing=seen, not_equal={"source": UNTOLD})
         found = await self._retriever.nearest(self._homes.copy_of(RAW), vector, where, limit)
         return [(near.id, 1) for near in found]
 
@@ -181,8 +188,12 @@ class MemorySource(PointSource[User]):
         if stands.since is not None or not self._foreign_here:
             return cards.cut(ours, CARDS)
         where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
-        found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
-        rows = await self._imported([point.id for point in found])
+        try:
+            found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
+            rows = await self._imported([point.id for point in found])
+        except RetrievalError as error:  # the search beside this says so in `degraded`
+            log.warning("cards of other tools are left out", reason=error.reason)
+            return cards.cut(ours, CARDS)
         others = [remembered.memory(point) for point in found if point.id not in rows]
         return cards.cut([*others, *ours], CARDS)
 
@@ -229,7 +240,7 @@ class MemorySource(PointSource[User]):
         try:
             return await self._points.count(name, where)
         except RetrievalError as error:
-            if not error.rejected:
+            if not error.missing:
                 raise
             self._catalogue.forget()
             return 0
@@ -241,7 +252,7 @@ class MemorySource(PointSource[User]):
             try:
                 page = await self._points.scroll(name, where, limit=PAGE, after=after)
             except RetrievalError as error:
-                if not error.rejected:
+                if not error.missing:
                     raise
                 return
             for point in page:

@@ -266,7 +266,9 @@ class RowSource(IndexedSource[Lot]):
         matrix, missing = units([row["vector"] for row in rows], self._space.dim)
         return {(row["id"], 1): matrix[at] for at, row in enumerate(rows) if not missing[at]}
 
-    async def nearest(self, scope: Lot, vector: Embedding, limit: int) -> Sequence[Place]:
+    async def nearest(
+        self, reached: Reached[Lot], scope: Lot, vector: Embedding, limit: int
+    ) -> Sequence[Place]:
         """By pgvector."""
         return [(key, 1) for key in await self._nearest(scope, vector, limit)]
 

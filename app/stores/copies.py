@@ -184,14 +184,17 @@ class QdrantCopy:
         """By the count of each collection's points of ours."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
-        for name, count in (await self._counts()).items():
+        homes = await read_homes(self._pool)
+        wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
+        for physical in {*wanted, *await self._catalogue.all()}:
             try:
-                if await self._points.count(await self._home(name), where) != count:
+                if await self._points.count(physical, where) != wanted.get(physical, 0):
                     return False
             except RetrievalError as error:
-                if not error.rejected:
+                if not error.missing:
                     raise
-                return False
+                if physical in wanted:
+                    return False
         return True
 
     async def _counts(self) -> Mapping[str, int]:
@@ -223,7 +226,7 @@ class QdrantCopy:
         try:
             return await self._points.scroll(name, where, limit=PAGE, after=after)
         except RetrievalError as error:
-            if not error.rejected:
+            if not error.missing:
                 raise
             return []
 

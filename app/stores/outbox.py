@@ -9,10 +9,11 @@ Seconds.
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
+import asyncpg
 import structlog
 
 from app.clients.faults import postgres_faults
@@ -26,6 +27,8 @@ BATCH = 256
 """Entries taken at a time."""
 POLL_SECONDS = 1.0
 """Between two looks for entries; whoever waits for the engine (`followed`) does not wait for a look."""
+ASIDE_SECONDS = 15.0
+"""Before a collection that failed is tried again, if others wait."""
 AGAIN_SECONDS = 5.0
 """Before an engine that failed is asked again."""
 COMPARE_SECONDS = 300.0
@@ -38,7 +41,8 @@ LOOK_SECONDS = 0.01
 DIFFERS = "it holds more or fewer rows than the record"
 ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
 NEXT = """
-    SELECT seq, collection, item FROM ibid.outbox WHERE engine = $1 AND item <> '' ORDER BY seq LIMIT $2
+    SELECT seq, collection, item FROM ibid.outbox
+    WHERE engine = $1 AND item <> '' AND collection <> ALL($3) ORDER BY seq LIMIT $2
 """
 REFILLS = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1 AND item = ''"
 TAKEN = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
@@ -99,6 +103,8 @@ class Outbox:
         self._refill: tuple[int, AsyncIterator[int]] | None = None
         self._progress = (0, 0)
         self._logged = 0.0
+        self._aside: dict[str, float] = {}
+        """Until when collections that failed are left aside."""
 
     async def run(self) -> None:
         """Drain for as long as the service lives."""
@@ -221,18 +227,39 @@ class Outbox:
         """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
         await holder.execute("SELECT")  # the lock is still ours
         with postgres_faults():
-            entries = await self._pool.fetch(NEXT, self._copy.name, BATCH)
+            entries = await self._pool.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
             refill = await self._pool.fetchval(REFILLS, self._copy.name)
         if entries:
-            items: defaultdict[str, list[str]] = defaultdict(list)
-            for entry in entries:
-                items[entry["collection"]].append(entry["item"])
-            for collection, some in items.items():
-                await self._copy.follow(collection, list(dict.fromkeys(some)))
-            await self._taken(entries[-1]["seq"], TAKEN, [entry["seq"] for entry in entries])
+            done = await self._followed(entries)
+            await self._taken(entries[-1]["seq"], TAKEN, done)
         if refill:
             await self._page(refill)
         return bool(entries or refill)
+
+    async def _followed(self, entries: Sequence[asyncpg.Record]) -> list[int]:
+        """Take entries; their numbers. A collection that fails is left aside for a while, so that it does not
+        hold up the others; where all of them fail, the engine does: raises what the last one raised."""
+        items: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for entry in entries:
+            items[entry["collection"]][entry["item"]] = None
+        failed: dict[str, Exception] = {}
+        for collection, some in items.items():
+            try:
+                await self._copy.follow(collection, list(some))
+            except (RetrievalError, Unavailable) as error:
+                failed[collection] = error
+                if len(failed) == len(items):
+                    self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
+                    raise
+                log.warning("a collection does not follow", engine=self._copy.name, reason=error.detail)
+        self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
+        return [entry["seq"] for entry in entries if entry["collection"] not in failed]
+
+    def _left_aside(self) -> list[str]:
+        """Collections that failed a moment ago."""
+        now = time.monotonic()
+        self._aside = {name: until for name, until in self._aside.items() if until > now}
+        return list(self._aside)
 
     async def _page(self, seq: int) -> None:
         """One step of a refill, begun anew where a newer one was asked for."""

@@ -5,7 +5,7 @@ A vote belongs to (tenant, user, memory, answer); one without an answer to its d
 `RetrievalError` from `tallies`.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from app.clients.pool import Pool
 from app.domain.errors import Missing, RetrievalError, Unavailable
@@ -118,12 +118,31 @@ class VoteStore:
         self, scope: Scope, mine: Mine, vote: tuple[str | None, int], told: Told | None
     ) -> set[str]:
         """Write a vote (its answer, its signal); the memories whose vote is another now."""
-        async with transaction(self._pool) as connection:
-            if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
-                raise Missing("its owner was erased")
-            await connection.execute(TURN, scope.tenant, scope.user_id)
-            rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
-            changed = {row["id"]: row["change"] for row in rows}
-            if told and changed:
-                await told(changed)
+        try:
+            async with transaction(self._pool) as connection:
+                if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
+                    raise Missing("its owner was erased")
+                await connection.execute(TURN, scope.tenant, scope.user_id)
+                rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
+                changed = {row["id"]: row["change"] for row in rows}
+                if told and changed:
+                    await telling(told, changed)
+        except NotTold as error:
+            raise error.fault from error
         return set(changed)
+
+
+class NotTold(Exception):
+    """Whoever was to be told of votes did not take them; it says nothing of Postgres."""
+
+    def __init__(self, fault: Unavailable) -> None:
+        super().__init__(fault.detail)
+        self.fault = fault
+
+
+async def telling(told: Told, changed: Mapping[str, int]) -> None:
+    """Tell of votes. Raises `NotTold`."""
+    try:
+        await told(changed)
+    except Unavailable as error:
+        raise NotTold(error) from error

@@ -32,7 +32,6 @@ def weigh(
     overlay: str = "",
     limits: Limits | None = None,
     routing: Routing | None = None,
-    *,
     evidence: Evidence | None = None,
 ) -> Weighed:
     """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text; `evidence`: an outside

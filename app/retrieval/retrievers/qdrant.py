@@ -37,7 +37,7 @@ class QdrantRetriever:
         try:
             found = await self._points.search(collection, condition(where), vector, limit, payload=payload)
         except RetrievalError as error:
-            if error.rejected:
+            if error.missing:
                 return []
             raise
         return [Near(point.id, point.score, point.payload) for point in found]
@@ -65,7 +65,7 @@ class QdrantRetriever:
         try:
             return await self._points.count(collection, condition(where))
         except RetrievalError as error:
-            if error.rejected:
+            if error.missing:
                 return 0
             raise
 
