@@ -11,14 +11,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.vantage import score
-from app.vantage.words import fold
+from app.vantage import risk, score
+from app.vantage.lexicon import DATA, LEXICON, hits
+from app.vantage.text import read, reveal
 from bench.quality import interval
 
 Floats = NDArray[np.float64]
@@ -28,7 +30,7 @@ PENALTY = 0.3
 STEPS = 60
 HELD = 10
 """One template of so many is held out of `policy_train`."""
-CONTRAST, ORDINARY = 6.0, 2.0
+CONTRAST, ORDINARY = 4.0, 2.0
 """Weights of a hand-written text; a text of `policy_train` weighs 1."""
 RISK_WEIGHTS = {("openai_moderation", 1): 0.0, ("aegis", 1): 0.0, ("harmfulqa", 1): 0.2} | {
     (source, 0): 0.5 for source in ("openai_moderation", "aegis")
@@ -58,6 +60,7 @@ class Matrix:
     rows: NDArray[np.intp]
     values: Floats
     count: int
+    buckets: int
 
     def times(self, weights: Floats) -> Floats:
         """X w."""
@@ -65,10 +68,10 @@ class Matrix:
 
     def transposed(self, errors: Floats) -> Floats:
         """X' e."""
-        return np.bincount(self.columns, errors[self.rows] * self.values, score.BUCKETS).astype(float)
+        return np.bincount(self.columns, errors[self.rows] * self.values, self.buckets).astype(float)
 
 
-def matrix(rows: Sequence[score.Buckets]) -> Matrix:
+def matrix(rows: Sequence[score.Buckets], buckets: int) -> Matrix:
     """Of the buckets of each text."""
     sizes = np.array([len(row) for row in rows])
     return Matrix(
@@ -76,6 +79,7 @@ def matrix(rows: Sequence[score.Buckets]) -> Matrix:
         np.repeat(np.arange(len(rows)), sizes),
         np.repeat(1 / np.sqrt(np.maximum(1, sizes)), sizes),
         len(rows),
+        buckets,
     )
 
 
@@ -91,7 +95,7 @@ def fit(x: Matrix, labels: Floats, weights: Floats) -> Floats:
             x.transposed(errors) + PENALTY * w[:-1], errors.sum()
         )
 
-    return minimise(loss, np.zeros(score.BUCKETS + 1))
+    return minimise(loss, np.zeros(x.buckets + 1))
 
 
 def minimise(loss: Callable[[Floats], tuple[float, Floats]], w: Floats) -> Floats:
@@ -156,7 +160,7 @@ def bucketed(text: str, parts: int) -> int:
 
 def held(text: str) -> bool:
     """Texts that begin with the same five words are held out together."""
-    return bucketed(" ".join(score.TOKEN.findall(fold(text).lower())[:5]), HELD) == 0
+    return bucketed(" ".join(read(text).words[:5]), HELD) == 0
 
 
 def contrast(name: str) -> list[Example]:
@@ -195,16 +199,26 @@ def attack_examples(data: Path) -> list[Example]:
     ]
 
 
+@cache
+def features(text: str) -> tuple[score.Buckets, ...]:
+    """What each head sees of a text, as the service reads it."""
+    plain = reveal(read(text), LEXICON)
+    known = hits(plain)
+    found = risk.weigh(plain, known, pressed=False)
+    return score.features(plain, known, {rule: found.risk[category] for category, rule in found.by.items()})
+
+
 def trained(examples: Sequence[Example], head: int) -> score.Head:
     """A head of these examples."""
-    seen = [score.features(fold(example.text))[head] for example in examples]
+    seen = [features(example.text)[head] for example in examples]
     labels = np.array([example.label for example in examples], np.float64)
-    return quantised(fit(matrix(seen), labels, np.array([example.weight for example in examples])))
+    buckets = list(score.BUCKETS.values())[head]
+    return quantised(fit(matrix(seen, buckets), labels, np.array([example.weight for example in examples])))
 
 
 def scores(head: score.Head, which: int, texts: Iterable[str]) -> Floats:
     """As the service scores them."""
-    return np.array([head.score(score.features(fold(text))[which]) for text in texts])
+    return np.array([head.score(features(text)[which]) for text in texts])
 
 
 def left_out(examples: Sequence[Example], head: int) -> Floats:
@@ -337,8 +351,9 @@ def main() -> None:
         tenth = [example for example in public if held(example.text)]
         written.append(stored(measure(name, which, [*seen, *own], tenth, asked.data)))
     if not asked.dry_run:
-        (score.DATA / "score.bin").write_bytes(b"".join(written))
-        print(f"\nwrote score.bin, digest {score.digest()}")
+        weights = b"".join(written)
+        (DATA / "score.bin").write_bytes(weights)
+        print(f"\nwrote score.bin, SHA-256 {hashlib.sha256(weights).hexdigest()}")
 
 
 if __name__ == "__main__":

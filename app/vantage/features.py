@@ -1,95 +1,143 @@
 """What a message is like, from its text alone: `extract_sd_features`, the first step of the policy.
 
-Risk by category, stakes, pressure, and (app/vantage/clarity.py) clarity, specificity, affect, breadth; all
-in [0, 1]. No model, no clock, no randomness, no hash order. Earlier turns lend their risk to a message that
-only points back to them. Source: CONTRACT §3, seed 003 (3.3). Nothing here raises.
+Risk by category, stakes, pressure, two learned scores, and clarity, specificity, affect and breadth; all in
+[0, 1]. Tables and bundled weights: no clock, no randomness, no remote model. An overlay adds to risk and
+pressure and takes nothing away; earlier turns lend their risk to a message that only points back to them.
+Nothing here raises.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import attrgetter, or_
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from app.vantage import clarity, disguise, topics, words
-from app.vantage.clause import Clause, split
+from app.vantage import clarity, topics, words
 from app.vantage.distress import Tale, told
-from app.vantage.harms import RISKS
-from app.vantage.lexicon import BITS, bits
-from app.vantage.pressing import PRESSING
-from app.vantage.risk import Found, mapping, weigh
-from app.vantage.rules import ATTACKED, DESPAIR
+from app.vantage.lexicon import LEXICON, Hit, hits
+from app.vantage.risk import RISKS, RULES, Found, weigh
+from app.vantage.rules import ATTACKED, DESPAIR, SURE
 from app.vantage.score import score
-from app.vantage.stakes import STAKES_WORDS
 from app.vantage.terms import Descriptors, Finding
-from app.vantage.words import Text
+from app.vantage.text import ENDS, Text, read, reveal
 
 __all__ = ["RISKS", "STAKES", "extract_sd_features"]
 
-STAKES = tuple(STAKES_WORDS)
-"""medical, legal, money."""
-
+STAKES = ("medical", "legal", "money")
+PRESSURE: Mapping[str, float] = {
+    "override": 0.6,
+    "persona": 0.5,
+    "extract": 0.5,
+    "suppress": 0.35,
+    "threat": 0.35,
+    "roleplay": 0.2,
+    "authority": 0.2,
+    "urgency": 0.15,
+    "flattery": 0.1,
+}
+"""What each kind of phrase of `pressure.txt` adds; each kind counts once."""
 PRESSED = 0.5
 """From here on it is an attempt to override the rules, and nothing in the text lowers its risk."""
-
 EXTRACTED = 0.6
-"""How surely the rules are asked for where the words of it are used."""
-
+"""How surely the rules are asked for where such phrases are used."""
 TOLD, METHOD = 0.6, 0.8
-"""Self-harm where somebody tells that they do not want to live, and where they ask for a way, too."""
-
+"""Self-harm where somebody says that they do not want to live, and where they ask for a way, too."""
+HARMLESS, DOUBTFUL = 0.3, 0.5
+"""Scores of risk below which the table's rules hold nothing back, or refuse nothing."""
+NOT_HELD, NEGOTIATED, NOT_REFUSED = 0.35, 0.4, 0.65
+"""The risk that a veto leaves: below what negotiates, just that, and below what refuses. A rule that would refuse
+is negotiated at least, so that no story around a request frees it."""
+GRAVITY = {rule.id: rule.weight for rule in RULES}
+UNVETOED = frozenset({"selfharm", "minors"})
 TURNS = 6
 """Earlier turns that are looked at, the latest."""
-
 DECAY = 0.85
-"""What is left of a turn's risk, a turn later, for a message that points back to it."""
-
+"""What is left of a turn's risk one turn later."""
 SHORT = 25
 """Words: a longer message says itself what it is about."""
+POINTING = frozenset({"it", "covert"})
 
-POINTING = bits("it covert")
-_PRESS = tuple((kind, weight, BITS[f"press_{kind}"]) for kind, (weight, _) in PRESSING.items())
-_PRESSES = bits(" ".join(f"press_{kind}" for kind in PRESSING))
-_STAKES = bits(" ".join(f"stake_{kind} weak_{kind}" for kind in STAKES))
-_TOGETHER = attrgetter("whole")
-_STAKE = tuple((kind, BITS[f"stake_{kind}"], BITS[f"weak_{kind}"]) for kind in STAKES)
+
+class Parsed(NamedTuple):
+    """A text whose disguises are undone, with its known words."""
+
+    text: Text
+    known: Sequence[Hit]
+    classes: frozenset[str]
+
+
+def parse(text: str) -> Parsed:
+    """Read once, for every table."""
+    plain = reveal(read(text), LEXICON)
+    known = hits(plain)
+    return Parsed(plain, known, frozenset().union(*{hit.classes for hit in known}))
 
 
 def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str = "") -> Descriptors:
     """The descriptors of a message, after the user's turns `thread`, oldest first, and under an `overlay`."""
-    text = words.read(message)
-    plain, clauses = _clauses(text)
-    whole = _whole(clauses)
-    pressure, pressing = _pressure(whole)
-    scores = score(plain.folded)
-    found = weigh(plain, clauses, pressure >= PRESSED)
-    _despair(found, told(plain), pressure)
+    parsed = parse(message)
+    pressure, pressing = _pressure(parsed)
+    found = weigh(parsed.text, parsed.known, pressed=pressure >= PRESSED)
+    scores = score(parsed.text, parsed.known, _fired(found))
+    if pressure < PRESSED and scores["attack"] < ATTACKED:
+        _veto(found, parsed.text, scores["risk"])
+    _despair(found, told(words.cut(parsed.text.folded)), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
-        pressure, pressing = _under(overlay, found, pressure, pressing)
-        scores = scores._replace(attack=max(scores.attack, score(words.fold(overlay)).attack))
-    if scores.attack >= ATTACKED:
-        pressure = max(pressure, scores.attack)
-        pressing += (Finding("pressure", "score.attack", scores.attack),)
-    if thread and _points_back(plain, clauses):
+        pressure, pressing, scores = _under(parse(overlay), found, pressure, pressing, scores)
+    if scores["attack"] >= ATTACKED:
+        pressure = max(pressure, scores["attack"])
+        pressing += (Finding("pressure", "score.attack", scores["attack"]),)
+    if thread and len(parsed.text.tokens) <= SHORT and parsed.classes & POINTING:
         _lend(found, thread)
-    stakes, weighed = _stakes(clauses if whole & _STAKES else ())
+    stakes, weighed = _stakes(parsed.known)
+    text = words.read(message)
     reading = clarity.read(message, text, thread)
     return Descriptors(
         clarity=reading.clarity,
         specificity=reading.specificity,
-        risk=mapping(found, RISKS),
+        risk=found.levels(),
         stakes=stakes,
         pressure=pressure,
         affect=reading.affect,
         breadth=reading.breadth,
         terms=topics.terms(message, text),
-        scores=scores._asdict(),
+        scores=scores,
         findings=(*found.findings(), *pressing, *weighed, *reading.findings),
     )
 
 
+def _veto(found: Found, text: Text, whole: float) -> None:
+    """A low score, of the message and of the sentence in which a rule fired, limits what the rule gives."""
+    for category, weight in found.risk.items():
+        if weight > NOT_HELD and category not in UNVETOED:
+            risk = max(whole, _sentence_risk(text, found.at[category], _fired(found)))
+            least = NEGOTIATED if GRAVITY.get(found.by[category], 1.0) >= SURE else NOT_HELD
+            most = least if risk < HARMLESS else NOT_REFUSED if risk < DOUBTFUL else 1.0
+            found.risk[category] = min(weight, most)
+
+
+def _sentence_risk(text: Text, at: int, rules: Mapping[str, float]) -> float:
+    """The risk score of the sentence that a token is in."""
+    ends = [place for place, token in enumerate(text.tokens) if token in ENDS]
+    start = max([place + 1 for place in ends if place < at], default=0)
+    end = min([place + 1 for place in ends if place >= at], default=len(text.tokens))
+    sentence = Text("", text.cased[start:end], text.tokens[start:end])
+    return score(sentence, hits(sentence), rules)["risk"]
+
+
+def _fired(found: Found) -> Mapping[str, float]:
+    """The rules that fired, with their risk."""
+    return {rule: found.risk[category] for category, rule in found.by.items()}
+
+
+def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
+    """Each kind counts once."""
+    kinds = [(kind, weight) for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.classes]
+    findings = tuple([Finding("pressure", f"press.{kind}", weight) for kind, weight in kinds])
+    return min(1.0, round(sum([weight for _, weight in kinds]), 4)), findings
+
+
 def _despair(found: Found, tale: Tale, pressure: float) -> None:
-    """Who only tells of it is sent to help; this alone lowers a risk; overlay and thread come later."""
+    """Whoever only tells of it is sent to help; this alone lowers a risk."""
     if tale is Tale.ASKED:
         found.take("selfharm", DESPAIR, METHOD)
     elif tale is Tale.TOLD and pressure < PRESSED:
@@ -98,69 +146,40 @@ def _despair(found: Found, tale: Tale, pressure: float) -> None:
         found.take("selfharm", DESPAIR, TOLD)
 
 
-def _clauses(text: Text) -> tuple[Text, list[Clause]]:
-    """What was disguised in it written plainly, and its clauses."""
-    plain = disguise.plainly(text)
-    return plain, split(plain)
-
-
-def _pressure(whole: int) -> tuple[float, tuple[Finding, ...]]:
-    """Each kind counts once."""
-    if not whole & _PRESSES:
-        return 0.0, ()
-    kinds = [(kind, weight) for kind, weight, bit in _PRESS if whole & bit]
-    findings = tuple(Finding("pressure", f"press.{kind}", weight) for kind, weight in kinds)
-    return min(1.0, round(sum(weight for _, weight in kinds), 4)), findings
-
-
-def _whole(clauses: list[Clause]) -> int:
-    """All classes of the text together."""
-    return reduce(or_, map(_TOGETHER, clauses), 0)
-
-
 def _under(
-    overlay: str, found: Found, pressure: float, pressing: tuple[Finding, ...]
-) -> tuple[float, tuple[Finding, ...]]:
-    """An overlay adds what it presses and asks for; it takes nothing away."""
-    plain, clauses = _clauses(words.read(overlay))
-    more, why = _pressure(_whole(clauses))
-    extra = weigh(plain, clauses, more >= PRESSED)
+    overlay: Parsed,
+    found: Found,
+    pressure: float,
+    pressing: tuple[Finding, ...],
+    scores: Mapping[str, float],
+) -> tuple[float, tuple[Finding, ...], dict[str, float]]:
+    """An overlay adds what it presses and asks for."""
+    more, why = _pressure(overlay)
+    extra = weigh(overlay.text, overlay.known, pressed=more >= PRESSED)
     for category, weight in extra.risk.items():
         found.take(category, extra.by[category], weight)
-    return (max(pressure, more), pressing + why) if more else (pressure, pressing)
-
-
-def _points_back(plain: Text, clauses: list[Clause]) -> bool:
-    return len(plain.tokens) <= SHORT and any(clause.whole & POINTING for clause in clauses)
+    attack = score(overlay.text, overlay.known, _fired(extra))["attack"]
+    return max(pressure, more), pressing + why, {**scores, "attack": max(scores["attack"], attack)}
 
 
 def _lend(found: Found, thread: Sequence[str]) -> None:
+    """The risk of earlier turns, weaker with each turn since."""
     left = 1.0
     for turn in reversed(thread[-TURNS:]):
         left *= DECAY
-        earlier, clauses = _clauses(words.read(turn))
-        for category, weight in weigh(earlier, clauses, False).risk.items():
+        earlier = parse(turn)
+        for category, weight in weigh(earlier.text, earlier.known, pressed=False).risk.items():
             found.take(category, "earlier-turn", weight * left)
 
 
-def _stakes(clauses: Sequence[Clause]) -> tuple[dict[str, float], tuple[Finding, ...]]:
-    """One strong word .6, each further .2; a weak one .2, each further .1."""
+def _stakes(known: Sequence[Hit]) -> tuple[dict[str, float], tuple[Finding, ...]]:
+    """One grave word .6, each further one .2; without any a weak word .2, each further .1."""
     stakes = dict.fromkeys(STAKES, 0.0)
-    staked = [have for clause in clauses if clause.whole & _STAKES for have in clause.masks if have & _STAKES]
-    if not staked:
-        return stakes, ()
-    for kind, strong, weak in _STAKE:
-        stakes[kind] = _stake(staked, strong, weak)
-    findings = tuple(
-        Finding(f"stakes.{kind}", f"{kind}-words", weight) for kind, weight in stakes.items() if weight
+    for kind in STAKES:
+        grave = sum([f"stake_{kind}" in hit.classes for hit in known])
+        weak = sum([f"weak_{kind}" in hit.classes for hit in known])
+        level = 0.4 + 0.2 * grave + 0.1 * weak if grave else 0.1 + 0.1 * weak if weak else 0.0
+        stakes[kind] = min(1.0, round(level, 4))
+    return stakes, tuple(
+        [Finding(f"stakes.{kind}", f"{kind}-words", level) for kind, level in stakes.items() if level]
     )
-    return stakes, findings
-
-
-def _stake(staked: list[int], strong: int, weak: int) -> float:
-    """Of the words of one kind."""
-    heavy = len([1 for have in staked if have & strong])
-    light = len([1 for have in staked if have & weak])
-    if heavy:
-        return min(1.0, round(0.4 + 0.2 * heavy + 0.1 * light, 4))
-    return min(1.0, round(0.1 + 0.1 * light, 4)) if light else 0.0

@@ -1,157 +1,184 @@
-"""The tables as one dictionary: a word, or the first word of a phrase, to its classes as bits of an int.
+"""The words of the policy by class, as `data/words.txt` and `data/pressure.txt` list them.
 
-Built once at import from the tables' forms: verbs inflected, nouns made plural, apostrophes with and
-without. A look-up is two dictionary reads, whatever the text. Nothing here raises.
+A section says how its words vary: `[verbs]` are infinitives, `[nouns]` singulars, `[phrases]` stand as they
+are; `_` joins the words of a phrase. Read once at import; a broken file stops the start with ValueError.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-from app.vantage.acts import DEEDS, VERBS
-from app.vantage.frames import CONTINUERS, FRAMES, JUSTIFIED
-from app.vantage.guards import GUARDS
-from app.vantage.harmless import STAGES
-from app.vantage.hints import HINTS
-from app.vantage.marks import MARKS
-from app.vantage.matters import MATTERS
-from app.vantage.objects import THINGS
-from app.vantage.pressing import PRESSING
-from app.vantage.stakes import STAKES_WORDS
-from app.vantage.targets import WHOM
-from app.vantage.tongues import TONGUES
-from app.vantage.words import CUTS, read
+from app.vantage.text import CUTS, Text, read
 
-IRREGULAR = {
-    "get": "gets got gotten getting", "take": "takes took taken taking",
-    "break": "breaks broke broken breaking", "steal": "steals stole stolen stealing",
-    "shoot": "shoots shot shooting", "hang": "hangs hung hanged hanging",
-    "slay": "slays slew slain slaying", "run": "runs ran running", "put": "puts putting",
-    "cut": "cuts cutting", "hit": "hits hitting", "hurt": "hurts hurting", "beat": "beats beaten beating",
-    "bite": "bites bit bitten biting", "strike": "strikes struck striking",
-    "fight": "fights fought fighting", "throw": "throws threw throwing", "hold": "holds held holding",
-    "tie": "ties tied tying", "set": "sets setting", "burn": "burns burned burnt burning",
-    "blow": "blows blew blown blowing", "bring": "brings brought bringing",
-    "give": "gives gave given giving", "feed": "feeds fed feeding", "make": "makes made making",
-    "build": "builds built building", "grow": "grows grew grown growing", "buy": "buys bought buying",
-    "sell": "sells sold selling", "deal": "deals dealt dealing", "hide": "hides hid hidden hiding",
-    "find": "finds found finding", "drink": "drinks drank drunk drinking", "eat": "eats ate eaten eating",
-    "swallow": "swallows swallowed swallowing", "smoke": "smokes smoked smoking",
-    "write": "writes wrote written writing", "forge": "forges forged forging",
-    "spread": "spreads spreading", "keep": "keeps kept keeping", "read": "reads reading",
-    "see": "sees saw seen seeing", "lie": "lies lied lying", "bet": "bets betting",
-    "rig": "rigs rigged rigging", "sleep": "sleeps slept sleeping", "quit": "quits quitting",
-    "draw": "draws drew drawn drawing", "mow": "mows mowed mown mowing", "end": "ends ended ending",
-    "have": "has had having", "con": "cons conned conning", "do": "does did done doing",
-    "drug": "drugs drugged drugging", "bug": "bugs bugged bugging",
-    "commit": "commits committed committing", "traffic": "traffics trafficked trafficking",
-    "bomb": "bombs bombed bombing", "drown": "drowns drowned drowning", "fly": "flies flew flown flying",
-}  # fmt: skip
-"""Verbs whose forms no rule makes."""
-
-_VOWELS = frozenset("aeiou")
+DATA = Path(__file__).parent / "data"
+Classes = frozenset[str]
+NO_CLASSES: Classes = frozenset()
+VOWELS = frozenset("aeiou")
+SIBILANTS = ("s", "sh", "ch", "x", "z")
 
 
-def forms(verb: str) -> tuple[str, ...]:
-    """The infinitive with its -s, -ed and -ing; of a phrase, its first word is inflected."""
+class Entry(NamedTuple):
+    """What a word is: its classes, and by second word the phrases that begin with it, longest first."""
+
+    classes: Classes
+    phrases: dict[str, list[tuple[tuple[str, ...], Classes]]]
+
+
+class Hit(NamedTuple):
+    """A known word or phrase in a text: tokens [start, end)."""
+
+    start: int
+    end: int
+    classes: Classes
+
+
+def sections(name: str) -> Iterator[tuple[str, str, str]]:
+    """(section, key, value) of each `key: value` line of a data file; indented lines continue a value."""
+    section, key, value = "", "", list[str]()
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith((" ", "\t")) and key:
+            value.append(line.strip())
+            continue
+        if key:
+            yield section, key, " ".join(value)
+            key = ""
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            key, colon, rest = line.partition(":")
+            if not colon:
+                raise ValueError(f"{name}: not `key: words`: {line!r}")
+            value = [rest.strip()]
+    if key:
+        yield section, key, " ".join(value)
+
+
+def verb_forms(verb: str) -> tuple[str, ...]:
+    """The infinitive with its -s, -ed and -ing, or its irregular forms; of a phrase the first word varies."""
     head, mark, rest = verb.partition("_")
     if head in IRREGULAR:
-        made = IRREGULAR[head].split()
+        made = IRREGULAR[head]
     elif head.endswith("e"):
         made = [head + "s", head + "d", head[:-1] + "ing"]
-    elif head.endswith("y") and head[-2:-1] not in _VOWELS:
+    elif head.endswith("y") and head[-2:-1] not in VOWELS:
         made = [head[:-1] + "ies", head[:-1] + "ied", head + "ing"]
     else:
         stem = head + head[-1] if _doubles(head) else head
-        made = [
-            head + ("es" if head.endswith(("s", "sh", "ch", "x", "z")) else "s"),
-            stem + "ed",
-            stem + "ing",
-        ]
-    return tuple(form + mark + rest for form in (head, *made))
+        made = [head + ("es" if head.endswith(SIBILANTS) else "s"), stem + "ed", stem + "ing"]
+    return tuple([form + mark + rest for form in (head, *made)])
 
 
-def _doubles(word: str) -> bool:
-    short = len(word) >= 3 and word[-1] not in _VOWELS | set("wxy") and word[-2] in _VOWELS
-    return short and word[-3] not in _VOWELS and sum(letter in _VOWELS for letter in word) == 1
+def _doubles(verb: str) -> bool:
+    """Whether the last consonant is doubled before -ed and -ing: stab, rob."""
+    short = len(verb) >= 3 and verb[-1] not in VOWELS | set("wxy") and verb[-2] in VOWELS
+    return short and verb[-3] not in VOWELS and sum(letter in VOWELS for letter in verb) == 1
 
 
-def plural(noun: str) -> tuple[str, ...]:
-    """The noun and its plurals."""
-    if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
+def noun_forms(noun: str) -> tuple[str, ...]:
+    """The singular and the plural."""
+    if noun.endswith("y") and noun[-2:-1] not in VOWELS:
         return noun, noun[:-1] + "ies"
-    return noun, noun + ("es" if noun.endswith(("s", "sh", "ch", "x")) else "s")
+    return noun, noun + ("es" if noun.endswith(SIBILANTS[:4]) else "s")
 
 
-def alone(phrase: str) -> tuple[str, ...]:
-    """Listed as it stands."""
+def as_it_stands(phrase: str) -> tuple[str, ...]:
+    """No other form."""
     return (phrase,)
 
 
-TABLES: tuple[tuple[Mapping[str, str], object], ...] = (
-    (VERBS, forms), (DEEDS, plural), (THINGS, plural), (MATTERS, plural), (STAGES, plural), (WHOM, plural),
-    (FRAMES, alone), (GUARDS, alone), (TONGUES, alone), (MARKS, alone),
-    (HINTS, alone),
-    ({"it": CONTINUERS, "justified": JUSTIFIED, "cut": " ".join(sorted(CUTS - {"\n"}))}, alone),
-    ({f"press_{kind}": words for kind, (_, words) in PRESSING.items()}, alone),
-    ({f"stake_{kind}": pair[0] for kind, pair in STAKES_WORDS.items()}, plural),
-    ({f"weak_{kind}": pair[1] for kind, pair in STAKES_WORDS.items()}, plural),
-)  # fmt: skip
-"""Each table, and how its words are bent."""
-
-BITS: dict[str, int] = {}
-"""Class → its bit."""
-
-Entry = tuple[int, dict[str, list[tuple[tuple[str, ...], int]]]]
-"""Classes of the word alone; by second word, the phrases it begins: (the rest behind it, classes)."""
-
-WORDS: dict[str, Entry] = {}
-"""First word → entry."""
+FORMS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
+    "verbs": verb_forms,
+    "nouns": noun_forms,
+    "phrases": as_it_stands,
+}
+IRREGULAR: dict[str, list[str]] = {}
+KINDS: dict[str, set[str]] = {"verbs": set(), "nouns": set(), "phrases": set()}
+"""Names of the classes in each section."""
 
 
-def bits(classes: str) -> int:
-    """The classes' bits together."""
-    found = 0
-    for name in classes.split():
-        found |= BITS[name]
+def _load() -> dict[str, Entry]:
+    """Every word, and every first word of a phrase, with its classes."""
+    classes: dict[tuple[str, ...], set[str]] = {}
+    for name in ("words.txt", "pressure.txt"):
+        for section, key, words in sections(name):
+            if section == "irregular":
+                IRREGULAR[key] = words.split()
+                continue
+            if section not in FORMS:
+                raise ValueError(f"{name}: unknown section [{section}]")
+            KINDS[section].add(key)
+            for word in words.split():
+                for form in FORMS[section](word):
+                    plain = form.replace("_", " ")
+                    for spelling in {plain, plain.replace("'", "")}:
+                        classes.setdefault(read(spelling).tokens, set()).add(key)
+    _inherit(classes)
+    return _entries(classes)
+
+
+def _inherit(classes: Mapping[tuple[str, ...], set[str]]) -> None:
+    """A frame that begins with a thing still names it: `letter to` is a letter."""
+    for phrase, names in classes.items():
+        if len(phrase) > 1 and names <= {"make_me", "demean", "how", "recipe"}:
+            names.update(classes.get(phrase[:1], set()) & KINDS["nouns"])
+
+
+def _entries(classes: Mapping[tuple[str, ...], set[str]]) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for phrase in sorted(classes, key=len, reverse=True):
+        if phrase[0] not in entries:
+            entries[phrase[0]] = Entry(frozenset(classes.get(phrase[:1], ())), defaultdict(list))
+        if len(phrase) > 1:
+            own = entries[phrase[0]].phrases[phrase[1]]
+            own.append((phrase[1:], frozenset(classes[phrase])))
+    return {word: Entry(entry.classes, dict(entry.phrases)) for word, entry in entries.items()}
+
+
+LEXICON = _load()
+
+
+def hits(text: Text) -> list[Hit]:
+    """The known words of a text in order, the longest phrase at each place; marks that end a clause have the
+    class `cut`."""
+    tokens, found, at = text.tokens, list[Hit](), 0
+    while at < len(tokens):
+        token = tokens[at]
+        entry = LEXICON.get(token)
+        end, classes = at + 1, entry.classes if entry else NO_CLASSES
+        if token in CUTS:
+            classes = CUT
+        elif token in QUOTES and _titled(text, at):
+            classes = TITLE
+        elif entry is None:
+            end = _name_ends(text, at)
+            classes = NAME if end > at + 1 else NO_CLASSES
+        elif entry.phrases and end < len(tokens):
+            for rest, named in entry.phrases.get(tokens[end], ()):
+                if tokens[end : end + len(rest)] == rest:
+                    end, classes = end + len(rest), named
+                    break
+        if classes:
+            found.append(Hit(at, end, classes))
+        at = end
     return found
 
 
-def _enter(phrase: tuple[str, ...], mask: int) -> None:
-    known, phrases = WORDS.get(phrase[0], (0, {}))
-    if len(phrase) == 1:
-        WORDS[phrase[0]] = (known | mask, phrases)
-        return
-    rest = phrase[2:]
-    same = phrases.setdefault(phrase[1], [])
-    merged = mask
-    for have, bit in same:
-        if have == rest:
-            merged |= bit
-    same[:] = sorted([pair for pair in same if pair[0] != rest] + [(rest, merged)], key=lambda p: -len(p[0]))
-    WORDS[phrase[0]] = (known, phrases)
+CUT: Classes = frozenset({"cut"})
+NAME: Classes = frozenset({"name"})
+TITLE: Classes = frozenset({"tale", "game"})
+QUOTES = frozenset({"'", '"'})
 
 
-def _fill(tables: Iterable[tuple[Mapping[str, str], object]]) -> None:
-    for table, bend in tables:
-        assert callable(bend)  # noqa: S101 - tells the type checker
-        for name, words in table.items():
-            bit = BITS.setdefault(name, 1 << len(BITS))
-            for word in words.split():
-                for form in bend(word):
-                    plain = form.replace("_", " ")
-                    _enter(read(plain).tokens, bit)
-                    if "'" in plain:
-                        _enter(read(plain.replace("'", "")).tokens, bit)
+def _titled(text: Text, at: int) -> bool:
+    """Whether a quoted title of a work or a game begins here: `in 'The Thief'`."""
+    before, behind = text.tokens[max(0, at - 1) : at], text.cased[at + 1 : at + 2]
+    return bool(before) and before[0] in {"in", "game", "of"} and bool(behind) and behind[0][0].isupper()
 
 
-def _inherit() -> None:
-    """A frame that begins with a thing still names it: the `letter` of `letter to`."""
-    things = bits(" ".join((*THINGS, *MATTERS)))
-    frames = bits("make_me demean how recipe")
-    for known, phrases in WORDS.values():
-        for same in phrases.values():
-            same[:] = [(rest, mask | known & things if not mask & ~frames else mask) for rest, mask in same]
-
-
-_fill(TABLES)
-_inherit()
-WORDS["\n"] = (BITS["cut"], {})
+def _name_ends(text: Text, at: int) -> int:
+    """Where a run of unknown words that are written as names ends; one word alone is no name."""
+    end = at
+    while end < len(text.tokens) and text.cased[end].istitle() and text.tokens[end] not in LEXICON:
+        end += 1
+    return max(end, at + 1)

@@ -20,9 +20,10 @@ import app.vantage as room
 from app.vantage import contract, params, rules, score
 from app.vantage.emergencies import EMERGENCIES
 from app.vantage.features import STAKES
-from app.vantage.harms import RISKS
 from app.vantage.hedges import HEDGES
+from app.vantage.lexicon import DATA
 from app.vantage.mix import LENSES
+from app.vantage.risk import RISKS
 from app.vantage.routes import DETOURS, ORDER
 from app.vantage.rules import RULES
 from app.vantage.terms import ResponseClass
@@ -83,7 +84,8 @@ def _body() -> dict[str, object]:
         "emergencies": EMERGENCIES,
         "hedges": {name: len(phrases.split("|")) for name, phrases in HEDGES.items() if name},
         "lenses": list(LENSES),
-        "scores": {"heads": list(score.Scores._fields), "sha256": score.digest()},
+        "scores": {"heads": list(score.BUCKETS)},
+        "data": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(DATA.iterdir())},
         "tables": tables(),
     }
 

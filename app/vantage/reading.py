@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from math import isnan
 from typing import TypeAlias
 
-from app.vantage.harm import RISKS
-from app.vantage.stakes import STAKES_WORDS
+from app.vantage.risk import RISKS
 from app.vantage.terms import Descriptors, Evidence
+
+STAKES_WORDS = ("medical", "legal", "money")
 
 Levels: TypeAlias = Mapping[str, float]
 

@@ -21,9 +21,9 @@ TRACE = 0.2
 """Something points that way: too little by itself."""
 PRESSED = 0.5
 """An attempt to override the rules, beyond a firm word."""
-ATTACKED = 0.4
+ATTACKED = 0.35
 """Score of an attack: somebody tries to override, read out or turn aside what the model is told."""
-SCORED = 0.65
+SCORED = 0.55
 """Score of risk: it reads like a request for help in harm, whatever the table of acts and objects says."""
 FLAGGED = 0.5
 """Scores of the outside service (VANTAGE_RISK_URL): more likely harm than not."""

@@ -1,0 +1,172 @@
+"""A message as the policy reads it: folded to plain letters, cut into tokens, disguises undone.
+
+Folding maps compatibility forms, accents and look-alike letters (Unicode TR39, the common part) to plain
+ones and drops what has no width. Everything is linear in the text. Positions are token indices. Nothing here
+raises.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+TOKEN = re.compile(
+    r"[^\W_]+|(?<=[^\W_])'[^\W_]+|[\n!-,./:-@\[-^{-~…。？！¿¡]|(?<![^\W_])-|[^\w\s!-~…。？！¿¡]+"
+)
+"""A word, what follows an apostrophe (`'s`), the end of a line, one mark, or a run of other signs. A hyphen
+inside a word separates it and is no token."""
+ENDS = frozenset(".?!\n…。？！¿¡")
+"""Tokens that end a sentence."""
+CUTS = ENDS | frozenset(";:[]{}<>|•#")
+"""Tokens that end a clause."""
+LOOKALIKES = {
+    ord(letter): plain
+    for plain, letters in {
+        "a": "аαɑ", "b": "вβʙ", "c": "сϲ", "d": "ԁđ", "e": "еεё", "g": "ɡɢ", "h": "һнʜ", "i": "іїιıɪ",
+        "j": "ј", "k": "кκ", "l": "ʟł", "m": "м", "n": "ɴп", "o": "оοø", "p": "рρ", "q": "ԛ", "r": "гʀ",
+        "s": "ѕ", "t": "тτ", "u": "υц", "v": "ѵν", "w": "ԝω", "x": "хχ", "y": "уγ", "A": "АΑ", "B": "ВΒ",
+        "C": "С", "E": "ЕΕ", "H": "НΗ", "I": "ІΙ", "J": "Ј", "K": "КΚ", "M": "М", "N": "Ν", "O": "ОΟØ",
+        "P": "РΡ", "S": "Ѕ", "T": "ТΤ", "X": "ХΧ", "Y": "УΥ", "Z": "Ζ", "ss": "ß", "ae": "æ", "th": "þð",
+        "'": "’‘ʼ´＇`", '"': "“”„«»", "\n": "\r",
+    }.items()
+    for letter in letters
+}  # fmt: skip
+"""Letters of other alphabets that pass for Latin ones, and quotation marks."""
+WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
+"""Categories of accents and of characters without width."""
+WIDEST = 4
+"""Letters that one character may become; a ligature of a whole sentence stays as it is."""
+
+LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
+"""Digits and signs that stand in for letters."""
+LEETED = re.compile(r"[a-zA-Z][0-9@$!|+]|[0-9@$!|+][a-zA-Z]")
+DRAWN_OUT = re.compile(r"([^\W\d_])\1\1+")
+APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*]{1,3}[^\W\d_](?![^\W_])){2,60}+")
+"""Three or more single letters with one to three blanks or marks between them."""
+GAP = re.compile(r"[ .\-_*]{2,3}")
+BETWEEN = str.maketrans(dict.fromkeys(" .-_*"))
+FILLERS = frozenset(
+    ["a", "i", "do", "to", "how", "is", "my", "me", "you", "can", "make", "of", "in", "on", "for", "and"]
+)
+LONGEST = 40
+"""Characters of a word that may hide one of the lexicon."""
+LONGEST_JOINED = 14
+EDGES = ".,!?;:\"'()[]"
+
+
+@dataclass(frozen=True)
+class Text:
+    """`tokens[i]` is `cased[i]` in lower case."""
+
+    folded: str
+    cased: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Tokens that are words; `'s` and `'t` are separate."""
+        return tuple(
+            [token for token in self.tokens if token[0].isalnum() or (token[0] == "'" and len(token) > 1)]
+        )
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[str, ...], ...]:
+        """Tokens up to and with a mark that ends a sentence; none is empty."""
+        found: list[tuple[str, ...]] = []
+        begun = 0
+        for index, token in enumerate(self.tokens):
+            if token in ENDS:
+                if index > begun:
+                    found.append(self.tokens[begun : index + 1])
+                begun = index + 1
+        return (*found, self.tokens[begun:]) if begun < len(self.tokens) else tuple(found)
+
+
+class _Folds(dict[int, str | None]):
+    """The plain form of a character, found when it is first met; None drops it."""
+
+    def __missing__(self, code: int) -> str | None:
+        plain = self[code] = _plain(chr(code))
+        return plain
+
+
+def _plain(char: str) -> str | None:
+    kind = unicodedata.category(char)
+    if kind in {"So", "Sk", "Co", "Cn", "Cs"}:  # emoji, private and unassigned characters only separate words
+        return " "
+    if not unicodedata.decomposition(char) and not "\uac00" <= char < "\ud7a4":
+        return None if kind in WIDTHLESS else char
+    parts = unicodedata.normalize("NFKD", char)
+    kept = "".join(
+        LOOKALIKES.get(ord(part), part) for part in parts if unicodedata.category(part) not in WIDTHLESS
+    )
+    return (kept if len(kept) <= WIDEST else char) or None
+
+
+_FOLDS = _Folds(LOOKALIKES | {code: chr(code) for code in range(128) if chr(code) not in "`\r"})
+
+
+def fold(text: str) -> str:
+    """The text in plain letters, case kept."""
+    return text.translate(_FOLDS)
+
+
+def read(text: str) -> Text:
+    """The tokens of a text."""
+    return cut(fold(text))
+
+
+def cut(folded: str) -> Text:
+    """The tokens of a text that is folded already."""
+    cased = tuple(TOKEN.findall(folded))
+    return Text(folded, cased, tuple([token.lower() for token in cased]))
+
+
+def reveal(text: Text, known: Collection[str]) -> Text:
+    """The text with disguised words written plainly: `k1ll`, `k i l l`, `kiiill`.
+
+    A word is replaced only if its plain form is `known`, so that ordinary words stay as they are."""
+    shown = APART.sub(lambda found: _joined(found[0], known), text.folded)
+    if LEETED.search(shown) or DRAWN_OUT.search(shown):
+        shown = " ".join([_plainly(word, known) for word in shown.split(" ")])
+    return text if shown == text.folded else cut(shown)
+
+
+def _plainly(word: str, known: Collection[str]) -> str:
+    """One word without digits for letters and drawn-out letters; lines may meet in it."""
+    if len(word) > LONGEST or not (LEETED.search(word) or DRAWN_OUT.search(word)):
+        return "\n".join([_plainly(line, known) for line in word.split("\n")]) if "\n" in word else word
+    core = word.strip(EDGES)
+    for plain in _candidates(core.lower()):
+        if plain in known and plain.isalpha():
+            return word.replace(core, plain)
+    return word
+
+
+def _candidates(core: str) -> Iterator[str]:
+    """Plain forms that a word may stand for."""
+    for plain in dict.fromkeys((core, core.translate(LEET))):
+        if plain != core:
+            yield plain
+        if DRAWN_OUT.search(plain):
+            yield DRAWN_OUT.sub(r"\1\1", plain)
+            yield DRAWN_OUT.sub(r"\1", plain)
+
+
+def _joined(row: str, known: Collection[str]) -> str:
+    """Letters set apart as words: where wider gaps separate groups the groups are words, else known words are
+    looked for, longest first."""
+    parts = [part.translate(BETWEEN) for part in GAP.split(row)]
+    if len(parts) > 1 and max(map(len, parts)) > 1:
+        return " ".join(parts)
+    letters, found, at = row.translate(BETWEEN).lower(), list[str](), 0
+    while at < len(letters):
+        sizes = range(min(LONGEST_JOINED, len(letters) - at), 1, -1)
+        words = (letters[at : at + size] for size in sizes)
+        word = next(
+            (word for word in words if word in FILLERS or (len(word) > 2 and word in known)), letters[at]
+        )
+        found.append(word)
+        at += len(word)
+    return " ".join(found)
