@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.phrases import ENDS, Phrases
-from app.vantage.rules import DISTRESSED
+from app.vantage.decision import DISTRESSED
 from app.vantage.sentence import Sentence, said, sentences
 from app.vantage.signposts import helps
 from app.vantage.steps import instructs, orders

@@ -12,10 +12,10 @@ from math import ceil
 
 from app.domain.phrases import Phrases
 from app.vantage.clarify import LABEL, allowed, asks
+from app.vantage.decision import DISTRESSED
 from app.vantage.declining import MOST, declines
 from app.vantage.hedges import NAMED, hedges
 from app.vantage.listed import counted
-from app.vantage.rules import DISTRESSED
 from app.vantage.sentence import Sentence, said, sentences
 from app.vantage.signposts import helps, points
 from app.vantage.steps import instructs, recipe

@@ -11,12 +11,12 @@ from operator import attrgetter, or_
 
 from app.vantage import clarity, disguise, topics, words
 from app.vantage.clause import Clause, split
+from app.vantage.decision import ATTACKED, DESPAIR
 from app.vantage.distress import Tale, told
 from app.vantage.harms import RISKS
 from app.vantage.lexicon import BITS, bits
 from app.vantage.pressing import PRESSING
 from app.vantage.risk import Found, mapping, weigh
-from app.vantage.rules import ATTACKED, DESPAIR
 from app.vantage.score import score
 from app.vantage.stakes import STAKES_WORDS
 from app.vantage.terms import Descriptors, Finding

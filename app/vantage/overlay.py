@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.domain.sanitise import one_line
 from app.vantage.contract import EACH as PER
 from app.vantage.contract import OWN
-from app.vantage.rules import DISTRESSED
+from app.vantage.decision import DISTRESSED
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from app.vantage.topics import named
 from app.vantage.wording import HELP

@@ -7,7 +7,7 @@ its class's contract (`contract.py`). Nothing here raises.
 
 from collections.abc import Mapping
 
-from app.vantage.rules import DISTRESSED, HARMS
+from app.vantage.decision import DISTRESSED, HARMS
 from app.vantage.terms import Decision, ResponseClass
 
 HELP = (

@@ -5,7 +5,7 @@ import pytest
 from app.models.tokens import O200k
 from app.vantage.clarify import asks
 from app.vantage.contract import OWN, check
-from app.vantage.rules import DISTRESSED, RULES
+from app.vantage.decision import DISTRESSED, RULES
 from app.vantage.sentence import sentences
 from app.vantage.terms import Decision, Params, ResponseClass
 from app.vantage.wording import HELP, LEADS, lead, question, refusal
