@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 
-from app.vantage import contract, decision, params, score
+from app.vantage import checks, decision, params, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.emergencies import EMERGENCIES
 from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
-from app.vantage.hedges import HEDGES
 from app.vantage.mix import LENSES
+from app.vantage.sentences import HEDGES
 from app.vantage.terms import ResponseClass
 from app.vantage.version import digests, sha256, version
 
@@ -36,12 +36,12 @@ def policy() -> Mapping[str, object]:
             "table": {name: asdict(line) for name, line in params.TABLE.items()},
         },
         "contracts": {
-            kind: {clause: contract.CLAUSES[clause] for clause in clauses}
-            for kind, clauses in contract.CONTRACTS.items()
+            kind: {clause: checks.CLAUSES[clause].says for clause in clauses}
+            for kind, clauses in checks.CONTRACTS.items()
         },
         "descriptors": {"risk": RISKS, "stakes": STAKES},
         "emergencies": EMERGENCIES,
-        "hedges": {name: len(phrases.split("|")) for name, phrases in HEDGES.items() if name},
+        "hedges": {name: len(row) for name, row in HEDGES.items() if name != "none"},
         "lenses": list(LENSES),
         "scores": {"heads": list(score.Scores._fields), "sha256": score.digest()},
         "tables": digests(),

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.vantage.checks import HELP, refusal
 from app.vantage.distress import COMFORT, METHOD, WAY, Tale, spots, told
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
 from app.vantage.weigh import weigh
-from app.vantage.wording import HELP, refusal
 from app.vantage.words import read
 
 TOLD = """
