@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TypeAlias
 
-from app.vantage.alarm import alarmed
+from app.vantage.distress import alarmed
 from app.vantage.terms import Decision, Descriptors, Evidence, Limits, Params, ResponseClass, Routing
 from app.vantage.topics import named
 from app.vantage.version import version

@@ -61,7 +61,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     pressure, pressing = _pressure(whole)
     scores = score(plain.folded)
     found = weigh(plain, clauses, pressure >= PRESSED)
-    _despair(found, told(plain), pressure)
+    _despair(found, told(plain.tokens), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:

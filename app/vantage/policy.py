@@ -6,7 +6,7 @@ from functools import cache
 
 from app.vantage import checks, decision, params, score
 from app.vantage.decision import DETOURS, ORDER, RULES
-from app.vantage.emergencies import EMERGENCIES
+from app.vantage.distress import EMERGENCIES
 from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
 from app.vantage.mix import LENSES
