@@ -9,7 +9,6 @@ Source: CONTRACT §3, seed 003 (3.3). Nothing here raises.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import ceil
 
 from app.vantage.decision import DISTRESSED, HARMS
@@ -121,69 +120,30 @@ LABEL = re.compile(r"[,:]?[ \t]?[\[【][^\[\]【】#\n]{1,160}+(?<!\s)#[0-9A-Za-
 """A citation as `domain/citation.py` sends it, or a group of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer, as the clauses examine it."""
 
-    text: str
-    decision: Decision
-    params: Params
-    limits: Limits
-    cited: Sequence[str]
+    sentences: Sequence[Sentence]
+    unhelped: Sequence[Sentence]
+    """Those but the policy's own sentence about help."""
+    words: Sequence[str]
+    """With the marks between clauses."""
+    cites: bool
+    """Whether it cites, or looks as if it did."""
     tokens: int
-
-    @cached_property
-    def sentences(self) -> list[Sentence]:
-        """All of them, quotations included."""
-        return sentences(self.text)
-
-    @cached_property
-    def words(self) -> list[str]:
-        """All of them, and the marks between clauses."""
-        return words_of(self.text)
-
-    @cached_property
-    def unquoted(self) -> str:
-        """The text without quotations."""
-        return QUOTED.sub(" ", self.text)
-
-    @cached_property
-    def hedges(self) -> int:
-        """Hedging phrases."""
-        return hedges(words_of(NAMED.sub(";", self.unquoted)))
-
-    @cached_property
-    def questions(self) -> int:
-        """Questions to the user; of a CLARIFY, all of them."""
-        own = self.sentences if self.unquoted == self.text else sentences(self.unquoted)
-        asks = self.decision.response_class is ResponseClass.CLARIFY
-        return sum(one.asks for one in own) if asks else questions_to_user(own)
-
-    @property
-    def latin(self) -> bool:
-        """Whether it can be judged by phrases of the tables."""
-        return mostly_latin(self.words)
-
-    @property
-    def cites(self) -> bool:
-        """Whether it cites, or looks as if it did."""
-        return bool(self.cited) or LABEL.search(self.text) is not None
+    hedges: int
+    hedge_budget: int
+    questions: int
+    """To the user; of a CLARIFY, all of them."""
+    params: Params
+    danger: bool
+    """Whether a rule says that somebody may be in danger."""
 
     @property
     def asking(self) -> int:
         """Sentences that are a question and nothing more."""
         return sum(map(asks_only, self.sentences))
-
-    @property
-    def hedge_budget(self) -> int:
-        """The caller's is for the whole answer, the policy's for each hundred tokens."""
-        own = self.limits.hedge_budget is not None
-        return self.params.hedge_budget * (1 if own else max(1, ceil(self.tokens / EACH)))
-
-    @property
-    def declines(self) -> bool:
-        """Whether it is a refusal; the policy's own sentence about help may stand beside it."""
-        return declines(sentences(self.text.replace(HELP, " ")) if HELP in self.text else self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +181,7 @@ CLAUSES: Mapping[str, Clause] = {
     "clarify.no_citation": Clause("No citation.", lambda answer: not answer.cites),
     "negotiate.named": Clause(
         "It says that something is left out, or on what terms.",
-        lambda answer: not answer.latin or leaves_out(answer.words),
+        lambda answer: not mostly_latin(answer.words) or leaves_out(answer.words),
     ),
     "negotiate.no_recipe": Clause(
         "No list of orders, and no orders with amounts.",
@@ -229,17 +189,17 @@ CLAUSES: Mapping[str, Clause] = {
     ),
     "redirect.named": Clause(
         "It says whom to contact, or who helps better.",
-        lambda answer: not answer.latin or points(answer.sentences),
+        lambda answer: not mostly_latin(answer.words) or points(answer.sentences),
     ),
     HELPED: Clause(
         "Where somebody may be in danger: it says where people help.",
-        lambda answer: not in_danger(answer.decision) or helps(answer.sentences),
+        lambda answer: not answer.danger or helps(answer.sentences),
     ),
     "refuse.declines": Clause(
         f"It declines, in at most {MOST_SENTENCES} sentences, and only regrets, gives a general reason, says"
         " where help is, or offers something else; in a language that can be judged (English, German,"
         " Spanish, French).",
-        lambda answer: answer.declines,
+        lambda answer: declines(answer.unhelped),
     ),
     "refuse.no_citation": Clause("No citation.", lambda answer: not answer.cites),
     "refuse.no_instructions": Clause(
@@ -282,7 +242,22 @@ def check(
 ) -> Check:
     """A whole answer against its class. `cited`: labels of its citations; `tokens`: o200k; `limits`: the
     caller's."""
-    answer = Answer(text, decision, params, limits or Limits(), cited, tokens)
+    limits, unquoted, everything = limits or Limits(), QUOTED.sub(" ", text), sentences(text)
+    own = everything if unquoted == text else sentences(unquoted)
+    asks = decision.response_class is ResponseClass.CLARIFY
+    for_each = 1 if limits.hedge_budget is not None else max(1, ceil(tokens / EACH))
+    answer = Answer(
+        sentences=everything,
+        unhelped=sentences(text.replace(HELP, " ")) if HELP in text else everything,
+        words=words_of(text),
+        cites=bool(cited) or LABEL.search(text) is not None,
+        tokens=tokens,
+        hedges=hedges(words_of(NAMED.sub(";", unquoted))),
+        hedge_budget=params.hedge_budget * for_each,
+        questions=sum(one.asks for one in own) if asks else questions_to_user(own),
+        params=params,
+        danger=in_danger(decision),
+    )
     broken = tuple(name for name in CONTRACTS[decision.response_class] if not CLAUSES[name].holds(answer))
     return Check(not broken, broken, tokens=tokens, hedges=answer.hedges, questions=answer.questions)
 
@@ -314,7 +289,7 @@ def enforce_clarify_shape(text: str, params: Params, decision: Decision) -> str:
     links, citations and very long questions are dropped, and lists stay lists. Without a question, the
     policy's own. Whoever may be in danger reads first where help is."""
     most = allowed(params)
-    kept = [one for one in questions(text) if asks_only(one)][:most]
+    kept = [one for one in rephrased(text) if asks_only(one)][:most]
     if not in_danger(decision) or helps(kept):
         return _written(kept) if kept else question(decision)
     return "\n".join([question(decision), _written(kept[: most - 1])]).strip()
@@ -322,7 +297,7 @@ def enforce_clarify_shape(text: str, params: Params, decision: Decision) -> str:
 
 def satisfied(text: str, params: Params) -> bool:
     """Whether an unfinished text already holds all the questions that may be kept."""
-    return sum(map(asks_only, questions(text)[:-1])) >= allowed(params)
+    return sum(map(asks_only, rephrased(text)[:-1])) >= allowed(params)
 
 
 def allowed(params: Params) -> int:
@@ -330,7 +305,7 @@ def allowed(params: Params) -> int:
     return max(1, params.question_budget)
 
 
-def questions(text: str) -> list[Sentence]:
+def rephrased(text: str) -> list[Sentence]:
     """The sentences of a model's text, as questions where something is asked without a mark: a list under
     "Could you tell me:", and "let me know which"."""
     found: list[Sentence] = []
