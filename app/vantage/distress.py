@@ -1,4 +1,4 @@
-"""Whether a message tells of somebody in danger: in an emergency (`alarmed`), or weary of life (`told`).
+"""Whether a message tells of somebody in danger: in an emergency (`alarmed`), or weary of life (`despair`).
 
 Both look for patterns of `data/emergencies.txt` and `data/distress.txt` within one sentence, over folded
 words with apostrophes joined (`cant`, `hes`). A call must be meant: not quoted or translated, of no tale or
@@ -133,7 +133,7 @@ SAID = re.compile(f" (?:{_distress('said in need')})(?= )")
 METHOD = re.compile(f" (?:{_distress('method')}) ")
 
 
-class Tale(Enum):
+class Despair(Enum):
     """What a message tells of its writer's wish to die."""
 
     NONE = 0
@@ -145,17 +145,17 @@ class Tale(Enum):
     """A way is asked for."""
 
 
-def told(tokens: Sequence[str]) -> Tale:
+def despair(tokens: Sequence[str]) -> Despair:
     """What a message of these tokens (words and marks, folded, in lower case) tells."""
     if _WORDS["signals"].isdisjoint(tokens):
-        return Tale.NONE
+        return Despair.NONE
     sentences = _sentences(tokens)
     if not any(map(_tells, sentences)) and not _slang(sentences):
-        return Tale.NONE
+        return Despair.NONE
     rows = list(map(_row, sentences))
     if any(METHOD.search(COMFORT.sub(" ", row)) for row in rows):
-        return Tale.ASKED
-    return Tale.DOUBTFUL if any(map(_asks, rows)) else Tale.TOLD
+        return Despair.ASKED
+    return Despair.DOUBTFUL if any(map(_asks, rows)) else Despair.TOLD
 
 
 def _sentences(tokens: Iterable[str]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from operator import attrgetter, or_
 from app.vantage import clarity, disguise, topics, words
 from app.vantage.clause import Clause, split
 from app.vantage.decision import ATTACKED, DESPAIR
-from app.vantage.distress import Tale, told
+from app.vantage.distress import Despair, despair
 from app.vantage.harms import RISKS
 from app.vantage.lexicon import BITS, bits
 from app.vantage.pressing import PRESSING
@@ -61,7 +61,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     pressure, pressing = _pressure(whole)
     scores = score(plain.folded)
     found = weigh(plain, clauses, pressure >= PRESSED)
-    _despair(found, told(plain.tokens), pressure)
+    _despair(found, despair(plain.tokens), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
@@ -88,13 +88,13 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     )
 
 
-def _despair(found: Found, tale: Tale, pressure: float) -> None:
+def _despair(found: Found, told: Despair, pressure: float) -> None:
     """Who only tells of it is sent to help; this alone lowers a risk; overlay and thread come later."""
-    if tale is Tale.ASKED:
+    if told is Despair.ASKED:
         found.take("selfharm", DESPAIR, METHOD)
-    elif tale is Tale.TOLD and pressure < PRESSED:
+    elif told is Despair.TOLD and pressure < PRESSED:
         found.settle("selfharm", DESPAIR, TOLD)
-    elif tale is not Tale.NONE:
+    elif told is not Despair.NONE:
         found.take("selfharm", DESPAIR, TOLD)
 
 

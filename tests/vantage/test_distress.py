@@ -3,7 +3,7 @@
 import pytest
 
 from app.vantage.checks import HELP, refusal
-from app.vantage.distress import EMERGENCIES, LOOKED, Tale, alarmed, family, told, warm
+from app.vantage.distress import EMERGENCIES, LOOKED, Despair, alarmed, despair, family, warm
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
 from app.vantage.topics import terms
@@ -110,7 +110,7 @@ def test_who_asks_for_a_way_is_refused(message: str) -> None:
 @pytest.mark.parametrize("message", NEITHER)
 def test_figures_of_speech_tell_nothing(message: str) -> None:
     """They are weighed as any message."""
-    assert told(read(message).tokens) is Tale.NONE
+    assert despair(read(message).tokens) is Despair.NONE
 
 
 @pytest.mark.parametrize("message", TOLD)
@@ -135,11 +135,11 @@ def test_another_harm_stays_refused() -> None:
 def test_that_others_would_be_better_off_is_told() -> None:
     """Within a longer message too; `without` alone tells nothing."""
     assert (
-        told(read("Work is fine. They would be better off without me. I do not want to live").tokens)
-        is Tale.TOLD
+        despair(read("Work is fine. They would be better off without me. I do not want to live").tokens)
+        is Despair.TOLD
     )
-    assert told(read("Everyone is better off without me").tokens) is Tale.TOLD
-    assert told(read("I went to live there without me coat").tokens) is Tale.NONE
+    assert despair(read("Everyone is better off without me").tokens) is Despair.TOLD
+    assert despair(read("I went to live there without me coat").tokens) is Despair.NONE
 
 
 @pytest.mark.parametrize("message", CALLS)
