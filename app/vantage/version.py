@@ -49,8 +49,8 @@ def version() -> str:
 def deciding() -> Iterator[tuple[str, Traversable]]:
     """Every file that decides, with its path."""
     package, domain = files("app.vantage"), files("app.domain")
-    for folder, parts in (("vantage", package), ("vantage/data", package / "data")):
-        yield from ((f"{folder}/{file.name}", file) for file in parts.iterdir() if file.is_file())
+    yield from ((f"vantage/{file.name}", file) for file in package.iterdir() if file.name.endswith(".py"))
+    yield from ((f"vantage/data/{file.name}", file) for file in (package / "data").iterdir())
     yield from ((f"domain/{name}.py", domain / f"{name}.py") for name in LENT)
 
 
