@@ -17,13 +17,13 @@ from app.services.thread import Threads
 from app.services.vantage import VantageService
 from app.stores.cards import CardStore
 from app.stores.chatlog import ChatLogStore
-from app.vantage import alarm
+from app.vantage import distress
 from app.vantage.weigh import weigh
 
 
 async def warm() -> None:
     """The tables are compiled and their hash is taken before the first message, off the loop: a second."""
-    await asyncio.to_thread(alarm.warm)
+    await asyncio.to_thread(distress.warm)
     await asyncio.to_thread(weigh, "Hello.")
 
 

@@ -24,10 +24,10 @@ from app.intake.section import sections
 from app.intake.sentence import fitting
 from app.models.sentence import quotable
 from app.retrieval.terms import terms
-from app.vantage.contract import check
+from app.vantage.checks import check
 from app.vantage.features import extract_sd_features
 from app.vantage.params import derive_params
-from app.vantage.sentence import sentences
+from app.vantage.sentences import sentences
 from app.vantage.terms import Decision, Limits, ResponseClass
 from app.vantage.words import read
 from bench.table import table

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.vantage import alarm
+from app.vantage import distress
 from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
 from app.vantage.params import derive_params
@@ -182,7 +182,7 @@ def sample(items: Sequence[str], size: int) -> list[str]:
 def measure(told: Sequence[Row], wrapped: int) -> dict[str, Any]:
     """All figures of what was found in the folders."""
     judge = Judge()
-    alarm.warm()
+    distress.warm()
     judge("warm")  # the first of a process makes the tables' index
     judge.took.clear()
     sets = sorted({str(row["set"]) for row in told})

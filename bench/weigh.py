@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.vantage import alarm
+from app.vantage import distress
 from app.vantage.weigh import weigh
 from bench.figures import percentile
 from bench.policy import rows, text
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--texts", type=int, default=200, help="texts of 2,000 characters; fewer longer ones")
     asked = parser.parse_args()
-    alarm.warm()
+    distress.warm()
     for message in strung(prose(), LENGTHS[0], WARM):
         weigh(message)
     found = {name: timed(messages) for name, messages in texts(asked.folders, asked.texts)}

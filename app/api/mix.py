@@ -23,8 +23,7 @@ from app.domain import errors
 from app.problems import responses
 from app.services.mixing import Mixed
 from app.services.thread import MOST
-from app.vantage.mix import LENSES, RECENCY
-from app.vantage.remix import Standing
+from app.vantage.mix import LENSES, RECENCY, Standing
 from app.vantage.terms import Mix
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)

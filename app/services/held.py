@@ -19,10 +19,9 @@ from app.domain.fence import closing
 from app.domain.ports import Delta, ModelStream
 from app.services.ruling import Ruling, checked, written
 from app.services.sentence import Cut, Sentences, complete, trimmed
-from app.vantage import contract
-from app.vantage.clarify import enforce_clarify_shape, satisfied, unthought
+from app.vantage import checks
+from app.vantage.checks import HELP, HELPED, enforce_clarify_shape, satisfied, unthought
 from app.vantage.terms import Check, ResponseClass
-from app.vantage.wording import HELP
 
 WHOLE = frozenset({ResponseClass.CLARIFY, ResponseClass.REFUSE})
 """Classes whose text is checked before any of it is sent."""
@@ -79,7 +78,7 @@ class Held:
     def own(self) -> str:
         """The policy's text of a class that is taken whole."""
         if (decision := self.ruling.decision).response_class is ResponseClass.REFUSE:
-            return contract.refusal(decision)
+            return checks.refusal(decision)
         return enforce_clarify_shape("", self.ruling.params, decision)
 
     @asynccontextmanager
@@ -125,12 +124,12 @@ class Held:
         params = self.ruling.params
         if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
             return True
-        return len(text) > MOST or self.count(plain) > max(contract.OWN, params.token_target)
+        return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
 
     async def end(self) -> str:
         """What has left is checked. Where help is, said last if nothing said it and it has to be said."""
         self.check = found = await aside(self._against, "".join(self._left))
-        if contract.HELPED not in found.broken:
+        if HELPED not in found.broken:
             return ""
         self._left.append(f"{closing(''.join(self._left))}{GAP}{HELP}" if self._left else HELP)
         self.check = replace(await aside(self._against, "".join(self._left)), broken=found.broken)
@@ -142,7 +141,7 @@ class Held:
         said = own if text is None else self._plain(unthought(text))[0].strip()
         asks = self.ruling.decision.response_class is ResponseClass.CLARIFY
         sent = enforce_clarify_shape(said, self.ruling.params, self.ruling.decision) if asks else said
-        if not asks and contract.HELPED in self._against(sent).broken:
+        if not asks and HELPED in self._against(sent).broken:
             sent += f"{GAP}{HELP}"
         if not sent or not self._against(sent).held:
             sent = own
@@ -162,7 +161,7 @@ class Held:
         """A text against the class's contract."""
         plain, cited = self._plain(text)
         decision, params, limits = self.ruling.decision, self.ruling.params, self.ruling.limits
-        return contract.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
+        return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
 
     def _plain(self, text: str) -> tuple[str, list[str]]:
         """A text without the citations that must not leave, and those that stay."""

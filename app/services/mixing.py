@@ -15,8 +15,7 @@ from app.domain.recall import CORPUS, MEMORIES
 from app.domain.trace import Reason
 from app.services import ruling
 from app.services.answers import AnswerService
-from app.vantage.mix import Split, Weighing, lens_name, weighed
-from app.vantage.remix import Standing, remix
+from app.vantage.mix import Split, Standing, Weighing, lens_name, remix, weighed
 from app.vantage.terms import Mix
 
 UNSOUGHT = (Reason.GREETING, Reason.SMALL_TALK, Reason.UNASKED)

@@ -30,8 +30,8 @@ from app.services.reply import Reply
 from app.services.ruling import Ruling, Split, described, written
 from app.services.shown import explained
 from app.services.stages import Stages
+from app.vantage.checks import lead
 from app.vantage.policy import policy
-from app.vantage.wording import lead
 
 SECONDS = 2.0
 """An answer that searches nothing does without knowing when the asker was last here, if that takes longer."""

@@ -1,52 +1,259 @@
-"""Which of the five classes an answer has. Pure, total: any descriptors, limits and routing give exactly one.
+"""Which of the five classes an answer gets: the table of rules, and how it is applied.
 
-The strictest class of the rules that fire (`rules.py`), then the asker's routing (`routes.py`). A REFUSE of
-the risk rules is final: no routing touches it. Under 1 ms. Source: CONTRACT §3. Nothing here raises.
+`decide` is pure and total: any descriptors, limits and routing give exactly one class. Every rule is tested;
+the strictest class of those that fire is the answer's, so a rule can only make an answer stricter. Then the
+caller's routing applies, unless a risk rule refused. Thresholds are on descriptors in [0, 1]. Well under
+1 ms. Source: CONTRACT §3. Nothing here raises.
 """
 
-from collections.abc import Iterator
-from math import inf
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import TypeAlias
 
-from app.vantage.alarm import alarmed
-from app.vantage.policy import policy, version
-from app.vantage.reading import Levels, levels
-from app.vantage.routes import routed
-from app.vantage.rule import MAY_ASK, found_by, naming
-from app.vantage.rules import REFUSE, RULES
+from app.vantage.distress import alarmed
 from app.vantage.terms import Decision, Descriptors, Evidence, Limits, Params, ResponseClass, Routing
-from app.vantage.topics import named as met
+from app.vantage.topics import named
+from app.vantage.version import version
 
-__all__ = ["decide", "policy"]
-
-CLASSES = tuple(ResponseClass)
+COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
 STRICTNESS = {kind: place for place, kind in enumerate(ResponseClass)}
-_GIVES = tuple(STRICTNESS[rule.gives] for rule in RULES)
-_FREE = sum(1 << place for place, rule in enumerate(RULES) if not rule.raised)
-"""Rules that may hold whatever is 0, a bit for each place."""
 
+# Thresholds
+SURE = 0.7
+"""Risk: harm is asked for."""
+LIKELY = 0.4
+"""Risk: harm may be asked for."""
+TRACE = 0.2
+"""Risk: something points to harm, too little by itself."""
+PRESSED = 0.5
+"""Pressure: an attempt to override the rules, beyond a firm word."""
+ATTACKED = 0.35
+"""Attack score: the text tries to override, read out or redirect the model's instructions."""
+SCORED = 0.55
+"""Risk score: the text reads like a request for help in harm, whatever the risk rules found."""
+FLAGGED = 0.5
+"""Score of the outside service (VANTAGE_RISK_URL): more likely harm than not."""
+UNCLEAR = 0.35
+"""Clarity: below it nobody could tell what is wanted."""
+GRAVE = 0.6
+"""Stakes: much depends on a right answer."""
+PERSONAL = 0.15
+"""Specificity: somebody's own case, not a question of general interest."""
 
-def _raising() -> dict[str, list[tuple[float, float, int]]]:
-    found: dict[str, list[tuple[float, float, int]]] = {}
-    for place, rule in enumerate(RULES):
-        if (bound := rule.raised) and bound.at_least:
-            below = inf if bound.below is None else bound.below
-            for name in bound.names:
-                found.setdefault(name, []).append((bound.at_least, below, 1 << place))
-    return found
-
-
-_RAISED = _raising()
-"""By descriptor, from which level on, and below which, it may make a rule hold, and that one's bit."""
-_FOUND = {
-    need.removeprefix(found_by("")): need
-    for rule in RULES
-    for need in rule.needs
-    if need.startswith(found_by(""))
+# Categories of risk (`features.RISKS`)
+HARMS: Mapping[str, str] = {
+    "violence": "violence against people or animals",
+    "weapons": "weapons, explosives or poisons",
+    "drugs": "drugs that the law forbids",
+    "selfharm": "a way to harm oneself",
+    "sexual": "sexual violence, or sexual content",
+    "minors": "sexual content or acts with minors",
+    "hate": "hatred of people for what they are",
+    "harassment": "harassing, stalking or threatening somebody",
+    "privacy": "what is private to somebody else",
+    "theft": "taking what is another's",
+    "fraud": "deceiving people for gain, or forging",
+    "cyber": "breaking into systems, or harming them",
+    "extremism": "terror, or praise of it",
+    "misinformation": "falsehoods made to be believed",
+    "advice": "advice that could injure who follows it",
 }
-"""By evidence, the facts that rules need."""
-_ALARMED = naming("emergencies")
+"""Categories that harm people: refused when surely asked for, whatever the caller's routing."""
+SECRETS: Mapping[str, str] = {
+    "secrets": "what is confidential",
+    "extraction": "the rules and texts that are given to the model",
+}
+"""Categories that injure nobody: negotiated at most."""
+
+# Facts that rules need beside the descriptors, worded as the published policy shows them
+MAY_ASK = "question_budget ≥ 1"
+REFUSED_TOPIC = "the message names one of limits.refuse"
+NEGOTIATED_TOPIC = "the message names one of limits.negotiate"
+IN_EMERGENCY = "the message names one of emergencies"
+DESPAIR = "despair"
+"""Evidence of the finding that the writer does not want to live."""
+IN_DESPAIR = f"found by {DESPAIR}"
+
+Levels: TypeAlias = Mapping[str, float]
+"""Descriptors by name (`clarity`, `risk.violence`, `risk.*` for the highest risk), all in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The highest of some descriptors is at least, or below, a threshold."""
+
+    names: tuple[str, ...]
+    at_least: float | None = None
+    below: float | None = None
+
+    def holds(self, levels: Levels) -> bool:
+        """Whether descriptors meet it. A missing one is 0."""
+        value = max([levels.get(name, 0.0) for name in self.names])
+        if self.at_least is not None and value < self.at_least:
+            return False
+        return self.below is None or value < self.below
+
+    def text(self) -> str:
+        """As the published policy shows it: `risk.* ≥ 0.7`."""
+        name = " or ".join(self.names)
+        least = [] if self.at_least is None else [f"{name} ≥ {self.at_least:g}"]
+        below = [] if self.below is None else [f"{name} < {self.below:g}"]
+        return " and ".join(least + below)
+
+
+def at_least(threshold: float, *names: str, below: float | None = None) -> Condition:
+    """One of the descriptors reaches the threshold, and none reaches `below`."""
+    return Condition(names, at_least=threshold, below=below)
+
+
+def under(threshold: float, *names: str) -> Condition:
+    """All of the descriptors are below the threshold."""
+    return Condition(names, below=threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the policy: the class that it gives, why, and when."""
+
+    id: str
+    gives: ResponseClass
+    says: str
+    when: tuple[Condition, ...] = ()
+    """All must hold."""
+    needs: tuple[str, ...] = ()
+    """Facts, all of which are needed."""
+    unless: tuple[str, ...] = ()
+    """Rules whose own conditions, when they hold, keep this one from firing."""
+    final: bool = False
+    """No routing lifts its REFUSE."""
+
+    def holds(self, levels: Levels, facts: set[str]) -> bool:
+        """Whether its own conditions hold; `unless` is up to the caller."""
+        return facts.issuperset(self.needs) and all(condition.holds(levels) for condition in self.when)
+
+    def text(self) -> str:
+        """All of its conditions, as the published policy shows them."""
+        never = [f"not {name}" for name in self.unless]
+        return " and ".join([*(condition.text() for condition in self.when), *self.needs, *never])
+
+
+def _asked(category: str, what: str) -> Rule:
+    """Harm of a category is surely asked for."""
+    harms = category in HARMS
+    gives = REFUSE if harms else NEGOTIATE
+    condition = at_least(SURE, f"risk.{category}")
+    return Rule(f"{category}.asked", gives, f"It asks for {what}.", (condition,), final=harms)
+
+
+def _likely(category: str, what: str) -> Rule:
+    """Harm of a category may be asked for."""
+    condition = at_least(LIKELY, f"risk.{category}", below=SURE)
+    unless = ("distress",) if category == "selfharm" else ()
+    return Rule(f"{category}.likely", NEGOTIATE, f"It may ask for {what}.", (condition,), unless=unless)
+
+
+_MAY_HARM = at_least(LIKELY, *(f"risk.{category}" for category in HARMS))
+_IN_DANGER = ("emergency", "distress")
+RULES = (
+    *(rule(*entry) for entry in {**HARMS, **SECRETS}.items() for rule in (_asked, _likely)),
+    Rule(
+        "pressed.harm",
+        REFUSE,
+        "It may ask for harm, and wants the rules talked away.",
+        (_MAY_HARM, at_least(PRESSED, "pressure")),
+        final=True,
+    ),
+    Rule(
+        "pressed.trace",
+        NEGOTIATE,
+        "Something points to harm, and it wants the rules talked away.",
+        (at_least(TRACE, "risk.*"), at_least(PRESSED, "pressure")),
+    ),
+    Rule(
+        "attack",
+        NEGOTIATE,
+        "It tries to override, read out or turn aside what the model is told.",
+        (at_least(ATTACKED, "score.attack"),),
+    ),
+    Rule(
+        "score",
+        NEGOTIATE,
+        "It reads like a request for help in harm. Who may be in danger is helped first.",
+        (at_least(SCORED, "score.risk"),),
+        unless=_IN_DANGER,
+    ),
+    Rule(
+        "outside.agrees",
+        REFUSE,
+        "It may ask for harm, and the outside service sees harm in it too.",
+        (_MAY_HARM, at_least(FLAGGED, "outside.harm")),
+        final=True,
+    ),
+    Rule("outside", NEGOTIATE, "The outside service sees harm in it.", (at_least(FLAGGED, "outside.harm"),)),
+    Rule("limits.refuse", REFUSE, "The asker set this topic aside.", needs=(REFUSED_TOPIC,)),
+    Rule("limits.negotiate", NEGOTIATE, "The asker set terms for it.", needs=(NEGOTIATED_TOPIC,)),
+    Rule(
+        "emergency",
+        REDIRECT,
+        "Somebody's life may be in danger now: first of all, whom to call.",
+        needs=(IN_EMERGENCY,),
+    ),
+    Rule(
+        "distress",
+        REDIRECT,
+        "Somebody may not want to live: first of all, where people help.",
+        (at_least(LIKELY, "risk.selfharm", below=SURE),),
+        needs=(IN_DESPAIR,),
+    ),
+    Rule(
+        "outside.distress",
+        REDIRECT,
+        "The outside service hears somebody who may not want to live: first of all, where people help.",
+        (at_least(FLAGGED, "outside.selfharm"),),
+    ),
+    Rule(
+        "unclear",
+        CLARIFY,
+        "Nobody could tell what is wanted. Who may be in danger is not asked back.",
+        (under(UNCLEAR, "clarity"),),
+        needs=(MAY_ASK,),
+        unless=_IN_DANGER,
+    ),
+    Rule(
+        "pressed",
+        COMPLY,
+        "It wants the rules talked away, to no harm: it is answered, and the rules stand.",
+        (at_least(PRESSED, "pressure"),),
+    ),
+    Rule(
+        "careful",
+        COMPLY,
+        "Much hangs on a right answer in somebody's own case: with more care, and whom to ask.",
+        (at_least(GRAVE, "stakes.*"), at_least(PERSONAL, "specificity")),
+    ),
+)
+"""The whole table, in the order in which fired rules are listed."""
+DISTRESSED = frozenset({"emergency", "distress", "outside.distress", "selfharm.asked", "selfharm.likely"})
+"""Rules about people who may need help themselves: whatever the class, the answer says where help is."""
 DEFAULT = "default"
-"""Told where no rule fires: nothing speaks against an answer."""
+"""Listed where no rule fires: nothing speaks against an answer."""
+ORDER = (
+    "A rule that is final gives REFUSE, and nothing below touches it.",
+    "Else the strictest class of all rules that fire; COMPLY if none does.",
+    "routing.redirect: one look-up of that class; its result is not looked up again.",
+    "routing.force: that class instead.",
+    "routing.forbid: if that class is forbidden, the first of its detours that is not; else REFUSE.",
+)
+"""How one class comes of many rules, step by step."""
+DETOURS: Mapping[ResponseClass, tuple[ResponseClass, ...]] = {
+    COMPLY: (NEGOTIATE, REDIRECT, CLARIFY, REFUSE),
+    REDIRECT: (NEGOTIATE, CLARIFY, REFUSE, COMPLY),
+    CLARIFY: (NEGOTIATE, REFUSE, REDIRECT, COMPLY),
+    NEGOTIATE: (REFUSE, CLARIFY, REDIRECT, COMPLY),
+    REFUSE: (NEGOTIATE, CLARIFY, REDIRECT, COMPLY),
+}
+"""What is given instead of a forbidden class: stricter ones first, and of those the one that still serves."""
 
 
 def decide(
@@ -56,47 +263,67 @@ def decide(
     routing: Routing,
     evidence: Evidence | None = None,
 ) -> Decision:
-    """The class, and all rules that fired, in the order of the policy; then what routing did to it."""
-    fired = _fired(levels(sd, evidence), _facts(sd, params, limits))
-    given = CLASSES[max([_GIVES[place] for place in fired], default=0)]
-    final = given is REFUSE and any(RULES[place].final and RULES[place].gives is REFUSE for place in fired)
+    """The class, and the ids of the rules that fired in the order of the table, then of the routing steps."""
+    seen, known = levels(sd, evidence), facts(sd, params, limits)
+    holding = {rule.id: rule for rule in RULES if rule.holds(seen, known)}
+    fired = [rule for rule in holding.values() if holding.keys().isdisjoint(rule.unless)]
+    given = max((rule.gives for rule in fired), key=STRICTNESS.__getitem__, default=COMPLY)
+    final = any(rule.final for rule in fired)
     steps = [] if final else list(routed(given, routing))
-    ids = (*([RULES[place].id for place in fired] or [DEFAULT]), *(name for name, _ in steps))
+    ids = (*([rule.id for rule in fired] or [DEFAULT]), *(step for step, _ in steps))
     return Decision(steps[-1][1] if steps else given, ids, version(), final=final)
 
 
-def _fired(seen: Levels, facts: set[str]) -> list[int]:
-    """The places of the rules that hold, in their order."""
-    hold: dict[str, int] = {}
-    for place in _places(seen):
-        rule = RULES[place]
-        if rule.holds(seen, facts):
-            hold[rule.id] = place
-    return [place for place in hold.values() if hold.keys().isdisjoint(RULES[place].unless)]
+def routed(given: ResponseClass, routing: Routing) -> Iterator[tuple[str, ResponseClass]]:
+    """Each routing step that changes the class, in order: its id and the class that it gives.
+
+    A redirect is one look-up, not a chain. Forbidding comes last: what is forbidden is not even forced."""
+    now = given
+    wishes = {"routing.redirect": routing.redirect.get(given), "routing.force": routing.force}
+    for step, wish in wishes.items():
+        if wish is not None and wish is not now:
+            now = wish
+            yield step, now
+    if now in routing.forbid:
+        allowed = (kind for kind in DETOURS[now] if kind not in routing.forbid)
+        then = next(allowed, REFUSE)
+        if then is not now:
+            yield "routing.forbid", then
 
 
-def _places(seen: Levels) -> Iterator[int]:
-    """Of the rules that may hold, in their order."""
-    bits = _FREE
-    for name, level in seen.items():
-        if level and name in _RAISED:
-            for least, below, bit in _RAISED[name]:
-                if least <= level < below:
-                    bits |= bit
-    while bits:
-        yield (bits & -bits).bit_length() - 1
-        bits &= bits - 1
+def facts(sd: Descriptors, params: Params, limits: Limits) -> set[str]:
+    """What is true of a message beside its descriptors."""
+    true = {
+        REFUSED_TOPIC: bool(named(limits.refuse, sd.terms)),
+        NEGOTIATED_TOPIC: bool(named(limits.negotiate, sd.terms)),
+        IN_EMERGENCY: alarmed(sd.terms),
+        IN_DESPAIR: any(finding.evidence == DESPAIR for finding in sd.findings),
+        MAY_ASK: params.question_budget >= 1,
+    }
+    return {fact for fact, holds in true.items() if holds}
 
 
-def _facts(sd: Descriptors, params: Params, limits: Limits) -> set[str]:
-    """What rules need beside descriptors: topics of the asker and emergencies that the message names, how it
-    was found, whether the answer may ask."""
-    facts = {_FOUND[finding.evidence] for finding in sd.findings if finding.evidence in _FOUND}
-    for name, topics in (("limits.refuse", limits.refuse), ("limits.negotiate", limits.negotiate)):
-        if topics and met(topics, sd.terms):
-            facts.add(naming(name))
-    if alarmed(sd.terms):
-        facts.add(_ALARMED)
-    if params.question_budget >= 1:
-        facts.add(MAY_ASK)
-    return facts
+def levels(sd: Descriptors, evidence: Evidence | None = None) -> Levels:
+    """Descriptors by name, each clamped to [0, 1]; `outside.*` only where there is evidence.
+
+    NaN counts as the worst for risk, pressure and scores, as 1 for clarity, and as 0 for the rest."""
+    found = {
+        "clarity": _clamped(sd.clarity, 1.0),
+        "specificity": _clamped(sd.specificity),
+        "pressure": _clamped(sd.pressure, 1.0),
+        "affect": _clamped(sd.affect),
+        "breadth": _clamped(sd.breadth),
+        **{f"score.{name}": _clamped(value, 1.0) for name, value in sd.scores.items()},
+    }
+    for kind, table, unsure in (("risk", sd.risk, 1.0), ("stakes", sd.stakes, 0.0)):
+        shares = {f"{kind}.{name}": _clamped(value, unsure) for name, value in table.items()}
+        found |= shares
+        found[f"{kind}.*"] = max(shares.values(), default=0.0)
+    if evidence:
+        found["outside.harm"] = _clamped(evidence.harm)
+        found["outside.selfharm"] = _clamped(evidence.selfharm)
+    return found
+
+
+def _clamped(value: float, unsure: float = 0.0) -> float:
+    return unsure if isnan(value) else min(1.0, max(0.0, value))

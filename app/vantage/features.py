@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.vantage import clarity, topics, words
-from app.vantage.distress import Tale, told
+from app.vantage.decision import ATTACKED, DESPAIR, SURE
+from app.vantage.distress import Despair, despair
 from app.vantage.lexicon import LEXICON, Hit, hits
 from app.vantage.risk import RISKS, RULES, Found, weigh
-from app.vantage.rules import ATTACKED, DESPAIR, SURE
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.text import ENDS, Text, read, reveal
@@ -42,8 +42,8 @@ TOLD, METHOD = 0.6, 0.8
 HARMLESS, DOUBTFUL = 0.3, 0.5
 """Scores of risk below which the table's rules hold nothing back, or refuse nothing."""
 NOT_HELD, NEGOTIATED, NOT_REFUSED = 0.35, 0.4, 0.65
-"""The risk that a veto leaves: below what negotiates, just that, and below what refuses. A rule that would refuse
-is negotiated at least, so that no story around a request frees it."""
+"""The risk that a veto leaves: below what negotiates, just that, and below what refuses. A rule that would
+refuse is negotiated at least, so that no story around a request frees it."""
 GRAVITY = {rule.id: rule.weight for rule in RULES}
 UNVETOED = frozenset({"selfharm", "minors"})
 TURNS = 6
@@ -78,7 +78,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     scores = score(parsed.text, parsed.known, _fired(found))
     if pressure < PRESSED and scores["attack"] < ATTACKED:
         _veto(found, parsed.text, scores["risk"])
-    _despair(found, told(words.cut(parsed.text.folded)), pressure)
+    _despair(found, despair(parsed.text.tokens), pressure)
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
@@ -136,13 +136,13 @@ def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
     return min(1.0, round(sum([weight for _, weight in kinds]), 4)), findings
 
 
-def _despair(found: Found, tale: Tale, pressure: float) -> None:
+def _despair(found: Found, told: Despair, pressure: float) -> None:
     """Whoever only tells of it is sent to help; this alone lowers a risk."""
-    if tale is Tale.ASKED:
+    if told is Despair.ASKED:
         found.take("selfharm", DESPAIR, METHOD)
-    elif tale is Tale.TOLD and pressure < PRESSED:
+    elif told is Despair.TOLD and pressure < PRESSED:
         found.settle("selfharm", DESPAIR, TOLD)
-    elif tale is not Tale.NONE:
+    elif told is not Despair.NONE:
         found.take("selfharm", DESPAIR, TOLD)
 
 

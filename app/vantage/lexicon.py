@@ -5,10 +5,11 @@ are; `_` joins the words of a phrase. Read once at import; a broken file stops t
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from app.vantage.tables import sections
 from app.vantage.text import CUTS, Text, read
 
 DATA = Path(__file__).parent / "data"
@@ -31,27 +32,6 @@ class Hit(NamedTuple):
     start: int
     end: int
     classes: Classes
-
-
-def sections(name: str) -> Iterator[tuple[str, str, str]]:
-    """(section, key, value) of each `key: value` line of a data file; indented lines continue a value."""
-    section, key, value = "", "", list[str]()
-    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
-        if line.startswith((" ", "\t")) and key:
-            value.append(line.strip())
-            continue
-        if key:
-            yield section, key, " ".join(value)
-            key = ""
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif line and not line.startswith("#"):
-            key, colon, rest = line.partition(":")
-            if not colon:
-                raise ValueError(f"{name}: not `key: words`: {line!r}")
-            value = [rest.strip()]
-    if key:
-        yield section, key, " ".join(value)
 
 
 def verb_forms(verb: str) -> tuple[str, ...]:
@@ -101,20 +81,27 @@ def _load() -> dict[str, Entry]:
     """Every word, and every first word of a phrase, with its classes."""
     classes: dict[tuple[str, ...], set[str]] = {}
     for name in ("words.txt", "pressure.txt"):
-        for section, key, words in sections(name):
-            if section == "irregular":
-                IRREGULAR[key] = words.split()
-                continue
-            if section not in FORMS:
-                raise ValueError(f"{name}: unknown section [{section}]")
-            KINDS[section].add(key)
-            for word in words.split():
-                for form in FORMS[section](word):
-                    plain = form.replace("_", " ")
-                    for spelling in {plain, plain.replace("'", "")}:
-                        classes.setdefault(read(spelling).tokens, set()).add(key)
+        for section, lines in sections(name).items():
+            for line in lines:
+                key, colon, words = line.partition(": ")
+                if not colon or section not in {*FORMS, "irregular"}:
+                    raise ValueError(f"{name}: not `class: words` in a known section: [{section}] {line!r}")
+                if section == "irregular":
+                    IRREGULAR[key] = words.split()
+                else:
+                    _enter(classes, section, key, words.split())
     _inherit(classes)
     return _entries(classes)
+
+
+def _enter(classes: dict[tuple[str, ...], set[str]], section: str, key: str, words: Iterable[str]) -> None:
+    """Every form of some words, with and without apostrophes."""
+    KINDS[section].add(key)
+    for word in words:
+        for form in FORMS[section](word):
+            plain = form.replace("_", " ")
+            for spelling in (plain, plain.replace("'", "")):
+                classes.setdefault(read(spelling).tokens, set()).add(key)
 
 
 def _inherit(classes: Mapping[tuple[str, ...], set[str]]) -> None:

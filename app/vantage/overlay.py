@@ -9,12 +9,11 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.domain.sanitise import one_line
-from app.vantage.contract import EACH as PER
-from app.vantage.contract import OWN
-from app.vantage.rules import DISTRESSED
+from app.vantage.checks import EACH as PER
+from app.vantage.checks import HELP, OWN
+from app.vantage.decision import DISTRESSED
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from app.vantage.topics import named
-from app.vantage.wording import HELP
 
 HEAD = "[Policy]"
 ORDERS: Mapping[ResponseClass, str] = {

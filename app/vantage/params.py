@@ -8,7 +8,7 @@ what is out of bounds is brought in (the API has refused it before).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.vantage.reading import Levels, levels
+from app.vantage.decision import Levels, levels
 from app.vantage.terms import Descriptors, Limits, Params
 
 TOKEN_TARGET = "token_target"  # noqa: S105 - a field's name

@@ -9,7 +9,8 @@ guarded against less. The strongest rule of each category counts. Weights are in
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.vantage.lexicon import DATA, KINDS, LEXICON, Classes, Hit
+from app.vantage.lexicon import KINDS, LEXICON, Classes, Hit
+from app.vantage.tables import sections
 from app.vantage.terms import Finding
 from app.vantage.text import Text
 
@@ -157,11 +158,8 @@ KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
 
 def _load() -> Iterator[Rule]:
     """The rules of `risk.txt`: `id weight acts > objects & classes ! unless + flags` under a `[category]`."""
-    category = ""
-    for line in (DATA / "risk.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            category = line.strip("[]")
-        elif line and not line.startswith("#"):
+    for category, lines in sections("risk.txt").items():
+        for line in lines:
             name, weight, rest = line.split(None, 2)
             rest, _, full = rest.partition(" + ")
             rest, _, unless = rest.partition(" ! ")

@@ -1,8 +1,7 @@
-"""The words of the policy: what a message is like (descriptors), what an answer may be (class, params), and
-what the asker set (limits, routing, mix).
+"""Values of the policy: descriptors of a message, class and parameters of an answer, settings of the caller.
 
-Descriptors are in [0, 1]; budgets are tokens, hedges and questions. Source: seed 003 (3.3), CONTRACT §3.
-Nothing here raises.
+Descriptors are in [0, 1]; budgets count o200k tokens, hedging phrases and questions. Source: seed 003 (3.3),
+CONTRACT §3. Nothing here raises.
 """
 
 from collections.abc import Mapping
@@ -11,51 +10,51 @@ from enum import StrEnum
 
 
 class ResponseClass(StrEnum):
-    """What an answer may be, from the freest to the strictest."""
+    """The class of an answer, from the freest to the strictest."""
 
     COMPLY = "COMPLY"
     REDIRECT = "REDIRECT"
-    """Answered with where the asker is better helped."""
+    """Says first who helps better."""
     CLARIFY = "CLARIFY"
     """Questions only."""
     NEGOTIATE = "NEGOTIATE"
-    """A part is answered, or on terms; what is left out is named."""
+    """Answered in part or on terms; what is left out is named."""
     REFUSE = "REFUSE"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why a descriptor is what it is. Holds no word of the message."""
+    """What raised or lowered a descriptor. Contains no word of the message."""
 
     descriptor: str
     """risk.violence, stakes.medical, pressure, …"""
     evidence: str
-    """The id of the table's entry or the rule that saw it."""
+    """The id of the rule or table entry."""
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """What a message is like: the situation descriptors (`sd`)."""
+    """The situation descriptors of a message (`sd`)."""
 
     clarity: float = 1.0
-    """1: it says what is wanted; 0: nobody could tell."""
+    """1: it says what is wanted; 0: nobody could tell what."""
     specificity: float = 0.0
-    """How much of it narrows the answer down: names, numbers, conditions."""
+    """How far names, numbers and conditions narrow the answer down."""
     risk: Mapping[str, float] = field(default_factory=dict)
-    """By category (`features.RISKS`), all of them present: how surely harm is asked for."""
+    """How surely harm is asked for, by category; all of `features.RISKS` are present."""
     stakes: Mapping[str, float] = field(default_factory=dict)
-    """medical, legal, money: how much hangs on a right answer."""
+    """How much depends on a right answer: medical, legal, money."""
     pressure: float = 0.0
-    """Attempts to override the rules, or to press."""
+    """Attempts to override the rules, or to coerce."""
     affect: float = 0.0
-    """How moved the asker is."""
+    """Strength of the emotion."""
     breadth: float = 0.0
     """From the number of distinct asks: 0 for one."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    """attack, risk: what the two regressions say (`score.py`), to four digits."""
+    """Probabilities of the two regressions (`score.py`), `attack` and `risk`, to four digits."""
     terms: tuple[str, ...] = ()
-    """The message's normalised words in order: the topics of `Limits` are looked up in them. Never shown."""
+    """The message's normalised words in order, for topics of `Limits` and emergencies. Never shown."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -79,7 +78,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the asker set: topics to refuse or to negotiate, budgets; None: the policy's."""
+    """The caller's limits: topics to refuse or to negotiate, and budgets; None: the policy's own."""
 
     refuse: tuple[str, ...] = ()
     negotiate: tuple[str, ...] = ()
@@ -90,7 +89,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """What the asker wants of the class. Never lifts a REFUSE that the risk rules gave."""
+    """The caller's wishes for the class. They never lift a REFUSE of the risk rules."""
 
     force: ResponseClass | None = None
     forbid: tuple[ResponseClass, ...] = ()
@@ -99,14 +98,14 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Budgets and manner of an answer."""
+    """Budgets and tone of an answer."""
 
     token_target: int
-    """o200k tokens at which it ends."""
+    """o200k tokens at most."""
     hedge_budget: int
-    """Hedging phrases it may hold in each 100 tokens; one that the asker set: in all."""
+    """Hedging phrases at most: for each 100 tokens, or in all if the caller set it."""
     question_budget: int
-    """Questions it may ask."""
+    """Questions to the user at most."""
     directness: float
     """In [0, 1]."""
     warmth: float
@@ -115,40 +114,40 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One class, and the rules that fired in the order of the policy."""
+    """The class, and the ids of the rules that fired, in the order of the policy."""
 
     response_class: ResponseClass
     rules: tuple[str, ...]
     policy_version: str
     final: bool = False
-    """Given by the risk rules: no routing, limit or overlay lifts it."""
+    """A REFUSE of the risk rules, which no routing, limit or overlay lifts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An answer held against its class (`class_check`)."""
+    """The check of an answer against its class (`class_check`)."""
 
     held: bool
     broken: tuple[str, ...] = ()
-    """Ids of the contract's clauses that it broke."""
+    """Ids of the clauses that it broke (`checks.CLAUSES`)."""
     tokens: int = 0
     hedges: int = 0
     questions: int = 0
     replaced: bool = False
-    """The model's text broke the contract, and the policy's own was sent instead."""
+    """The model's text broke its class, and the policy's own was sent instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How an answer's sources are weighed. Defaults as CONTRACT §3 has them."""
+    """The mix of an answer's sources, with the defaults of CONTRACT §3."""
 
     memory_cards: float = 1.0
     corpus: float = 1.0
-    """k of each source is top_k times this, rounded up; 0 stays 0."""
+    """k of each source is top_k times its weight, rounded up; 0 stays 0."""
     similarity_threshold: float | None = None
     """None: RETRIEVE_THRESHOLD."""
     recency_bias: float = 0.0
     conversation: int = 0
-    """Turns of the thread that are shown."""
+    """Turns of the thread that the prompt shows."""
     lens_fm: bool | str = False
-    """True: the default lens; or a lens's name."""
+    """A lens by name; True: the default one."""

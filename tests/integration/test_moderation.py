@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.vantage.wording import HELP
+from app.vantage.checks import HELP
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.moderation import Ill, ModerationServer, moderation_server
 from tests.fakes.process import Service, service

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from app.vantage.checks import refusal
 from app.vantage.terms import Decision, ResponseClass
-from app.vantage.wording import refusal
 from tests.fakes.checks import told
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.postgres import PostgresServer, postgres_server

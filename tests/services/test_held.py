@@ -15,9 +15,8 @@ from app.domain.prompt import Prompt
 from app.services import held as module
 from app.services.held import MOST, POLICY, Held
 from app.services.ruling import Ruling
-from app.vantage.contract import refusal
+from app.vantage.checks import HELP, refusal
 from app.vantage.terms import Decision, Descriptors, Params, ResponseClass
-from app.vantage.wording import HELP
 from tests.fakes.answering import FakeModel, FakeStream
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass

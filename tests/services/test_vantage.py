@@ -25,9 +25,9 @@ from app.services.retrieval import Retrieval
 from app.services.ruling import Split, read
 from app.services.thread import Threads
 from app.services.vantage import VantageService
+from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
-from app.vantage.wording import LEADS, refusal
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, Words
 from tests.fakes.noted import FakeCards as FakeNamespace
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference

@@ -1,24 +1,45 @@
 """Which class an answer has: total, monotonous in risk, and never talked out of a refusal."""
 
+from collections import Counter
 from dataclasses import replace
-from math import isnan
+from itertools import pairwise
+from math import inf, isnan, nan
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.vantage.decision import STRICTNESS, decide
+from app.vantage.decision import (
+    DESPAIR,
+    DETOURS,
+    DISTRESSED,
+    HARMS,
+    IN_DESPAIR,
+    IN_EMERGENCY,
+    MAY_ASK,
+    NEGOTIATED_TOPIC,
+    REFUSED_TOPIC,
+    RULES,
+    SECRETS,
+    STRICTNESS,
+    Rule,
+    at_least,
+    decide,
+    levels,
+    routed,
+    under,
+)
+from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
 from app.vantage.params import derive_params
-from app.vantage.policy import version
-from app.vantage.rules import HARMS, RULES
 from app.vantage.terms import Decision, Descriptors, Finding, Limits, Params, ResponseClass, Routing
+from app.vantage.version import version
 from app.vantage.weigh import weigh
-from tests.vantage.strategies import LIMITS, ODD, PARAMS, ROUTINGS, SHARES, descriptors
+from tests.vantage.strategies import KINDS, LIMITS, ODD, PARAMS, ROUTINGS, SHARES, descriptors
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
 ANY = Routing()
-DESPAIR = (Finding("risk.selfharm", "despair", 0.6),)
+DESPERATE = (Finding("risk.selfharm", DESPAIR, 0.6),)
 HELPED = {"distress", "emergency"}
 ORDER = [*(rule.id for rule in RULES), "default", "routing.redirect", "routing.force", "routing.forbid"]
 
@@ -55,19 +76,19 @@ def decided(sd: Descriptors, limits: Limits | None = None, routing: Routing = AN
         ),
         pytest.param(Descriptors(pressure=0.9), COMPLY, ("pressed",), id="pressed to no harm"),
         pytest.param(
-            Descriptors(risk={"selfharm": 0.6}, findings=DESPAIR),
+            Descriptors(risk={"selfharm": 0.6}, findings=DESPERATE),
             REDIRECT,
             ("distress",),
             id="a cry for help",
         ),
         pytest.param(
-            Descriptors(clarity=0.1, risk={"selfharm": 0.6}, findings=DESPAIR),
+            Descriptors(clarity=0.1, risk={"selfharm": 0.6}, findings=DESPERATE),
             REDIRECT,
             ("distress",),
             id="a cry for help is not asked back",
         ),
         pytest.param(
-            Descriptors(risk={"selfharm": 0.8}, findings=DESPAIR),
+            Descriptors(risk={"selfharm": 0.8}, findings=DESPERATE),
             REFUSE,
             ("selfharm.asked",),
             id="a way to do it",
@@ -175,3 +196,194 @@ def test_who_may_be_in_danger_is_sent_to_help(message: str, rule: str) -> None:
 def test_who_may_not_ask_does_not() -> None:
     """Without a question in the budget an unclear message is answered."""
     assert decided(Descriptors(clarity=0), Limits(question_budget=0)).response_class is COMPLY
+
+
+IDS = [rule.id for rule in RULES]
+
+
+def test_every_category_of_risk_has_its_rules() -> None:
+    """Surely asked for, and perhaps; the table names no category that nobody measures."""
+    assert {*HARMS, *SECRETS} == set(RISKS)
+    assert [name for name in RISKS if not {f"{name}.asked", f"{name}.likely"} <= set(IDS)] == []
+
+
+def test_ids_are_given_once() -> None:
+    """A trace names one rule."""
+    assert [name for name, count in Counter(IDS).items() if count > 1] == []
+
+
+def test_rules_name_rules_and_descriptors_that_there_are() -> None:
+    """In their exceptions and conditions."""
+    kinds = {"clarity", "specificity", "pressure", "affect", "breadth", "risk.*", "stakes.*"}
+    kinds |= {"outside.harm", "outside.selfharm", "score.attack", "score.risk"}
+    known = kinds | {f"risk.{name}" for name in RISKS} | {f"stakes.{name}" for name in STAKES}
+    named = {name for rule in RULES for condition in rule.when for name in condition.names}
+    assert named <= known
+    assert {name for rule in RULES for name in rule.unless} | DISTRESSED <= set(IDS)
+
+
+def test_rules_need_facts_that_there_are() -> None:
+    """Topics of the caller, emergencies, the finding of despair, the budget."""
+    known = {REFUSED_TOPIC, NEGOTIATED_TOPIC, IN_EMERGENCY, IN_DESPAIR, MAY_ASK}
+    assert {fact for rule in RULES for fact in rule.needs} <= known
+
+
+def test_final_rules_refuse_and_look_at_risk() -> None:
+    """Nothing else may be beyond the asker's routing."""
+    final = [rule for rule in RULES if rule.final]
+    assert {rule.gives for rule in final} == {ResponseClass.REFUSE}
+    assert all(any("risk." in condition.text() for condition in rule.when) for rule in final)
+    assert {f"{name}.asked" for name in HARMS} <= {rule.id for rule in final}
+
+
+def test_a_rule_reads_as_a_policy() -> None:
+    """Its condition and its reason are told in words."""
+    assert all(rule.text() and rule.says.endswith(".") for rule in RULES)
+    texts = {rule.id: rule.text() for rule in RULES}
+    assert texts["weapons.asked"] == "risk.weapons ≥ 0.7"
+    assert texts["weapons.likely"] == "risk.weapons ≥ 0.4 and risk.weapons < 0.7"
+    assert texts["limits.refuse"] == "the message names one of limits.refuse"
+    assert texts["unclear"].endswith("question_budget ≥ 1 and not emergency and not distress")
+
+
+@given(descriptors(SHARES))
+def test_sure_and_likely_exclude_each_other(sd: Descriptors) -> None:
+    """A category is told once."""
+    fired = {rule.id for rule in RULES if rule.holds(levels(sd), set())}
+    assert [name for name in RISKS if {f"{name}.asked", f"{name}.likely"} <= fired] == []
+
+
+@pytest.mark.parametrize(("value", "holds"), [(0.39, False), (0.4, True), (0.69, True), (0.7, False)])
+def test_a_threshold_belongs_to_what_is_above(value: float, holds: bool) -> None:
+    """From it on, up to the next one without that."""
+    assert at_least(0.4, "risk.fraud", below=0.7).holds({"risk.fraud": value}) is holds
+    assert under(0.7, "risk.fraud").holds({"risk.fraud": value}) is (value < 0.7)
+
+
+def test_a_condition_looks_at_the_highest() -> None:
+    """Of all that it names; below means all of them."""
+    sd = {"risk.fraud": 0.2, "risk.drugs": 0.6, "risk.*": 0.6}
+    assert at_least(0.5, "risk.fraud", "risk.drugs").holds(sd)
+    assert not under(0.5, "risk.fraud", "risk.drugs").holds(sd)
+    assert at_least(0.6, "risk.*").holds(sd)
+
+
+def test_a_condition_reads_as_it_is() -> None:
+    """Names, marks and thresholds."""
+    assert at_least(0.4, "risk.fraud", "pressure", below=0.7).text() == (
+        "risk.fraud or pressure ≥ 0.4 and risk.fraud or pressure < 0.7"
+    )
+    assert under(0.35, "clarity").text() == "clarity < 0.35"
+
+
+def test_a_rule_tells_everything_it_asks_for() -> None:
+    """Topics, descriptors, findings, budget, exceptions."""
+    rule = Rule(
+        "x",
+        ResponseClass.CLARIFY,
+        "Why.",
+        (under(0.35, "clarity"),),
+        needs=(REFUSED_TOPIC, IN_DESPAIR, MAY_ASK),
+        unless=("y",),
+    )
+    assert rule.text() == (
+        "clarity < 0.35 and the message names one of limits.refuse and found by despair"
+        " and question_budget ≥ 1 and not y"
+    )
+
+
+def test_a_rule_holds_if_all_does() -> None:
+    """Levels and facts; one alone is not enough."""
+    rule = Rule("x", ResponseClass.CLARIFY, "Why.", (under(0.35, "clarity"),), needs=(MAY_ASK,))
+    assert rule.holds({"clarity": 0.1}, {MAY_ASK, "another"})
+    assert not rule.holds({"clarity": 0.1}, set())
+    assert not rule.holds({"clarity": 0.9}, {MAY_ASK})
+
+
+def after(given_class: ResponseClass, routing: Routing) -> ResponseClass:
+    """The class in the end."""
+    steps = list(routed(given_class, routing))
+    return steps[-1][1] if steps else given_class
+
+
+@pytest.mark.parametrize(
+    ("given_class", "routing", "then"),
+    [
+        pytest.param(COMPLY, Routing(), COMPLY, id="nothing is wished"),
+        pytest.param(COMPLY, Routing(force=CLARIFY), CLARIFY, id="forced"),
+        pytest.param(COMPLY, Routing(redirect={COMPLY: NEGOTIATE}), NEGOTIATE, id="redirected"),
+        pytest.param(COMPLY, Routing(redirect={CLARIFY: NEGOTIATE}), COMPLY, id="another is redirected"),
+        pytest.param(
+            COMPLY, Routing(redirect={COMPLY: CLARIFY, CLARIFY: COMPLY}), CLARIFY, id="a ring swaps"
+        ),
+        pytest.param(COMPLY, Routing(redirect={COMPLY: COMPLY}), COMPLY, id="redirected to itself"),
+        pytest.param(
+            COMPLY, Routing(force=REDIRECT, redirect={COMPLY: CLARIFY}), REDIRECT, id="force is later"
+        ),
+        pytest.param(COMPLY, Routing(force=REDIRECT, forbid=(REDIRECT,)), NEGOTIATE, id="forbid is last"),
+        pytest.param(CLARIFY, Routing(forbid=(CLARIFY,)), NEGOTIATE, id="not asked back"),
+        pytest.param(NEGOTIATE, Routing(forbid=(NEGOTIATE,)), REFUSE, id="stricter"),
+        pytest.param(REFUSE, Routing(forbid=(REFUSE,)), NEGOTIATE, id="nothing is stricter"),
+        pytest.param(COMPLY, Routing(forbid=tuple(ResponseClass)), REFUSE, id="all are forbidden"),
+    ],
+)
+def test_routing_moves_a_class(given_class: ResponseClass, routing: Routing, then: ResponseClass) -> None:
+    """Redirect, force, forbid, in that order."""
+    assert after(given_class, routing) is then
+
+
+@given(KINDS, ROUTINGS)
+def test_what_is_forbidden_is_not_given(given_class: ResponseClass, routing: Routing) -> None:
+    """Unless everything is."""
+    then = after(given_class, routing)
+    assert then not in routing.forbid or (set(routing.forbid) == set(ResponseClass) and then is REFUSE)
+
+
+@given(KINDS, ROUTINGS)
+def test_forbidding_makes_stricter_where_it_can(given_class: ResponseClass, routing: Routing) -> None:
+    """A laxer class comes only if every stricter one is forbidden, too."""
+    order = list(ResponseClass)
+    before = after(given_class, Routing(routing.force, (), routing.redirect))
+    then = after(given_class, routing)
+    stricter = set(order[order.index(before) + 1 :])
+    assert order.index(then) >= order.index(before) or stricter <= set(routing.forbid)
+
+
+@given(KINDS, ROUTINGS)
+def test_a_step_that_changes_nothing_is_not_told(given_class: ResponseClass, routing: Routing) -> None:
+    """Each step told gives another class than the one before."""
+    told = [given_class, *(kind for _, kind in routed(given_class, routing))]
+    assert all(one is not other for one, other in pairwise(told))
+
+
+def test_every_class_has_all_detours() -> None:
+    """So that one is left, whatever is forbidden."""
+    assert list(DETOURS) == list(ResponseClass)
+    assert all({kind, *others} == set(ResponseClass) for kind, others in DETOURS.items())
+
+
+@given(descriptors(ODD))
+def test_levels_are_in_bounds(sd: Descriptors) -> None:
+    """Every value in [0, 1], and one for each descriptor and category."""
+    found = levels(sd)
+    assert all(0 <= value <= 1 for value in found.values())
+    assert {f"risk.{name}" for name in sd.risk} | {f"stakes.{name}" for name in sd.stakes} <= set(found)
+    assert found["risk.*"] == max((found[f"risk.{name}"] for name in sd.risk), default=0)
+
+
+def test_what_is_no_number_counts_as_the_worst() -> None:
+    """Of risk and pressure; of clarity, stakes and the rest as what a message has by default."""
+    found = levels(Descriptors(nan, nan, {"weapons": nan}, {"legal": nan}, nan, nan, nan))
+    assert {name for name, value in found.items() if value} == {
+        "risk.weapons",
+        "risk.*",
+        "pressure",
+        "clarity",
+    }
+    assert found["risk.weapons"] == found["pressure"] == found["clarity"] == 1
+
+
+def test_what_is_outside_is_brought_in() -> None:
+    """Infinite and negative values."""
+    found = levels(Descriptors(clarity=-inf, risk={"weapons": inf, "fraud": -2}))
+    assert (found["clarity"], found["risk.weapons"], found["risk.fraud"]) == (0, 1, 0)

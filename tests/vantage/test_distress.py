@@ -1,15 +1,15 @@
-"""Who tells that they do not want to live, and who asks for a way."""
+"""Who is in an emergency, who tells that they do not want to live, and who asks for a way to die."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.vantage.distress import COMFORT, METHOD, WAY, Tale, spots, told
+from app.vantage.checks import HELP, refusal
+from app.vantage.distress import EMERGENCIES, LOOKED, Despair, alarmed, despair, family, warm
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
+from app.vantage.topics import terms
 from app.vantage.weigh import weigh
-from app.vantage.wording import HELP, refusal
 from app.vantage.words import read
+from tests.vantage.danger import CALLS, NONE
 
 TOLD = """
 I'm going to kill myself tonight
@@ -110,7 +110,7 @@ def test_who_asks_for_a_way_is_refused(message: str) -> None:
 @pytest.mark.parametrize("message", NEITHER)
 def test_figures_of_speech_tell_nothing(message: str) -> None:
     """They are weighed as any message."""
-    assert told(read(message)) is Tale.NONE
+    assert despair(read(message).tokens) is Despair.NONE
 
 
 @pytest.mark.parametrize("message", TOLD)
@@ -132,22 +132,86 @@ def test_another_harm_stays_refused() -> None:
     assert decision.response_class is ResponseClass.REFUSE
 
 
-@given(st.binary(max_size=40).map(lambda marks: bytes(mark & 1 for mark in marks)))
-def test_spots_are_where_marks_are(marks: bytes) -> None:
-    """All of them, in order."""
-    assert [*spots(marks)] == [place for place, mark in enumerate(marks) if mark]
-
-
 def test_that_others_would_be_better_off_is_told() -> None:
-    """`off` has its sentence read; `without` need not, for most sentences with it tell nothing."""
-    assert told(read("Work is fine. They would be better off without me. I do not want to live")) is Tale.TOLD
-    assert told(read("Everyone is better off without me")) is Tale.TOLD
-    assert told(read("I went to live there without me coat")) is Tale.NONE
+    """Within a longer message too; `without` alone tells nothing."""
+    assert (
+        despair(read("Work is fine. They would be better off without me. I do not want to live").tokens)
+        is Despair.TOLD
+    )
+    assert despair(read("Everyone is better off without me").tokens) is Despair.TOLD
+    assert despair(read("I went to live there without me coat").tokens) is Despair.NONE
 
 
-@given(st.lists(st.from_regex(METHOD, fullmatch=True) | st.from_regex(COMFORT, fullmatch=True), max_size=4))
-def test_ways_are_looked_for_where_there_may_be_one(parts: list[str]) -> None:
-    """What stands in need beside a way may hide it from METHOD, and from WAY never."""
-    row = f" {' '.join(' '.join(parts).split())} "
-    if METHOD.search(COMFORT.sub(" ", row)):
-        assert WAY.search(row)
+@pytest.mark.parametrize("message", CALLS)
+def test_a_call_is_heard(message: str) -> None:
+    """Whatever its marks and case."""
+    assert alarmed(terms(message))
+    assert alarmed(terms(message.upper().replace("'", "’")))
+    assert alarmed(terms(message.replace("'", "")))
+
+
+@pytest.mark.parametrize("message", CALLS)
+def test_who_calls_is_sent_to_help(message: str) -> None:
+    """By the rule that says so; nothing laxer is given."""
+    decision = weigh(message).decision
+    assert "emergency" in decision.rules
+    assert decision.response_class in {"REDIRECT", "NEGOTIATE", "REFUSE"}
+
+
+@pytest.mark.parametrize("message", NONE)
+def test_what_only_sounds_so_is_none(message: str) -> None:
+    """Nobody is sent to the emergency services for it."""
+    assert not alarmed(terms(message))
+
+
+@pytest.mark.parametrize("message", CALLS)
+def test_a_case_thought_of_is_none(message: str) -> None:
+    """The same words in a translation."""
+    assert not alarmed(terms(f"Translate into Dutch: {message.replace('.', ',')}"))
+
+
+def test_a_call_within_a_longer_message_is_heard() -> None:
+    """Before and behind other sentences."""
+    assert alarmed(terms("We were cooking. My wife fainted, she isn't breathing! What do I do?"))
+    assert not alarmed(terms("We were cooking, my wife and I. What may we drink with it?"))
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("Ich kann nicht mehr atmen!", True),
+        ("Meine Tochter hat eine Knopfzelle verschluckt", True),
+        ("Mi padre está inconsciente, ayuda", True),
+        ("No puedo respirar", True),
+        ("Mon fils ne respire plus", True),
+        ("Il fait une crise cardiaque", True),
+        ("Wenn er nicht atmet, was tun?", False),
+        ("La tela no respira", False),
+        ("Cette chemise ne respire pas", False),
+    ],
+)
+def test_a_call_in_another_language_is_heard(message: str, meant: bool) -> None:
+    """Said of somebody; stuffs and cases thought of are none."""
+    assert alarmed(terms(message)) is meant
+
+
+@pytest.mark.parametrize("name", EMERGENCIES)
+def test_every_family_is_called_for(name: str) -> None:
+    """By a call of the tests, so that no family is in the table for nothing."""
+    rows = [f" {' '.join(terms(call))} ".replace(" '", "") for call in CALLS]
+    assert any(family(name).search(row) for row in rows)
+
+
+def test_no_more_words_are_searched_than_a_call_has() -> None:
+    """Whoever is in danger writes no essay."""
+    assert alarmed((*("breathe",) * (LOOKED - 3), "i", "cant", "breathe"))
+    assert not alarmed((*("breathe",) * LOOKED, "i", "cant", "breathe"))
+
+
+def test_a_message_without_a_telling_word_needs_no_patterns() -> None:
+    """They take half a second to compile; a service compiles them before it listens."""
+    family.cache_clear()
+    assert not alarmed(terms("What is the capital of France?"))
+    assert family.cache_info().misses == 0
+    warm()
+    assert family.cache_info().misses == len(EMERGENCIES)
