@@ -1,5 +1,5 @@
-"""The policy as a document (`GET /vantage/policy`): rules in order, thresholds, a digest of each module that
-decides, and one hash.
+"""The policy as a document (`GET /vantage/policy`): rules in order, thresholds, a digest of each module
+and each data file that decides, and one hash.
 
 The hash is SHA-256 over the document as canonical JSON. In it stands a digest of what is written in every
 module of this room and in those of `app.domain` that it reads messages with: a word of a table, a threshold,
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 
 import app.vantage as room
@@ -30,19 +31,16 @@ from app.vantage.terms import ResponseClass
 MAJOR = 1
 """Of the document's form."""
 LENT = (
-    "followup",
     "greeting",
     "label",
     "overlay",
     "phrases",
-    "pointing",
     "prompt",
     "sanitise",
-    "sentiment",
     "tongue",
 )
-"""Modules of `app.domain` that decide with this room: what refers, what greets, what a word is, and what of
-an asker's overlay is read."""
+"""Modules of `app.domain` that decide with this room: what greets, what a word is, and what of an asker's
+overlay is read."""
 UNREAD = frozenset({"annotation", "returns", "type_comment", "kind", "ctx"})
 """Fields of a syntax tree that decide nothing, or say again what its form says."""
 
@@ -84,8 +82,15 @@ def _body() -> dict[str, object]:
         "hedges": {name: len(phrases.split("|")) for name, phrases in HEDGES.items() if name},
         "lenses": list(LENSES),
         "scores": {"heads": list(score.Scores._fields), "sha256": score.digest()},
+        "data": data(),
         "tables": tables(),
     }
+
+
+def data() -> dict[str, str]:
+    """SHA-256 of each data file, by name: word lists and weights."""
+    folder = Path(__file__).parent / "data"
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
 
 
 def tables() -> dict[str, str]:

@@ -141,7 +141,7 @@ RULES = (
     Rule(
         "unclear",
         CLARIFY,
-        "Nobody could tell what is wanted. Who may be in danger is not asked back.",
+        "It names nothing, so nobody could tell what is wanted. Who may be in danger is not asked back.",
         (under(UNCLEAR, "clarity"),),
         needs=(MAY_ASK,),
         unless=(EMERGENCY.id, DISTRESS.id),

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.vantage import kinds, words
-from app.vantage.affect import FEELINGS
+from app.vantage.clarity import lists
 from app.vantage.clause import HITS
 from app.vantage.kinds import ALNUM, DECIMAL, LETTER, PART, Shape, Table
 from app.vantage.words import ENDS
 
-FELT, STOPS = Table(FEELINGS), Table(ENDS)
+FELT, STOPS = Table(lists()["feeling"]), Table(ENDS)
 LOOKS = {
     "words": (ALNUM, str.isalnum),
     "numbers": (DECIMAL, str.isdecimal),
@@ -28,7 +28,9 @@ def test_words_are_found_by_their_bytes(text: str) -> None:
     """Where a table has them, and nowhere else; by their look, whether a table has them or not."""
     tokens = words.read(text).tokens
     found = kinds.of(tokens)
-    assert [tokens[place] for place in FELT.places(found)] == [word for word in tokens if word in FEELINGS]
+    assert [tokens[place] for place in FELT.places(found)] == [
+        word for word in tokens if word in lists()["feeling"]
+    ]
     assert STOPS.count(found) == sum(word in ENDS for word in tokens)
     assert len(STOPS.without(found)) == len(tokens) - STOPS.count(found)
     for name, (_, looks) in LOOKS.items():
