@@ -1,8 +1,8 @@
 """What a message is like beside its risk: clarity, specificity, affect and breadth, each in [0, 1].
 
 Clarity is about one thing: whether the message names anything at all. A content word, a name, a number, a
-quotation name something, in any language; what the thread or the asker's own memory can answer, and small talk,
-is clear too. "Fix it" is not. Counts over the first LONGEST tokens and the word lists of
+quotation name something, in any language; what the thread or the asker's own memory can answer, and small
+talk, is clear too. "Fix it" is not. Counts over the first LONGEST tokens and the word lists of
 `data/plain_words.txt`: linear, no model. Source: CONTRACT §3. Nothing here raises.
 """
 
@@ -73,17 +73,16 @@ def read(message: str, text: Text, thread: Sequence[str] = ()) -> Reading:
 
 def names_something(text: Text) -> bool:
     """Whether a word is no function word, or is written as a name, or something is quoted."""
-    listed, tokens = lists(), text.tokens
-    folded = text.folded
+    listed, folded = lists(), text.folded
     if any(folded.count(sign) > 1 for sign in PAIRED) or any(sign in folded for sign in OPENING):
         return True
-    empty = {name for name in listed if name.startswith("empty ")}
+    empty = [name for name in listed if name.startswith("empty ")]
     before = ""
-    for n, token in enumerate(tokens):
+    for n, token in enumerate(text.tokens[:LONGEST]):
         word = token.lstrip("'")
         if word and word[0].isalnum():
             order = word in listed["orders"] and before not in ARTICLES
-            empty = {name for name in empty if word in listed[name] or (order and name == ENGLISH)}
+            empty = [name for name in empty if word in listed[name] or (order and name == ENGLISH)]
             if not empty or _named(text, n):
                 return True
         before = word
@@ -105,7 +104,7 @@ def _named(text: Text, n: int) -> bool:
 def about_persons(text: Text) -> bool:
     """Whether it asks about the asker or the assistant (`who am I?`), which memory or the assistant knows."""
     listed = lists()
-    said = [token.lstrip("'") for token in text.tokens]
+    said = [token.lstrip("'") for token in text.tokens[:LONGEST]]
     begun = next((n for n, word in enumerate(said) if word in listed["asking"]), len(said))
     asked = said[begun:]
     if asked[:1] == ["how"] and "i" in asked[2:3]:  # how do I …: instructions, and nobody knows for what
@@ -114,7 +113,7 @@ def about_persons(text: Text) -> bool:
 
 
 def specificity(message: str, text: Text) -> float:
-    """How much narrows the answer down: n / (n + 4) over numbers, names, quotations, conditions and the like."""
+    """How much narrows the answer down: n / (n + 4) over numbers, names, quotations and conditions."""
     listed, cased = lists(), text.cased[:LONGEST]
     conditions, constraints = listed["condition"], listed["constraint"]
     signs = 0.0
@@ -180,16 +179,15 @@ def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
     wish = said[0] == "i" and said[1:2] in (["need"], ["want"], ["would"], ["'d"])
     if not (asked or listing or wish or said[begun] in listed["orders"]):
         return 0
-    further = listed["questions"] if asked else listed["questions"] | listed["orders"]
+    further = listed["questions" if asked else "questions and orders"]
     joints = [n for n, token in enumerate(sentence[:-1]) if n > begun and token in listed["joining"]]
     return 1 + sum(_behind(sentence, n + 1) in further for n in joints)
 
 
 def _behind(sentence: Sequence[str], n: int) -> str:
     """The word behind a joint, other joints and courtesy aside."""
-    listed = lists()
-    passed = (listed["joining"] | {"please", "finally"}).__contains__
-    return next((token for token in sentence[n : n + 3] if not passed(token)), "")
+    passed = lists()["joining and courtesy"]
+    return next((token for token in sentence[n : n + 3] if token not in passed), "")
 
 
 @cache
@@ -200,4 +198,6 @@ def lists() -> Mapping[str, frozenset[str]]:
         name, colon, listed = line.partition(":")
         if colon and not line.startswith("#"):
             found[name] = found.get(name, frozenset()).union(words.read(listed).tokens)
+    found["questions and orders"] = found["questions"] | found["orders"]
+    found["joining and courtesy"] = found["joining"] | {"please", "finally"}
     return found
