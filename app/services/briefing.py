@@ -9,6 +9,7 @@ quote what somebody else wrote. Seconds. Raises `InvalidField` for a lens that i
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from app.domain.budget import Meter
@@ -101,7 +102,8 @@ async def weighed(ask: Inquiry, thread: ThreadBlock, evidence: Evidence | None) 
     """The decision."""
     said = tuple(turn.content for turn in thread.turns if turn.role is Role.USER)
     size = len(ask.message) + len(ask.overlay) + sum(map(len, said))
-    return await aside(size, weigh, ask.message, said, ask.overlay, ask.limits, ask.routing, evidence)
+    work = partial(weigh, evidence=evidence)
+    return await aside(size, work, ask.message, said, ask.overlay, ask.limits, ask.routing)
 
 
 async def aside(size: int, work: Callable[..., T], *args: Any) -> T:  # noqa: ANN401 - the work's own

@@ -8,6 +8,7 @@ raises.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import ceil
 
 from app.domain.phrases import Phrases
@@ -20,10 +21,11 @@ from app.vantage.sentence import Sentence, said, sentences
 from app.vantage.signposts import helps, points
 from app.vantage.steps import instructs, recipe
 from app.vantage.terms import Check, Decision, Limits, Params, ResponseClass
-from app.vantage.wording import HELP, refusal
+from app.vantage.wording import HELP, plain, refusal
 
 __all__ = ["CLAUSES", "CONTRACTS", "check", "refusal"]
 
+TWO = 2
 HELPED = "helped"
 """The clause that nothing is sent without."""
 EACH = 100
@@ -76,6 +78,8 @@ class Seen:
     """Whether somebody may be: a rule said so."""
     plain: Sequence[Sentence]
     """Its sentences but for the policy's own that says where help is."""
+    names: Sequence[str] = ()
+    """Of rival sources."""
 
 
 CLAUSES: Mapping[str, str] = {
@@ -87,6 +91,7 @@ CLAUSES: Mapping[str, str] = {
     "clarify.only_questions": "Questions, and nothing else.",
     "clarify.budget": "At least one question, and at most question_budget (or one if that is 0).",
     "clarify.no_citation": "No citation.",
+    "clarify.names": "Where rival sources were found: it names two of them at least.",
     "negotiate.named": "It says that something is left out, or on what terms.",
     "negotiate.no_recipe": "No list of orders, and no orders with amounts.",
     "redirect.named": "It says whom to contact, or who helps better.",
@@ -106,6 +111,7 @@ CONTRACTS: Mapping[ResponseClass, tuple[str, ...]] = {
         "clarify.only_questions",
         "clarify.budget",
         "clarify.no_citation",
+        "clarify.names",
         "own.tokens",
         HELPED,
     ),
@@ -129,6 +135,7 @@ _BROKEN: Mapping[str, Callable[[Seen], bool]] = {
     "clarify.only_questions": lambda seen: not all(map(asks, seen.told)),
     "clarify.budget": lambda seen: not 1 <= sum(map(asks, seen.told)) <= allowed(seen.params),
     "clarify.no_citation": lambda seen: seen.labels,
+    "clarify.names": lambda seen: bool(seen.names) and len(named(seen.names, seen.said)) < TWO,
     "negotiate.named": lambda seen: (
         _latin(seen) and not any("left" in found.names for found in _LEFT.among(seen.said))
     ),
@@ -166,9 +173,18 @@ def check(
         params=params,
         danger=bool(DISTRESSED.intersection(decision.rules)),
         plain=sentences(text.replace(HELP, " ")) if HELP in text else told,
+        names=decision.names,
     )
     broken = tuple(clause for clause in CONTRACTS[decision.response_class] if _BROKEN[clause](seen))
     return Check(not broken, broken, tokens=tokens, hedges=seen.hedges, questions=seen.questions)
+
+
+def named(names: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Those of several names of which a text says a word that tells it from the others."""
+    parts = [set(said(plain(name))) for name in names]
+    shared = set[str]().union(*(one & other for one, other in combinations(parts, 2)))
+    own = [part - shared or part for part in parts]
+    return [name for name, part in zip(names, own, strict=True) if not part.isdisjoint(words)]
 
 
 def hedged(params: Params, limits: Limits | None, tokens: int) -> int:

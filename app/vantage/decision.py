@@ -11,8 +11,8 @@ from app.vantage.alarm import alarmed
 from app.vantage.policy import policy, version
 from app.vantage.reading import Levels, levels
 from app.vantage.routes import routed
-from app.vantage.rule import MAY_ASK, found_by, naming
-from app.vantage.rules import REFUSE, RULES
+from app.vantage.rule import MAY_ASK, RIVALLED, found_by, naming
+from app.vantage.rules import CLARIFY, REFUSE, RIVALS, RULES
 from app.vantage.terms import Decision, Descriptors, Evidence, Limits, Params, ResponseClass, Routing
 from app.vantage.topics import named as met
 
@@ -57,12 +57,16 @@ def decide(
     evidence: Evidence | None = None,
 ) -> Decision:
     """The class, and all rules that fired, in the order of the policy; then what routing did to it."""
-    fired = _fired(levels(sd, evidence), _facts(sd, params, limits))
+    rivals = evidence.rivals if evidence else ()
+    fired = _fired(levels(sd, evidence), _facts(sd, params, limits) | ({RIVALLED} if rivals else set()))
     given = CLASSES[max([_GIVES[place] for place in fired], default=0)]
     final = given is REFUSE and any(RULES[place].final and RULES[place].gives is REFUSE for place in fired)
     steps = [] if final else list(routed(given, routing))
     ids = (*([RULES[place].id for place in fired] or [DEFAULT]), *(name for name, _ in steps))
-    return Decision(steps[-1][1] if steps else given, ids, version(), final=final)
+    kind = steps[-1][1] if steps else given
+    asks = kind is CLARIFY and RIVALS in ids
+    names = tuple(rival.name for rival in rivals) if asks else ()
+    return Decision(kind, ids, version(), final=final, names=names)
 
 
 def _fired(seen: Levels, facts: set[str]) -> list[int]:

@@ -37,6 +37,7 @@ ORDERS: Mapping[ResponseClass, str] = {
     ),
 }
 """What each class asks of an answer."""
+RIVALLED = "The texts shown answer differently for different things: ask which one is meant, and name them."
 ANSWERS = frozenset({ResponseClass.COMPLY, ResponseClass.REDIRECT, ResponseClass.NEGOTIATE})
 """Classes in which something is told."""
 CAREFUL = "Much hangs on this: keep to what the texts say, name what is uncertain, and say whom to ask."
@@ -71,6 +72,7 @@ def build_overlay_text(sd: Descriptors, limits: Limits, params: Params, decision
 def _ruled(decision: Decision) -> Iterator[str]:
     """What the class and the rules that fired ask for."""
     yield ORDERS[decision.response_class]
+    yield RIVALLED if decision.names else ""
     helped = DISTRESSED.intersection(decision.rules) and decision.response_class is not ResponseClass.CLARIFY
     yield f"Tell them first, in their language: {HELP}" if helped else ""
     careful = not helped and decision.response_class in ANSWERS and "careful" in decision.rules

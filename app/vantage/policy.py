@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import app.vantage as room
-from app.vantage import contract, params, rules, score
+from app.vantage import contract, params, rivals, rules, score
 from app.vantage.emergencies import EMERGENCIES
 from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
@@ -68,6 +68,7 @@ def _body() -> dict[str, object]:
             for rule in RULES
         ],
         "thresholds": {name: of for name, of in sorted(vars(rules).items()) if isinstance(of, float)},
+        "rivals": {name: of for name, of in sorted(vars(rivals).items()) if isinstance(of, float | int)},
         "detours": DETOURS,
         "params": {
             "bounds": {name: {"least": low, "most": high} for name, (low, high) in params.BOUNDS.items()},

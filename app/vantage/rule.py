@@ -11,6 +11,8 @@ from app.vantage.terms import ResponseClass
 
 MAY_ASK = "question_budget ≥ 1"
 """The fact that an answer may ask at all."""
+RIVALLED = "the search found rival sources"
+"""The fact that sources of equal strength answer differently (`rivals.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ laxer; but for one, which says so itself. Thresholds are on descriptors in [0, 1
 
 from collections.abc import Iterator, Mapping
 
-from app.vantage.rule import MAY_ASK, Rule, at_least, found_by, naming, under
+from app.vantage.rule import MAY_ASK, RIVALLED, Rule, at_least, found_by, naming, under
 from app.vantage.terms import ResponseClass
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
@@ -58,7 +58,10 @@ SECRETS: Mapping[str, str] = {
 """Those that are negotiated at most: nobody is injured."""
 DESPAIR = "despair"
 """The finding of somebody who says that they do not want to live."""
-DISTRESSED = frozenset({"emergency", "distress", "outside.distress", "selfharm.asked", "selfharm.likely"})
+RIVALS = "rivals"
+"""The rule that asks back, naming what the search found."""
+OUTSIDE_DISTRESS = "outside.distress"
+DISTRESSED = frozenset({"emergency", "distress", OUTSIDE_DISTRESS, "selfharm.asked", "selfharm.likely"})
 """Rules that fire for people who may need help themselves: whatever the class, the answer says where."""
 
 EMERGENCY = Rule(
@@ -133,7 +136,7 @@ RULES = (
     EMERGENCY,
     DISTRESS,
     Rule(
-        "outside.distress",
+        OUTSIDE_DISTRESS,
         REDIRECT,
         "The outside service hears somebody who may not want to live: first of all, where people help.",
         (at_least(FLAGGED, "outside.selfharm"),),
@@ -145,6 +148,13 @@ RULES = (
         (under(UNCLEAR, "clarity"),),
         needs=(MAY_ASK,),
         unless=(EMERGENCY.id, DISTRESS.id),
+    ),
+    Rule(
+        RIVALS,
+        CLARIFY,
+        "Sources of equal strength answer differently, and the question does not say which of them it means.",
+        needs=(RIVALLED, MAY_ASK),
+        unless=(EMERGENCY.id, DISTRESS.id, OUTSIDE_DISTRESS),
     ),
     Rule(
         "pressed",

@@ -5,6 +5,7 @@ read in one. They name what they cannot help with in general terms, never in the
 its class's contract (`contract.py`). Nothing here raises.
 """
 
+import unicodedata
 from collections.abc import Mapping
 
 from app.vantage.rules import DISTRESSED, HARMS
@@ -52,6 +53,10 @@ LEADS: Mapping[ResponseClass, str] = {
 """What stands before an answer of which the model did not say so itself."""
 
 
+LONGEST = 60
+"""Characters of a name that is shown."""
+
+
 def refusal(decision: Decision) -> str:
     """A REFUSE in the policy's own words; who may be in danger is told where help is, too."""
     told = _first(REFUSALS, decision)
@@ -59,8 +64,21 @@ def refusal(decision: Decision) -> str:
 
 
 def question(decision: Decision) -> str:
-    """A CLARIFY in the policy's own words: one question; who may be in danger is told where help is by it."""
-    return HELP_ASKED if DISTRESSED.intersection(decision.rules) else _first(QUESTIONS, decision)
+    """A CLARIFY in the policy's own words: one question, which names the rival sources if there are any; who
+    may be in danger is told where help is by it."""
+    if DISTRESSED.intersection(decision.rules):
+        return HELP_ASKED
+    names = [f"“{name}”" for name in dict.fromkeys(map(plain, decision.names)) if name]
+    if len(names) < 2:  # noqa: PLR2004 - there is nothing to choose
+        return _first(QUESTIONS, decision)
+    return f"Do you mean {', '.join(names[:-1])} or {names[-1]}?"
+
+
+def plain(name: str) -> str:
+    """A name that was retrieved, as data: letters, digits and a few signs, of one line."""
+    kinds = ((sign, unicodedata.category(sign)) for sign in name if unicodedata.category(sign) != "Cf")
+    kept = (sign if kind[0] in "LNM" or sign in "+-" else " " for sign, kind in kinds)
+    return " ".join("".join(kept).split())[:LONGEST].strip()
 
 
 def lead(decision: Decision) -> str:
