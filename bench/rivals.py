@@ -43,7 +43,12 @@ async def asked(client: httpx.AsyncClient, row: Row, user: str) -> dict[str, Any
         (await client.post(f"/corpus/{name}", json=body)).raise_for_status()
     if memories := [{"user_id": user, **memory} for memory in row.get("memories", ())]:
         (await client.post("/memories", json=memories)).raise_for_status()
-    body = {"user_id": user, "thread_id": user, "limits": row.get("limits", {}), "routing": row.get("routing", {})}
+    body = {
+        "user_id": user,
+        "thread_id": user,
+        "limits": row.get("limits", {}),
+        "routing": row.get("routing", {}),
+    }
     for turn in row.get("thread", ())[::2]:
         (await client.post("/vantage/query", json={**body, "message": turn})).raise_for_status()
     mix = {"mix": {"conversation": TURNS}} if row.get("thread") else {}
@@ -83,7 +88,12 @@ def share(hits: int, total: int) -> dict[str, Any]:
     """{n, of, percent, wilson95}."""
     low, high = interval(hits, total)
     percent = round(100 * hits / total, 1) if total else 0.0
-    return {"n": hits, "of": total, "percent": percent, "wilson95": [round(100 * low, 1), round(100 * high, 1)]}
+    return {
+        "n": hits,
+        "of": total,
+        "percent": percent,
+        "wilson95": [round(100 * low, 1), round(100 * high, 1)],
+    }
 
 
 async def measure(told: Sequence[Row]) -> dict[str, Any]:
@@ -93,7 +103,9 @@ async def measure(told: Sequence[Row]) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.rivals", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--missed", action="store_true", help="also each row that came out otherwise")

@@ -1,8 +1,8 @@
 """/vantage/query: the same retrieval under a policy that decides before the model speaks.
 
 prepare: thread, cards, decision -> greeting? refusal? -> small prompt. Else the mix splits k -> recall ->
-boosts, recency -> rivals? then ask back -> prompt -> the model's stream, opened and held to the class; or, to inspect only, nothing
-more. Raises `ModelError` from prepare, and `InvalidField` where the message does not fit into the model's
+boosts, recency -> rivals? ask back -> prompt -> the model's stream, opened and held to the class; or, to
+inspect only, nothing more. Raises `ModelError` from prepare, and `InvalidField` where the message does not fit into the model's
 window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3, seed 003 (3.3).
 """
 
@@ -135,7 +135,7 @@ class VantageService:
     async def _context(
         self, ask: Inquiry, given: Given, meter: Meter, stages: Stages
     ) -> tuple[Given, Context]:
-        """What the model is to see, by what was decided; and the decision, which the search may have moved."""
+        """What the model is to see, and what was decided: the search may have moved it."""
         if not given.sought:
             context = await self._unsought(ask, given, meter)
         else:

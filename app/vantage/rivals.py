@@ -1,7 +1,7 @@
 """Rival sources: two or more that answer one question differently, with equal strength.
 
-A question for one value ("when is the deadline?") over the plans of two projects has two answers, and only the
-asker knows which one is meant. Sources are rivals where they hold the same words of the question, are about
+A question for one value ("when is the deadline?") over the plans of two projects has two answers, and only
+the asker knows which one is meant. Sources are rivals where they hold the same words of the question, are about
 equally relevant, differ in the value that they give, and are told apart by a name that the question does not
 say: a title, a collection, or a subject within a memory. A memory without a subject of its own is an older or
 newer version of the other, no rival. Pure and linear in the texts. Nothing here raises.
@@ -10,31 +10,42 @@ newer version of the other, no rival. Pure and linear in the texts. Nothing here
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, takewhile
+from operator import itemgetter
 
 from app.domain.passage import Passage
 from app.vantage import words
 from app.vantage.clarity import lists
 from app.vantage.terms import Rival
 
-STRENGTH = 0.8
+STRENGTH = 0.55
 """A rival's relevance, at least, as a share of the best one's."""
 COVERAGE = 0.5
-"""Share of the question's words that a source holds, at least."""
+"""Share of the question's words that a source holds, at least; ALIKE in a language without word lists, where
+function words count too."""
 ALIKE = 0.75
 """Share that each rival holds, at least, of the question's words that any of them holds."""
 SAME = 0.5
 """Two values are one where they share this part of the shorter."""
 MOST = 4
 """Rivals that are named."""
+NOTE = 200
+"""Characters of a text that is about one thing, so that a subject within it can name it."""
 ASKED, READ = 60, 4_000
 """Words of a question, and characters of a text, that are looked at."""
 WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+")
-SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|(?<=[。！？])|\n+")
+SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 TITLES = re.compile(r"(?:^|\s)[A-Z][a-z]{0,2}\.$")
 """A piece that ends with an abbreviation goes on: `Dr.`."""
 MARKS = "?？؟"
+PLURAL = frozenset({"what", "which"})
+"""Question words that a plural may follow."""
+PHRASE = 3
+"""Words behind a question word that may be its noun."""
 PREFIX, SHORTEST = 0.6, 4
 """Words are the same where so much of the longer one, and so many letters, begin alike."""
+QUESTION, EMPTY, FRESH, MARK = "question", "empty", "fresh", "mark"
+"""Kinds of words in a sentence."""
 WIDE = 0x2E80
 """From here on scripts are written without blanks: words are pairs of characters."""
 
@@ -51,16 +62,19 @@ class Answer:
     held: frozenset[str]
     """The question's words that it holds."""
     value: frozenset[str]
+    proper: bool
+    """Whether the value is written as a name."""
 
 
 def rivals(message: str, passages: Sequence[Passage], thread: Sequence[str] = ()) -> tuple[Rival, ...]:
     """Those that answer differently, strongest first; () where there is nothing to ask back. `passages`: as
     they were chosen; `thread`: the asker's turns that are shown."""
     asked = tokens(message)
-    if len(asked) > ASKED or not asks_value(message, asked):
+    wanted = asks_value(message, asked) if 0 < len(asked) <= ASKED else None
+    if wanted is None:
         return ()
     query = [word for word in dict.fromkeys(asked) if not empty(word)]
-    found = contenders(query, passages)
+    found = fitting(wanted, contenders(query, passages, COVERAGE if wanted else ALIKE))
     if len(found) < 2 or not differ(found):
         return ()
     said = {word for text in (message, *thread) for word in tokens(text)}
@@ -72,29 +86,47 @@ def rivals(message: str, passages: Sequence[Passage], thread: Sequence[str] = ()
     )
 
 
-def asks_value(message: str, asked: Sequence[str]) -> bool:
-    """Whether it is one question for one value. In a language without word lists: whether it is a question."""
+def asks_value(message: str, asked: Sequence[str]) -> str | None:
+    """The word with which it asks for one value (of `how long`, `long`); None: it does not. In a language without word lists a
+    question is enough, and the word is ""."""
     listed, said = lists(), set(asked)
     if not said.isdisjoint(listed["several"]) or not said.isdisjoint(listed["open"]):
-        return False
+        return None
     for n, word in enumerate(asked):
-        after = asked[n + 1] if n + 1 < len(asked) else ""
         if word in listed["how"]:
-            return after in listed["measure"]
+            return next((after for after in asked[n + 1 : n + 2] if after in listed["measure"]), None)
         if word in listed["value"]:
-            return not (word in ("which", "what") and after.endswith("s") and not after.endswith("ss"))
-    return message.rstrip().endswith(tuple(MARKS)) and asked[0] not in listed["closed"]
+            return None if word in PLURAL and several(asked[n + 1 :]) else word
+    return "" if message.rstrip().endswith(tuple(MARKS)) and asked[0] not in listed["closed"] else None
 
 
-def contenders(query: Sequence[str], passages: Sequence[Passage]) -> list[Answer]:
-    """The best answer of each source that is about as strong as the strongest."""
+def fitting(wanted: str, found: Sequence[Answer]) -> list[Answer]:
+    """Those whose value is of the kind that is asked for: a number or a time, a name."""
+    listed = lists()
+    if wanted in listed["counted"]:
+        return [one for one in found if any(numeric(word) or word in listed["number"] for word in one.value)]
+    if wanted in listed["person"] and any(one.proper for one in found):
+        return [one for one in found if one.proper]
+    return list(found)
+
+
+def several(noun: Sequence[str]) -> bool:
+    """Whether a question word goes with a plural: `which flight numbers do I have?`."""
+    closed = lists()["closed"]
+    phrase = takewhile(lambda word: word not in closed and not empty(word), noun[:PHRASE])
+    return any(word.endswith("s") and word[-2:] not in ("ss", "us", "is") for word in phrase)
+
+
+def contenders(query: Sequence[str], passages: Sequence[Passage], coverage: float) -> list[Answer]:
+    """The best answer of each source that is about as strong as the strongest and holds that share of the
+    question's words."""
     best = max((passage.score for passage in passages), default=0.0)
     near = [passage for passage in passages if passage.score >= STRENGTH * best]
     titled = {passage.id: source_name(passage, near) for passage in near}
     found: dict[str, Answer] = {}
     for passage in sorted(near, key=lambda one: -one.score):
-        one = answer(query, passage, titled[passage.id], near)
-        if one and len(one.held) >= COVERAGE * len(query):
+        one = answer(query, passage, titled[passage.id])
+        if one and len(one.held) >= coverage * len(query):
             found.setdefault(" ".join(one.name), one)
     every = frozenset[str]().union(*(one.held for one in found.values()))
     return [one for one in found.values() if len(one.held) >= ALIKE * len(every)]
@@ -108,53 +140,55 @@ def source_name(passage: Passage, others: Sequence[Passage]) -> str:
     return ""
 
 
-def answer(query: Sequence[str], passage: Passage, title: str, others: Sequence[Passage]) -> Answer | None:
+def answer(query: Sequence[str], passage: Passage, title: str) -> Answer | None:
     """What a passage says to the question; None: it has no name, or no value."""
     told = max(sentences(passage.text[:READ]), key=lambda one: len(holds(query, tokens(one))), default="")
-    fresh = chunks(query, told)
-    name = tokens(title)
-    if not title:
-        fresh, subject = parted(fresh)
+    found, name = runs(query, told), tokens(title)
+    fresh = [run for kind, run in found if kind == FRESH]
+    if not title and len(passage.text) <= NOTE and len(holds(query, tokens(told))) == len(query):
+        fresh, subject = parted(found)
         name, title = [word.lower() for word in subject], " ".join(subject)
     own = set(name)
-    value = [word.lower() for chunk in valued(fresh) for word in chunk]
-    value = [word for word in value if word not in own]
+    value = [word for run in valued(fresh) for word in run if word.lower() not in own]
     held = holds(query, [*tokens(told), *name])
     if not name or not value:
         return None
-    return Answer(passage, tuple(name), title, held, frozenset(value))
+    proper = any(word[0].isupper() for word in value)
+    return Answer(passage, tuple(name), title, held, frozenset(map(str.lower, value)), proper)
 
 
-def chunks(query: Sequence[str], told: str) -> list[list[str]]:
-    """Runs of words of a sentence that are neither the question's nor empty, as they are written."""
-    found: list[list[str]] = [[]]
-    end = 0
-    folded = words.fold(told)
+def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
+    """A sentence as runs of one kind: words of the QUESTION, EMPTY words, FRESH ones as written, a MARK."""
+    folded, end = words.fold(told), 0
+    found: list[tuple[str, str]] = []
     for match in WORD.finditer(folded):
-        apart = any(not sign.isspace() for sign in folded[end : match.start()])
-        end = match.end()
-        word = match[0]
-        if apart:
-            found.append([])
-        if empty(word.lower()) or holds(query, [word.lower()]):
-            found.append([])
-        else:
-            found[-1].append(word)
-    return [chunk for chunk in found if chunk]
+        if any(not sign.isspace() and sign != "," for sign in folded[end : match.start()]):
+            found.append((MARK, ""))
+        word, end = match[0].lower(), match.end()
+        kind = QUESTION if holds(query, [word]) else EMPTY if empty(word) else FRESH
+        found.append((kind, match[0]))
+    return [(kind, [word for _, word in run]) for kind, run in groupby(found, key=itemgetter(0))]
 
 
-def parted(fresh: list[list[str]]) -> tuple[list[list[str]], list[str]]:
-    """(the rest, the subject): the first run without a number where another one has some; else the first of
-    several."""
-    plain = [chunk for chunk in fresh if not any(map(numeric, chunk))]
-    if not plain or len(fresh) < 2:
-        return fresh, []
-    return [chunk for chunk in fresh if chunk is not plain[0]], plain[0]
+def parted(found: list[tuple[str, list[str]]]) -> tuple[list[list[str]], list[str]]:
+    """(the fresh runs, the subject): the first without a number that stands beside a word of the question,
+    with nothing but empty words between, if another run can be the value."""
+    fresh = [run for kind, run in found if kind == FRESH]
+    for n, (kind, run) in enumerate(found):
+        if kind == FRESH and len(fresh) > 1 and not any(map(numeric, run)) and joined(found, n):
+            return [other for other in fresh if other is not run], run
+    return fresh, []
+
+
+def joined(found: Sequence[tuple[str, list[str]]], n: int) -> bool:
+    """Whether the next run on either side, empty words aside, is of the question."""
+    sides = (reversed(found[:n]), found[n + 1 :])
+    return any(next((kind for kind, _ in side if kind != EMPTY), "") == QUESTION for side in sides)
 
 
 def valued(fresh: list[list[str]]) -> list[list[str]]:
     """The runs with numbers, if there are any; else all."""
-    return [chunk for chunk in fresh if any(map(numeric, chunk))] or fresh
+    return [run for run in fresh if any(map(numeric, run))] or fresh
 
 
 def differ(found: Sequence[Answer]) -> bool:
@@ -184,7 +218,9 @@ def holds(query: Sequence[str], told: Iterator[str] | Sequence[str] | set[str]) 
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two words begin alike."""
+    """Whether two words begin alike, or one is the other's plural."""
+    if one.removesuffix("s") == other.removesuffix("s"):
+        return True
     if one[:SHORTEST] != other[:SHORTEST] or min(len(one), len(other)) < SHORTEST:
         return False
     longer = max(len(one), len(other))
