@@ -1,11 +1,11 @@
 """Does /vantage/query ask back where rival sources answer differently, and only there? Through the service.
 
-usage: python -m bench.rivals [--json] [--missed] FILE...
-A row of a *.jsonl: `label` (rivals: it should ask back; single: it should not), `prompt`, and what the asker has:
-`corpus` [{collection, title?, text}], `memories` [{text, created_at?}]; optional `type`, `thread` (texts, the
-asker's first, by turns), `limits`, `routing` (as in the body of /vantage/query), and `names`, of which the
-question back should hold some. Each row is asked by a user of its own; its collections are gone before the next
-one. Embedded stores, the bundled models, no chat model.
+usage: python -m bench.rivals [--json] [--missed] FILE... A row of a *.jsonl: `label` (rivals: it should ask
+back; single: it should not), `prompt`, and what the asker has: `corpus` [{collection, title?, text}],
+`memories` [{text, created_at?}]; optional `type`, `thread` (texts, the asker's first, by turns), `limits`,
+`routing` (as in the body of /vantage/query), and `names`, of which the question back should hold some. Each
+row is asked by a user of its own; its collections are gone before the next one. Embedded stores, the bundled
+models, no chat model.
 """
 
 import argparse
@@ -39,20 +39,15 @@ async def asked(client: httpx.AsyncClient, row: Row, user: str) -> dict[str, Any
     collections = sorted({text["collection"] for text in row.get("corpus", ())})
     for name in collections:
         texts = [text for text in row["corpus"] if text["collection"] == name]
-        body = {"texts": [{"text": text["text"], "title": text.get("title", "")} for text in texts]}
-        (await client.post(f"/corpus/{name}", json=body)).raise_for_status()
+        items = [{"text": text["text"], "title": text.get("title", "")} for text in texts]
+        (await client.post(f"/corpus/{name}", json={"texts": items})).raise_for_status()
     if memories := [{"user_id": user, **memory} for memory in row.get("memories", ())]:
         (await client.post("/memories", json=memories)).raise_for_status()
-    body = {
-        "user_id": user,
-        "thread_id": user,
-        "limits": row.get("limits", {}),
-        "routing": row.get("routing", {}),
-    }
+    who = {"user_id": user, "thread_id": user, **{name: row.get(name, {}) for name in ("limits", "routing")}}
     for turn in row.get("thread", ())[::2]:
-        (await client.post("/vantage/query", json={**body, "message": turn})).raise_for_status()
+        (await client.post("/vantage/query", json={**who, "message": turn})).raise_for_status()
     mix = {"mix": {"conversation": TURNS}} if row.get("thread") else {}
-    reply = await client.post("/vantage/query", json={**body, **mix, "message": row["prompt"]})
+    reply = await client.post("/vantage/query", json={**who, **mix, "message": row["prompt"]})
     for name in collections:
         (await client.delete(f"/corpus/{name}")).raise_for_status()
     return dict(reply.raise_for_status().json())

@@ -2,8 +2,9 @@
 
 prepare: thread, cards, decision -> greeting? refusal? -> small prompt. Else the mix splits k -> recall ->
 boosts, recency -> rivals? ask back -> prompt -> the model's stream, opened and held to the class; or, to
-inspect only, nothing more. Raises `ModelError` from prepare, and `InvalidField` where the message does not fit into the model's
-window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3, seed 003 (3.3).
+inspect only, nothing more. Raises `ModelError` from prepare, and `InvalidField` where the message does not
+fit into the model's window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3,
+seed 003 (3.3).
 """
 
 import asyncio

@@ -25,7 +25,6 @@ from app.vantage.wording import HELP, plain, refusal
 
 __all__ = ["CLAUSES", "CONTRACTS", "check", "refusal"]
 
-TWO = 2
 HELPED = "helped"
 """The clause that nothing is sent without."""
 EACH = 100
@@ -135,7 +134,7 @@ _BROKEN: Mapping[str, Callable[[Seen], bool]] = {
     "clarify.only_questions": lambda seen: not all(map(asks, seen.told)),
     "clarify.budget": lambda seen: not 1 <= sum(map(asks, seen.told)) <= allowed(seen.params),
     "clarify.no_citation": lambda seen: seen.labels,
-    "clarify.names": lambda seen: bool(seen.names) and len(named(seen.names, seen.said)) < TWO,
+    "clarify.names": lambda seen: bool(seen.names) and len(named(seen.names, seen.said)) < 2,
     "negotiate.named": lambda seen: (
         _latin(seen) and not any("left" in found.names for found in _LEFT.among(seen.said))
     ),

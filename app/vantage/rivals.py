@@ -1,10 +1,10 @@
 """Rival sources: two or more that answer one question differently, with equal strength.
 
 A question for one value ("when is the deadline?") over the plans of two projects has two answers, and only
-the asker knows which one is meant. Sources are rivals where they hold the same words of the question, are about
-equally relevant, differ in the value that they give, and are told apart by a name that the question does not
-say: a title, a collection, or a subject within a memory. A memory without a subject of its own is an older or
-newer version of the other, no rival. Pure and linear in the texts. Nothing here raises.
+the asker knows which one is meant. Sources are rivals where they hold the same words of the question, are
+about equally relevant, differ in the value that they give, and are told apart by a name that the question
+does not say: a title, a collection, or a subject within a memory. A memory without a subject of its own is
+an older or newer version of the other, no rival. Pure and linear in the texts. Nothing here raises.
 """
 
 import re
@@ -35,8 +35,8 @@ ASKED, READ = 60, 4_000
 """Words of a question, and characters of a text, that are looked at."""
 WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+")
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
-TITLES = re.compile(r"(?:^|\s)[A-Z][a-z]{0,2}\.$")
-"""A piece that ends with an abbreviation goes on: `Dr.`."""
+GOES_ON = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,2}|\d{1,2})\.$")
+"""A piece that ends with an abbreviation or an ordinal goes on: `Dr.`, `3.`."""
 MARKS = "?？؟"
 PLURAL = frozenset({"what", "which"})
 """Question words that a plural may follow."""
@@ -87,8 +87,8 @@ def rivals(message: str, passages: Sequence[Passage], thread: Sequence[str] = ()
 
 
 def asks_value(message: str, asked: Sequence[str]) -> str | None:
-    """The word with which it asks for one value (of `how long`, `long`); None: it does not. In a language without word lists a
-    question is enough, and the word is ""."""
+    """The word with which it asks for one value (of `how long`, `long`); None: it does not. In a language
+    without word lists a question is enough, and the word is ""."""
     listed, said = lists(), set(asked)
     if not said.isdisjoint(listed["several"]) or not said.isdisjoint(listed["open"]):
         return None
@@ -257,10 +257,10 @@ def tokens(text: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Of a text; `Dr.` ends none."""
+    """Of a text; `Dr.` and `3.` end none."""
     found: list[str] = []
     for piece in filter(None, SENTENCE.split(text)):
-        if found and TITLES.search(found[-1]):
+        if found and GOES_ON.search(found[-1]):
             found[-1] += f" {piece}"
         else:
             found.append(piece)

@@ -45,8 +45,8 @@ def weigh(
     *,
     evidence: Evidence | None = None,
 ) -> Weighed:
-    """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text; `evidence`: of an outside
-    service, and of the search. None: nothing is set."""
+    """`thread`: the asker's earlier turns, oldest first; `overlay`: theirs, as text; `evidence`: an outside
+    service's, and the search's. None: nothing is set."""
     limits = limits or Limits()
     sd = extract_sd_features(message, thread, overlay)
     return _decided(sd, derive_params(sd, limits), limits, routing or Routing(), evidence)

@@ -69,7 +69,7 @@ def question(decision: Decision) -> str:
     if DISTRESSED.intersection(decision.rules):
         return HELP_ASKED
     names = [f"“{name}”" for name in dict.fromkeys(map(plain, decision.names)) if name]
-    if len(names) < 2:  # noqa: PLR2004 - there is nothing to choose
+    if len(names) < 2:
         return _first(QUESTIONS, decision)
     return f"Do you mean {', '.join(names[:-1])} or {names[-1]}?"
 
