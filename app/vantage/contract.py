@@ -186,6 +186,14 @@ def named(names: Sequence[str], words: Sequence[str]) -> list[str]:
     return [name for name, part in zip(names, own, strict=True) if not part.isdisjoint(words)]
 
 
+def spent(sentence: str) -> tuple[int, int]:
+    """(hedges, questions to the asker) of a sentence on its way, quotations aside. Questions of a list count
+    only once the whole list is there (`check`)."""
+    own = QUOTED.sub(" ", sentence)
+    asks = counted([one for one in sentences(own) if not one.bullet])
+    return hedges(said(NAMED.sub(";", own))), asks
+
+
 def hedged(params: Params, limits: Limits | None, tokens: int) -> int:
     """Hedges that an answer of so many tokens may hold."""
     own = limits is not None and limits.hedge_budget is not None
