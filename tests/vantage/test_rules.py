@@ -7,7 +7,7 @@ from hypothesis import given
 from app.vantage.features import STAKES
 from app.vantage.harms import RISKS
 from app.vantage.reading import levels
-from app.vantage.rule import MAY_ASK, found_by, naming
+from app.vantage.rule import MAY_ASK, RIVALLED, found_by, naming
 from app.vantage.rules import DESPAIR, DISTRESSED, HARMS, RULES, SECRETS
 from app.vantage.terms import Descriptors, ResponseClass
 from tests.vantage.strategies import SHARES, descriptors
@@ -37,9 +37,9 @@ def test_rules_name_rules_and_descriptors_that_there_are() -> None:
 
 
 def test_rules_need_facts_that_there_are() -> None:
-    """Sets of topics, the finding of despair, the budget."""
+    """Sets of topics, the finding of despair, the budget, rival sources."""
     sets = {naming(name) for name in ("limits.refuse", "limits.negotiate", "emergencies")}
-    known = sets | {MAY_ASK, found_by(DESPAIR)}  # test_decision.py meets it in a message
+    known = sets | {MAY_ASK, RIVALLED, found_by(DESPAIR)}  # test_decision.py meets it in a message
     assert {fact for rule in RULES for fact in rule.needs} <= known
 
 
