@@ -198,6 +198,7 @@ def lists() -> Mapping[str, frozenset[str]]:
         name, colon, listed = line.partition(":")
         if colon and not line.startswith("#"):
             found[name] = found.get(name, frozenset()).union(words.read(listed).tokens)
+    found["empty"] = frozenset().union(*(own for name, own in found.items() if name.startswith("empty ")))
     found["questions and orders"] = found["questions"] | found["orders"]
     found["joining and courtesy"] = found["joining"] | {"please", "finally"}
     return found

@@ -8,7 +8,8 @@ an older or newer version of the other, no rival. Pure and linear in the texts. 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 from operator import itemgetter
@@ -31,7 +32,7 @@ MOST = 4
 """Rivals that are named."""
 NOTE = 200
 """Characters of a text that is about one thing, so that a subject within it can name it."""
-ASKED, READ = 60, 4_000
+ASKED, READ = 40, 4_000
 """Words of a question, and characters of a text, that are looked at."""
 WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+")
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
@@ -46,6 +47,8 @@ PREFIX, SHORTEST = 0.6, 4
 """Words are the same where so much of the longer one, and so many letters, begin alike."""
 QUESTION, EMPTY, FRESH, MARK = "question", "empty", "fresh", "mark"
 """Kinds of words in a sentence."""
+ROOT = 3
+"""Letters that any two such words share, at least."""
 WIDE = 0x2E80
 """From here on scripts are written without blanks: words are pairs of characters."""
 
@@ -165,7 +168,7 @@ def runs(query: Sequence[str], told: str) -> list[tuple[str, list[str]]]:
         if any(not sign.isspace() and sign != "," for sign in folded[end : match.start()]):
             found.append((MARK, ""))
         word, end = match[0].lower(), match.end()
-        kind = QUESTION if holds(query, [word]) else EMPTY if empty(word) else FRESH
+        kind = QUESTION if any(alike(word, asked) for asked in query) else EMPTY if empty(word) else FRESH
         found.append((kind, match[0]))
     return [(kind, [word for _, word in run]) for kind, run in groupby(found, key=itemgetter(0))]
 
@@ -211,10 +214,12 @@ def named(one: Answer, found: Sequence[Answer], said: set[str]) -> bool:
     return bool(holds([word for word in one.name if word not in shared], said))
 
 
-def holds(query: Sequence[str], told: Iterator[str] | Sequence[str] | set[str]) -> frozenset[str]:
+def holds(query: Sequence[str], told: Iterable[str]) -> frozenset[str]:
     """The words of the question that are among others, endings aside."""
-    others = set(told)
-    return frozenset(word for word in query if word in others or any(alike(word, other) for other in others))
+    near = defaultdict[str, set[str]](set)
+    for word in told:
+        near[word[:ROOT]].add(word)
+    return frozenset(word for word in query if any(alike(word, other) for other in near.get(word[:ROOT], ())))
 
 
 def alike(one: str, other: str) -> bool:
@@ -242,7 +247,7 @@ def numeric(word: str) -> bool:
 
 def empty(word: str) -> bool:
     """Whether a word names nothing in any of the languages that have lists."""
-    return any(word in own for name, own in lists().items() if name.startswith("empty "))
+    return word in lists()["empty"]
 
 
 def tokens(text: str) -> list[str]:
