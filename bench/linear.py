@@ -29,7 +29,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.params import derive_params
 from app.vantage.sentences import sentences
 from app.vantage.terms import Decision, Limits, ResponseClass
-from app.vantage.words import read
+from app.vantage.text import read
 from bench.table import table
 
 SHORT, LONG = 4_000, 32_000

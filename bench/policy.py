@@ -4,9 +4,11 @@ usage: python -m bench.policy [--json] [--wrapped N] FOLDER...
 A folder's *.jsonl are told apart by their fields: `label` COMPLY or REFUSE with a text (prompts that look
 dangerous), `label` clear or ambiguous (requests), `kind` jailbreak… or wrap with a text (carriers: put
 around N prompts that are refused bare), `kind` sysprompt… or lift. The pure policy, in seconds: no model.
+Rows with `label` rivals or single are asked of a service (`bench/rivals.py` has their form).
 """
 
 import argparse
+import asyncio
 import json
 import time
 from collections import Counter, defaultdict
@@ -20,6 +22,7 @@ from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
 from app.vantage.params import derive_params
 from app.vantage.terms import Decision, Limits, ResponseClass, Routing
+from bench import rivals
 from bench.figures import percentile
 from bench.quality import interval
 
@@ -237,7 +240,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--wrapped", type=int, default=12, help="refused prompts to put into each carrier")
     asked = parser.parse_args()
-    found = measure(rows(asked.folders), asked.wrapped)
+    told = rows(asked.folders)
+    found = measure(told, asked.wrapped)
+    if searched := [row for row in told if row.get("label") in rivals.LABELS]:
+        found["rivals"] = asyncio.run(rivals.measure(searched))
     print(json.dumps(found) if asked.json else "\n".join(lines(found)))
 
 

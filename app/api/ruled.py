@@ -66,6 +66,10 @@ class WhyReply(BaseModel):
     vantage_id: str | None
     mix: MixReply
     sd: dict[str, Any] | None = Field(None, description="The descriptors. Only with VANTAGE_DEBUG.")
+    rivals: list[dict[str, Any]] | None = Field(
+        None,
+        description="Sources that answer differently: name, id, label, score. Only with VANTAGE_DEBUG.",
+    )
     split: WhySplit | None = Field(None, description="Only with VANTAGE_DEBUG.")
     timings: dict[str, int] | None = Field(None, description="Milliseconds. Only with VANTAGE_DEBUG.")
     prompt_sha256: str | None = Field(None, description="Only with VANTAGE_DEBUG.")

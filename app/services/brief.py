@@ -8,7 +8,7 @@ does not fit into the model's window. Source: CONTRACT §3, seed 003 (3.3, steps
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.domain.boost import Wants
 from app.domain.budget import Budget, Meter
@@ -19,7 +19,7 @@ from app.domain.gravity import Gravity, gravity, gravity_weights, load_latest_gr
 from app.domain.greeting import is_pure_reentry_greeting, reentry_line
 from app.domain.instructions import GIVEN, SYSTEM_GREETING, SYSTEM_MEMORY, SYSTEM_POLICY, SYSTEM_TALK
 from app.domain.memory import DESIRE, GRAVITY, Moment, Tallies
-from app.domain.prompt import BREAK, GREETING, MEMORIES, Form, Prompt, build_system_prompt
+from app.domain.prompt import BREAK, GREETING, MEMORIES, Form, Prompt, Role, build_system_prompt
 from app.domain.recall import MEMORIES as PERSONAL
 from app.domain.recall import TOLD, pack
 from app.domain.recipe import CHAT_LOG, Block, Kind, Ref, block, recipe_of, sha256
@@ -31,11 +31,13 @@ from app.domain.trace import Degraded, Reason, Trace
 from app.services import context
 from app.services.context import Context
 from app.services.held import WHOLE
+from app.services.inquiry import Inquiry
 from app.services.recall import Known, Wanted
 from app.services.retrieval import VERSION
 from app.vantage import mix
+from app.vantage.rivals import rivals
 from app.vantage.terms import ResponseClass
-from app.vantage.weigh import Weighed
+from app.vantage.weigh import Weighed, rivalled
 
 KINDS = (GRAVITY, DESIRE)
 """Of the cards that memories are ranked by; a persona is not shown."""
@@ -152,6 +154,20 @@ def assemble(given: Given, wanted: Wanted, known: Known, limits: Limits, meter: 
     explanation = build_meta_explanation(tags, used, weights, gravity(tags, weights), known.moment)
     recipe = recipe_of(prompt, ranking=VERSION, before=given.recipe(reentry))
     return Context(prompt, trace, meter.prompt(prompt), explanation, recipe)
+
+
+def contested(
+    given: Given, wanted: Wanted, known: Known, limits: Limits, meter: Meter, *, ask: Inquiry
+) -> tuple[Given, Context]:
+    """The same; but where rival sources answer differently, the answer only asks which of them is meant."""
+    context = assemble(given, wanted, known, limits, meter)
+    said = [turn.content for turn in given.thread.turns if turn.role is Role.USER]
+    found = rivals(given.message, context.prompt.passages, said)
+    again = rivalled(given.weighed, ask.limits, ask.routing, found)
+    if again is None:
+        return given, context
+    given = replace(given, weighed=again)
+    return given, assemble(given, wanted, known, limits, meter)
 
 
 def unsought(

@@ -101,9 +101,10 @@ async def weighed(ask: Inquiry, thread: ThreadBlock, evidence: Evidence | None) 
     """The decision."""
     said = tuple(turn.content for turn in thread.turns if turn.role is Role.USER)
     size = len(ask.message) + len(ask.overlay) + sum(map(len, said))
-    return await aside(size, weigh, ask.message, said, ask.overlay, ask.limits, ask.routing, evidence)
+    told = (ask.message, said, ask.overlay, ask.limits, ask.routing)
+    return await aside(size, weigh, *told, evidence=evidence)
 
 
-async def aside(size: int, work: Callable[..., T], *args: Any) -> T:  # noqa: ANN401 - the work's own
+async def aside(size: int, work: Callable[..., T], *args: Any, **named: Any) -> T:  # noqa: ANN401 - the work's own
     """What comes of it; in a thread where there are more than AT_ONCE characters to look through or count."""
-    return await asyncio.to_thread(work, *args) if size > AT_ONCE else work(*args)
+    return await asyncio.to_thread(work, *args, **named) if size > AT_ONCE else work(*args, **named)

@@ -1,9 +1,9 @@
-"""An answer held to its class: what of the model's words may leave, when, and whether they kept the contract.
+"""An answer held to its class: what of the model's words may leave, when, and whether they kept the checks.
 
-CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class, the
-policy's own text is sent. The others leave by sentence: the one that would exceed the budget ends the answer
-(`length`), but the first always leaves. Help is named last if nothing else named it. Tokens: o200k. Raises
-`ModelError` for classes that leave by sentence (CONTRACT §3).
+CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class,
+the policy's own text is sent. The others leave by sentence: the one that would exceed the budget of tokens,
+hedges or questions ends the answer (`length`), but the first always leaves. Help is named last if nothing
+else named it. Tokens: o200k. Raises `ModelError` for classes that leave by sentence (CONTRACT §3).
 """
 
 import asyncio
@@ -56,9 +56,11 @@ class Held:
     check: Check | None = None
     """The answer against its class; None: it has not ended."""
     full: bool = False
-    """Whether something did not leave, or not all of it: the budget is spent."""
+    """Whether something did not leave, or not all of it: a budget is spent."""
     _left: list[str] = field(default_factory=list)
     _tokens: int = 0
+    _hedges: int = 0
+    _questions: int = 0
 
     @property
     def whole(self) -> bool:
@@ -111,12 +113,28 @@ class Held:
             said = said.within(most, self.count)
         elif self._left and self.count(said) > most:
             said = ""
+        hedges, questions = checks.spent(said)
+        tokens = self._tokens + self.count(said)
+        if self._left and self._overspent(tokens, hedges, questions):
+            said = ""
         self.full = len(said) < whole
         if not said:
             return ""
         self._left.append(gap + said)
-        self._tokens += self.count(said)
+        self._tokens, self._hedges, self._questions = (
+            tokens,
+            self._hedges + hedges,
+            self._questions + questions,
+        )
         return gap + said
+
+    def _overspent(self, tokens: int, hedges: int, questions: int) -> bool:
+        """Whether an answer of so many tokens with that much more would exceed a budget. What adds nothing to
+        it does not."""
+        params, limits = self.ruling.params, self.ruling.limits
+        if hedges and self._hedges + hedges > checks.allowed_hedges(params, limits, tokens):
+            return True
+        return bool(questions) and self._questions + questions > params.question_budget
 
     def enough(self, text: str) -> bool:
         """Whether what is to come changes nothing: it is too long, or asks all that it may ask."""
@@ -158,7 +176,7 @@ class Held:
         return written(replace(self.ruling, check=self.check))
 
     def _against(self, text: str) -> Check:
-        """A text against the class's contract."""
+        """A text against the class's checks."""
         plain, cited = self._plain(text)
         decision, params, limits = self.ruling.decision, self.ruling.params, self.ruling.limits
         return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)

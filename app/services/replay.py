@@ -129,7 +129,7 @@ def weighed_of(answer: Answer, recipe: Recipe, today: Today) -> Weighed | None:
     refs = [ref.id for block in recipe.blocks if block.kind in TURNS for ref in block.refs]
     turns = [today.turns[key] for key in refs if key in today.turns]
     thread = [turn.content for turn in turns if turn.role is Role.USER]
-    return weigh(answer.question, thread, overlay, kept.limits, kept.routing, kept.evidence)
+    return weigh(answer.question, thread, overlay, kept.limits, kept.routing, evidence=kept.evidence)
 
 
 def judged(answer: Answer, weighed: Weighed | None) -> Iterator[Change]:

@@ -2,9 +2,9 @@
 
 Its keys `response_class`, `rules`, `policy_version`, `policy_sha256`, `params`, `mix`, `sd`, `class_check`,
 `vantage_id` and `inspect_only` are columns of public.vantage_answer_trace; `final`, `limits`, `routing`,
-`split`, `threshold`, `thread` and `evidence` are read by a replay alone. It holds no word of the message.
-What a newer version added is passed over. Source: CONTRACT §3 (traces). Raises KeyError or ValueError for
-what is not such an object.
+`split`, `threshold`, `thread`, `evidence` and `rivals` are read by a replay alone. It holds no word of the
+message. What a newer version added is passed over. Source: CONTRACT §3 (traces). Raises KeyError or
+ValueError for what is not such an object.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from app.vantage.terms import (
     Mix,
     Params,
     ResponseClass,
+    Rival,
     Routing,
 )
 
@@ -55,7 +56,7 @@ class Ruling:
     inspect_only: bool = False
     policy_sha256: str = ""
     evidence: Evidence | None = None
-    """What an outside service said of the message; None: none was asked, or it did not answer."""
+    """What it was decided on beside the text: an outside service's scores, rival sources."""
     check: Check | None = None
     """None: the answer did not end, or there is none."""
 
@@ -80,6 +81,7 @@ def written(ruling: Ruling) -> dict[str, object]:
         "vantage_id": ruling.vantage_id,
         "inspect_only": ruling.inspect_only,
         "evidence": dict(ruling.evidence.scores) if ruling.evidence else None,
+        "rivals": [asdict(rival) for rival in ruling.evidence.rivals] if ruling.evidence else [],
         "class_check": checked(ruling.check) if ruling.check else None,
     }
 
@@ -87,11 +89,13 @@ def written(ruling: Ruling) -> dict[str, object]:
 def read(kept: Mapping[str, object]) -> Ruling:
     """What `written` wrote."""
     given = cast("Mapping[str, Any]", kept)
+    rivals = tuple(Rival(**known(Rival, rival)) for rival in given.get("rivals", ()))
     decision = Decision(
         ResponseClass(given["response_class"]),
         tuple(given["rules"]),
         given["policy_version"],
         final=given["final"],
+        names=tuple(rival.name for rival in rivals),
     )
     return Ruling(
         sd=undescribed(given["sd"]),
@@ -106,7 +110,7 @@ def read(kept: Mapping[str, object]) -> Ruling:
         vantage_id=given["vantage_id"],
         inspect_only=given["inspect_only"],
         policy_sha256=given["policy_sha256"],
-        evidence=Evidence(given["evidence"]) if given.get("evidence") is not None else None,
+        evidence=Evidence(given["evidence"], rivals) if given.get("evidence") is not None else None,
         check=unchecked(given["class_check"]),
     )
 

@@ -1,9 +1,10 @@
 """/vantage/query: the same retrieval under a policy that decides before the model speaks.
 
 prepare: thread, cards, decision -> greeting? refusal? -> small prompt. Else the mix splits k -> recall ->
-boosts, recency -> prompt -> the model's stream, opened and held to the class; or, to inspect only, nothing
-more. Raises `ModelError` from prepare, and `InvalidField` where the message does not fit into the model's
-window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3, seed 003 (3.3).
+boosts, recency -> rivals? ask back -> prompt -> the model's stream, opened and held to the class; or, to
+inspect only, nothing more. Raises `ModelError` from prepare, and `InvalidField` where the message does not
+fit into the model's window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3,
+seed 003 (3.3).
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from app.domain.budget import Meter
 from app.domain.ports import ChatModel, Clock, Tokens
 from app.domain.prompt import MEMORIES
 from app.domain.trace import Degraded
-from app.services.brief import KINDS, Given, assemble, unsought
+from app.services.brief import KINDS, Given, contested, unsought
 from app.services.briefing import Briefing, aside
 from app.services.chat import cite
 from app.services.context import Context
@@ -106,7 +107,8 @@ class VantageService:
             await self.recorder.written(ask.scope)
             given = await self._briefing.given(ask, started, meter)
             stages.lap("decide")
-            made = Prepared(ask, given, await self._context(ask, given, meter, stages), started, stages)
+            given, context = await self._context(ask, given, meter, stages)
+            made = Prepared(ask, given, context, started, stages)
         except asyncio.CancelledError:
             self._left(ask, given, started)
             raise
@@ -131,14 +133,16 @@ class VantageService:
         """The model that is asked."""
         return ask.model or self._house.model
 
-    async def _context(self, ask: Inquiry, given: Given, meter: Meter, stages: Stages) -> Context:
-        """What the model is to see, by what was decided."""
+    async def _context(
+        self, ask: Inquiry, given: Given, meter: Meter, stages: Stages
+    ) -> tuple[Given, Context]:
+        """What the model is to see, and what was decided: the search may have moved it."""
         if not given.sought:
             context = await self._unsought(ask, given, meter)
         else:
-            context = await self._sought(ask, given, meter, stages)
+            given, context = await self._sought(ask, given, meter, stages)
         stages.lap("assemble")
-        return context
+        return given, context
 
     async def _unsought(self, ask: Inquiry, given: Given, meter: Meter) -> Context:
         """Nothing is looked for but when the asker was last here."""
@@ -148,7 +152,9 @@ class VantageService:
         made = partial(unsought, lost=lost)
         return await aside(len(ask.message), made, given, moment, self._house.room, meter)
 
-    async def _sought(self, ask: Inquiry, given: Given, meter: Meter, stages: Stages) -> Context:
+    async def _sought(
+        self, ask: Inquiry, given: Given, meter: Meter, stages: Stages
+    ) -> tuple[Given, Context]:
         """With memories and reference texts, as the mix wants them."""
         shares = given.by.split
         wanted = Wanted(
@@ -160,7 +166,8 @@ class VantageService:
         known = await self._recall.gather(wanted)
         stages.lap("gather")
         # Tags of many texts, their lines and tokens: milliseconds.
-        return await asyncio.to_thread(assemble, given, wanted, known, self._house.room, meter)
+        work = partial(contested, ask=ask)
+        return await asyncio.to_thread(work, given, wanted, known, self._house.room, meter)
 
     def _reply(self, made: Prepared) -> Reply:
         """The answer, about to begin."""
@@ -226,7 +233,9 @@ def told(made: Prepared, *, debug: bool) -> dict[str, object]:
         split = asdict(made.ruling.split)
         seen = {"timings": made.stages.took, "prompt_sha256": context.prompt.sha256()}
         evidence = weighed.evidence and dict(weighed.evidence.scores)
-        meta |= {"sd": described(weighed.sd), "evidence": evidence, "split": split, **seen}
+        rivals = [asdict(rival) for rival in weighed.evidence.rivals] if weighed.evidence else []
+        told = {"sd": described(weighed.sd), "evidence": evidence, "rivals": rivals}
+        meta |= {**told, "split": split, **seen}
     decision = weighed.decision
     return {
         "response_class": str(decision.response_class),

@@ -7,8 +7,10 @@ Source: CONTRACT §3, seed 003 (3.3). Nothing here raises.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from math import ceil
 
 from app.vantage.decision import DISTRESSED, HARMS
@@ -79,6 +81,8 @@ EACH = 100
 """Tokens that the policy's hedge budget is for."""
 OWN = 120
 """Tokens that a refusal or a question may have, however low the token target; the policy's own have fewer."""
+LONGEST_NAME = 60
+"""Characters of a retrieved name that are shown."""
 LONG_QUESTION = 300
 """Characters: a longer question tells something on the way."""
 
@@ -90,10 +94,20 @@ def refusal(decision: Decision) -> str:
 
 
 def question(decision: Decision) -> str:
-    """The policy's own CLARIFY: one question."""
+    """The policy's own CLARIFY: one question, which names the rival sources if there are any."""
     if in_danger(decision):
         return HELP_ASKED
+    names = [f"“{name}”" for name in dict.fromkeys(map(plain_name, decision.names)) if name]
+    if len(names) >= 2:
+        return f"Do you mean {', '.join(names[:-1])} or {names[-1]}?"
     return UNCLEAR if "unclear" in decision.rules else QUESTION
+
+
+def plain_name(name: str) -> str:
+    """A retrieved name as data: letters, digits and a few signs, on one line."""
+    kinds = ((sign, unicodedata.category(sign)) for sign in name if unicodedata.category(sign) != "Cf")
+    kept = (sign if kind[0] in "LNM" or sign in "+-" else " " for sign, kind in kinds)
+    return " ".join("".join(kept).split())[:LONGEST_NAME].strip()
 
 
 def lead(decision: Decision) -> str:
@@ -139,6 +153,8 @@ class Answer:
     params: Params
     danger: bool
     """Whether a rule says that somebody may be in danger."""
+    names: Sequence[str] = ()
+    """Of rival sources."""
 
     @property
     def asking(self) -> int:
@@ -179,6 +195,10 @@ CLAUSES: Mapping[str, Clause] = {
         lambda answer: 1 <= answer.asking <= allowed(answer.params),
     ),
     "clarify.no_citation": Clause("No citation.", lambda answer: not answer.cites),
+    "clarify.names": Clause(
+        "Where rival sources were found: it names two of them at least.",
+        lambda answer: not answer.names or len(named(answer.names, answer.words)) >= 2,
+    ),
     "negotiate.named": Clause(
         "It says that something is left out, or on what terms.",
         lambda answer: not mostly_latin(answer.words) or leaves_out(answer.words),
@@ -215,6 +235,7 @@ CONTRACTS: Mapping[ResponseClass, tuple[str, ...]] = {
         "clarify.only_questions",
         "clarify.budget",
         "clarify.no_citation",
+        "clarify.names",
         "own.tokens",
         HELPED,
     ),
@@ -242,10 +263,9 @@ def check(
 ) -> Check:
     """A whole answer against its class. `cited`: labels of its citations; `tokens`: o200k; `limits`: the
     caller's."""
-    limits, unquoted, everything = limits or Limits(), QUOTED.sub(" ", text), sentences(text)
+    unquoted, everything = QUOTED.sub(" ", text), sentences(text)
     own = everything if unquoted == text else sentences(unquoted)
     asks = decision.response_class is ResponseClass.CLARIFY
-    for_each = 1 if limits.hedge_budget is not None else max(1, ceil(tokens / EACH))
     answer = Answer(
         sentences=everything,
         unhelped=sentences(text.replace(HELP, " ")) if HELP in text else everything,
@@ -253,13 +273,36 @@ def check(
         cites=bool(cited) or LABEL.search(text) is not None,
         tokens=tokens,
         hedges=hedges(words_of(NAMED.sub(";", unquoted))),
-        hedge_budget=params.hedge_budget * for_each,
+        hedge_budget=allowed_hedges(params, limits, tokens),
         questions=sum(one.asks for one in own) if asks else questions_to_user(own),
         params=params,
         danger=in_danger(decision),
+        names=decision.names,
     )
     broken = tuple(name for name in CONTRACTS[decision.response_class] if not CLAUSES[name].holds(answer))
     return Check(not broken, broken, tokens=tokens, hedges=answer.hedges, questions=answer.questions)
+
+
+def named(names: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Those of several names of which a text says a word that tells it from the others."""
+    parts = [set(words_of(plain_name(name))) for name in names]
+    shared = set[str]().union(*(one & other for one, other in combinations(parts, 2)))
+    own = [part - shared or part for part in parts]
+    return [name for name, part in zip(names, own, strict=True) if not part.isdisjoint(words)]
+
+
+def spent(sentence: str) -> tuple[int, int]:
+    """(hedges, questions to the user) of a sentence on its way, quotations aside. Questions of a list count
+    only once the whole list is there (`check`)."""
+    own = QUOTED.sub(" ", sentence)
+    asks = questions_to_user([one for one in sentences(own) if not one.bullet])
+    return hedges(words_of(NAMED.sub(";", own))), asks
+
+
+def allowed_hedges(params: Params, limits: Limits | None, tokens: int) -> int:
+    """Hedges that an answer of so many tokens may hold; a limit of the caller's is for the whole answer."""
+    own = limits is not None and limits.hedge_budget is not None
+    return params.hedge_budget * (1 if own else max(1, ceil(tokens / EACH)))
 
 
 # CLARIFY: questions only

@@ -1,19 +1,45 @@
-"""What a message says of itself: whether it is clear, how specific, how moved, how many things it asks.
+"""What a message is like beside its risk: clarity, specificity, affect and breadth, each in [0, 1].
 
-Text alone: no model, no clock. Every descriptor is in [0, 1]; what took from clarity is told by the rules'
-ids. Below 0.35 (the policy's threshold) nobody could tell what is wanted. Source: CONTRACT §3. Nothing here
-raises.
+Clarity is about one thing: whether the message names anything at all. A content word, a name, a number, a
+quotation name something, in any language; what the thread or the asker's own memory can answer, and small
+talk, is clear too. "Fix it" is not. Counts over the first LONGEST tokens and the word lists of
+`data/plain_words.txt`: linear, no model. Source: CONTRACT §3. Nothing here raises.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from app.vantage.affect import affect
-from app.vantage.breadth import breadth
-from app.vantage.specificity import specificity
+from app.domain.greeting import is_small_talk
+from app.domain.tongue import words as wordset
+from app.vantage.tables import DATA
 from app.vantage.terms import Finding
-from app.vantage.vague import vague
-from app.vantage.words import Text
+from app.vantage.text import ENDS, Text, read
+
+LONGEST = 1_000
+"""Tokens that are counted: whoever narrows down, shouts or asks does it by then."""
+UNNAMED = Finding("clarity", "clarity.unnamed", 0.85)
+"""The message names nothing: nobody could tell what is wanted."""
+RECALLED = Finding("clarity", "clarity.recalled", 0.35)
+"""It names nothing, but the thread does."""
+TURNS = 6
+"""The newest turns that may tell what a word stands for."""
+ARTICLES = wordset("a an the my our your his her their some any no which what")
+"""Behind one of these an order is a noun: `my order`."""
+PAIRED, OPENING = '"`', "“„«"
+"""Signs of which two make a quotation, and signs that open one."""
+FIRST = ENDS | {":"}
+"""Behind these a sentence begins."""
+SHOUT, MANY = 5, 4
+"""Letters of a word in capitals that is no acronym; and signs of a kind that count at most."""
+PICTURES = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]|:'?-?[()D]|;'?-?[()D]|<3")
+STRETCHED = re.compile(r"([a-z])\1\1")
+FAR = 1_000
+"""Characters in which pictures and stretched letters are looked for."""
+MARKS, BULLETS = frozenset("?？"), frozenset("-*•–")
+LISTS, ENGLISH = "plain_words.txt", "empty en"
+"""The file of the word lists; and the one to which orders belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +52,152 @@ class Reading:
     affect: float
     breadth: float
     findings: tuple[Finding, ...] = ()
-    """What took from clarity: the rule's id, and how much it would take alone."""
+    """What took from clarity."""
 
 
-def read(message: str, text: Text, thread: Sequence[str] = ()) -> Reading:
-    """Of a message, its words (`words.read(message)`) and the turns before it, oldest first."""
-    found = tuple(vague(message, thread))
+def describe(message: str, text: Text, thread: Sequence[str] = ()) -> Reading:
+    """The descriptors of a message, whose tokens are `text`, after the turns before it, oldest first."""
+    found: tuple[Finding, ...] = ()
+    if not (names_something(text) or about_persons(text) or talks(message)):
+        known = any(names_something(read(turn)) for turn in thread[-TURNS:] if not talks(turn))
+        found = (RECALLED if known else UNNAMED,)
     return Reading(
-        clarity=round(1 - max((finding.weight for finding in found), default=0.0), 4),
+        clarity=round(1 - sum(finding.weight for finding in found), 4),
         specificity=round(specificity(message, text), 4),
         affect=round(affect(message, text), 4),
         breadth=round(breadth(text), 4),
         findings=found,
     )
+
+
+def names_something(text: Text) -> bool:
+    """Whether a word is no function word, or is written as a name, or something is quoted."""
+    listed, folded = lists(), text.folded
+    if any(folded.count(sign) > 1 for sign in PAIRED) or any(sign in folded for sign in OPENING):
+        return True
+    empty = [name for name in listed if name.startswith("empty ")]
+    before = ""
+    for n, token in enumerate(text.tokens[:LONGEST]):
+        word = token.lstrip("'")
+        if word and word[0].isalnum():
+            order = word in listed["orders"] and before not in ARTICLES
+            empty = [name for name in empty if word in listed[name] or (order and name == ENGLISH)]
+            if not empty or _named(text, n):
+                return True
+        before = word
+    return False
+
+
+def talks(message: str) -> bool:
+    """Whether it is small talk, of words or of a picture; `?` alone is a question about nothing."""
+    said = any(map(str.isalnum, message[:FAR])) or PICTURES.search(message[:FAR])
+    return bool(said) and is_small_talk(message)
+
+
+def _named(text: Text, n: int) -> bool:
+    """Whether a function word is written as a name within its sentence: `the film It`."""
+    word = text.cased[n]
+    return n > 0 and len(word) > 1 and word[0].isupper() and text.cased[n - 1].islower()
+
+
+def about_persons(text: Text) -> bool:
+    """Whether it asks about the asker or the assistant (`who am I?`), which memory or the assistant knows."""
+    listed = lists()
+    said = [token.lstrip("'") for token in text.tokens[:LONGEST]]
+    begun = next((n for n, word in enumerate(said) if word in listed["asking"]), len(said))
+    asked = said[begun:]
+    if asked[:1] == ["how"] and "i" in asked[2:3]:  # how do I …: instructions, and nobody knows for what
+        return False
+    return not listed["persons"].isdisjoint(asked) and listed["pointing"].isdisjoint(asked)
+
+
+def specificity(message: str, text: Text) -> float:
+    """How much narrows the answer down: n / (n + 4) over numbers, names, quotations and conditions."""
+    listed, cased = lists(), text.cased[:LONGEST]
+    conditions, constraints = listed["condition"], listed["constraint"]
+    signs = 0.0
+    for n, word in enumerate(text.tokens[:LONGEST]):
+        if not word[0].isalnum():
+            continue
+        named = n and len(word) > 1 and cased[n][0].isupper() and cased[n - 1] not in FIRST
+        signs += 0.1 + word.isdecimal() + bool(named)
+        signs += 0.75 * (word in conditions) + 0.4 * (word in constraints)
+    quoted = sum(message.count(sign) // 2 for sign in PAIRED) + sum(message.count(sign) for sign in OPENING)
+    signs += 1.5 * quoted
+    return signs / (signs + 4)
+
+
+def affect(message: str, text: Text) -> float:
+    """How moved the asker is: n / (n + 2) over words of feeling, emphasis, shouting, pictures."""
+    listed, tokens = lists(), text.tokens[:LONGEST]
+    felt = sum(word in listed["feeling"] for word in tokens)
+    stressed = sum(word in listed["emphasis"] for word in tokens)
+    begun = message[:FAR]
+    counts = (
+        sum(len(word) >= SHOUT and word.isupper() for word in text.cased[:LONGEST]),
+        message.count("!") + message.count("！"),
+        len(PICTURES.findall(begun)),
+        len(STRETCHED.findall(begun)),
+    )
+    signs = felt + 0.25 * stressed + 0.5 * sum(min(MANY, count) for count in counts)
+    return signs / (signs + 2)
+
+
+def breadth(text: Text) -> float:
+    """1 - 1/n for n distinct asks: questions, orders, items of a list, and what joins them."""
+    asks: dict[tuple[str, ...], int] = {}
+    numbered = False
+    for sentence in sentences(text.tokens[:LONGEST]):
+        alone = len(sentence) == 2 and sentence[0].isdecimal()  # `1.`: its item is the next sentence
+        if not alone and (count := _asks(sentence, item=numbered)):
+            asks[sentence] = count
+        numbered = alone
+    total = sum(asks.values())
+    return 1 - 1 / total if total > 1 else 0.0
+
+
+def sentences(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """With the mark that ends each; a line's end is one."""
+    begun = 0
+    for n, token in enumerate(tokens):
+        if token in ENDS:
+            yield tuple(tokens[begun : n + 1])
+            begun = n + 1
+    yield tuple(tokens[begun:])
+
+
+def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
+    """How many things a sentence asks."""
+    listed = lists()
+    said = [token for token in sentence if token[0].isalnum()]
+    if not said:
+        return 0
+    listing = item or sentence[0] in BULLETS or (sentence[0].isdecimal() and sentence[1:2] == (")",))
+    asked = sentence[-1] in MARKS
+    begun = next((n for n, token in enumerate(said) if token not in listed["courtesy"]), 0)
+    wish = said[0] == "i" and said[1:2] in (["need"], ["want"], ["would"], ["'d"])
+    if not (asked or listing or wish or said[begun] in listed["orders"]):
+        return 0
+    further = listed["questions" if asked else "questions and orders"]
+    joints = [n for n, token in enumerate(sentence[:-1]) if n > begun and token in listed["joining"]]
+    return 1 + sum(_behind(sentence, n + 1) in further for n in joints)
+
+
+def _behind(sentence: Sequence[str], n: int) -> str:
+    """The word behind a joint, other joints and courtesy aside."""
+    passed = lists()["joining and courtesy"]
+    return next((token for token in sentence[n : n + 3] if token not in passed), "")
+
+
+@cache
+def lists() -> Mapping[str, frozenset[str]]:
+    """The word lists, folded as `read` folds a message."""
+    found: dict[str, frozenset[str]] = {}
+    for line in (DATA / LISTS).read_text(encoding="utf-8").splitlines():
+        name, colon, listed = line.partition(":")
+        if colon and not line.startswith("#"):
+            found[name] = found.get(name, frozenset()).union(read(listed).tokens)
+    found["empty"] = frozenset().union(*(own for name, own in found.items() if name.startswith("empty ")))
+    found["questions and orders"] = found["questions"] | found["orders"]
+    found["joining and courtesy"] = found["joining"] | {"please", "finally"}
+    return found

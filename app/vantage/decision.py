@@ -68,6 +68,8 @@ SECRETS: Mapping[str, str] = {
 
 # Facts that rules need beside the descriptors, worded as the published policy shows them
 MAY_ASK = "question_budget ≥ 1"
+RIVALLED = "the search found rival sources"
+"""Sources of equal strength answer differently (`rivals.py`)."""
 REFUSED_TOPIC = "the message names one of limits.refuse"
 NEGOTIATED_TOPIC = "the message names one of limits.negotiate"
 IN_EMERGENCY = "the message names one of emergencies"
@@ -155,6 +157,8 @@ def _likely(category: str, what: str) -> Rule:
 
 _MAY_HARM = at_least(LIKELY, *(f"risk.{category}" for category in HARMS))
 _IN_DANGER = ("emergency", "distress")
+RIVALS = "rivals"
+"""The rule that asks back and names what the search found."""
 RULES = (
     *(rule(*entry) for entry in {**HARMS, **SECRETS}.items() for rule in (_asked, _likely)),
     Rule(
@@ -215,10 +219,17 @@ RULES = (
     Rule(
         "unclear",
         CLARIFY,
-        "Nobody could tell what is wanted. Who may be in danger is not asked back.",
+        "It names nothing, so nobody could tell what is wanted. Who may be in danger is not asked back.",
         (under(UNCLEAR, "clarity"),),
         needs=(MAY_ASK,),
         unless=_IN_DANGER,
+    ),
+    Rule(
+        RIVALS,
+        CLARIFY,
+        "Sources of equal strength answer differently, and the question does not say which of them it means.",
+        needs=(RIVALLED, MAY_ASK),
+        unless=(*_IN_DANGER, "outside.distress"),
     ),
     Rule(
         "pressed",
@@ -264,14 +275,16 @@ def decide(
     evidence: Evidence | None = None,
 ) -> Decision:
     """The class, and the ids of the rules that fired in the order of the table, then of the routing steps."""
-    seen, known = levels(sd, evidence), facts(sd, params, limits)
+    seen, known = levels(sd, evidence), facts(sd, params, limits, evidence)
     holding = {rule.id: rule for rule in RULES if rule.holds(seen, known)}
     fired = [rule for rule in holding.values() if holding.keys().isdisjoint(rule.unless)]
     given = max((rule.gives for rule in fired), key=STRICTNESS.__getitem__, default=COMPLY)
     final = any(rule.final for rule in fired)
     steps = [] if final else list(routed(given, routing))
     ids = (*([rule.id for rule in fired] or [DEFAULT]), *(step for step, _ in steps))
-    return Decision(steps[-1][1] if steps else given, ids, version(), final=final)
+    kind = steps[-1][1] if steps else given
+    rivals = evidence.rivals if evidence and kind is CLARIFY and RIVALS in ids else ()
+    return Decision(kind, ids, version(), final=final, names=tuple([rival.name for rival in rivals]))
 
 
 def routed(given: ResponseClass, routing: Routing) -> Iterator[tuple[str, ResponseClass]]:
@@ -291,13 +304,14 @@ def routed(given: ResponseClass, routing: Routing) -> Iterator[tuple[str, Respon
             yield "routing.forbid", then
 
 
-def facts(sd: Descriptors, params: Params, limits: Limits) -> set[str]:
+def facts(sd: Descriptors, params: Params, limits: Limits, evidence: Evidence | None = None) -> set[str]:
     """What is true of a message beside its descriptors."""
     true = {
         REFUSED_TOPIC: bool(named(limits.refuse, sd.terms)),
         NEGOTIATED_TOPIC: bool(named(limits.negotiate, sd.terms)),
         IN_EMERGENCY: alarmed(sd.terms),
         IN_DESPAIR: any(finding.evidence == DESPAIR for finding in sd.findings),
+        RIVALLED: bool(evidence and evidence.rivals),
         MAY_ASK: params.question_budget >= 1,
     }
     return {fact for fact, holds in true.items() if holds}

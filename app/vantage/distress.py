@@ -13,8 +13,8 @@ from enum import Enum
 from functools import cache
 
 from app.vantage.tables import entries, sections
+from app.vantage.text import ENDS
 from app.vantage.topics import END
-from app.vantage.words import ENDS
 
 QUESTION = "?？"
 LOOKED = 400

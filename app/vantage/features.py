@@ -9,7 +9,7 @@ Nothing here raises.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from app.vantage import clarity, topics, words
+from app.vantage import clarity, topics
 from app.vantage.decision import ATTACKED, DESPAIR, SURE
 from app.vantage.distress import Despair, despair
 from app.vantage.lexicon import LEXICON, Hit, hits
@@ -63,16 +63,17 @@ class Parsed(NamedTuple):
     classes: frozenset[str]
 
 
-def parse(text: str) -> Parsed:
-    """Read once, for every table."""
-    plain = reveal(read(text), LEXICON)
+def parse(text: Text) -> Parsed:
+    """Its known words, for every table."""
+    plain = reveal(text, LEXICON)
     known = hits(plain)
     return Parsed(plain, known, frozenset().union(*{hit.classes for hit in known}))
 
 
 def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str = "") -> Descriptors:
     """The descriptors of a message, after the user's turns `thread`, oldest first, and under an `overlay`."""
-    parsed = parse(message)
+    text = read(message)
+    parsed = parse(text)
     pressure, pressing = _pressure(parsed)
     found = weigh(parsed.text, parsed.known, pressed=pressure >= PRESSED)
     scores = score(parsed.text, parsed.known, _fired(found))
@@ -82,15 +83,14 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
-        pressure, pressing, scores = _under(parse(overlay), found, pressure, pressing, scores)
+        pressure, pressing, scores = _under(parse(read(overlay)), found, pressure, pressing, scores)
     if scores["attack"] >= ATTACKED:
         pressure = max(pressure, scores["attack"])
         pressing += (Finding("pressure", "score.attack", scores["attack"]),)
     if thread and len(parsed.text.tokens) <= SHORT and parsed.classes & POINTING:
         _lend(found, thread)
     stakes, weighed = _stakes(parsed.known)
-    text = words.read(message)
-    reading = clarity.read(message, text, thread)
+    reading = clarity.describe(message, text, thread)
     return Descriptors(
         clarity=reading.clarity,
         specificity=reading.specificity,
@@ -167,7 +167,7 @@ def _lend(found: Found, thread: Sequence[str]) -> None:
     left = 1.0
     for turn in reversed(thread[-TURNS:]):
         left *= DECAY
-        earlier = parse(turn)
+        earlier = parse(read(turn))
         for category, weight in weigh(earlier.text, earlier.known, pressed=False).risk.items():
             found.take(category, "earlier-turn", weight * left)
 

@@ -6,13 +6,11 @@ are; `_` joins the words of a phrase. Read once at import; a broken file stops t
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from app.vantage.tables import sections
 from app.vantage.text import CUTS, Text, read
 
-DATA = Path(__file__).parent / "data"
 Classes = frozenset[str]
 NO_CLASSES: Classes = frozenset()
 VOWELS = frozenset("aeiou")

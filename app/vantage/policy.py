@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 
-from app.vantage import checks, decision, params, score
+from app.vantage import checks, decision, params, rivals, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.distress import EMERGENCIES
 from app.vantage.features import STAKES
@@ -29,6 +29,9 @@ def policy() -> Mapping[str, object]:
         ],
         "thresholds": {
             name: value for name, value in sorted(vars(decision).items()) if isinstance(value, float)
+        },
+        "rivals": {
+            name: value for name, value in sorted(vars(rivals).items()) if isinstance(value, float | int)
         },
         "detours": DETOURS,
         "params": {

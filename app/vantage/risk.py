@@ -363,7 +363,7 @@ def _manner(rule: Rule, clause: Clause, index: int, pressed: bool) -> float:
     if "guard" in classes and clause.before(index, frozenset({"guard"})):
         factor *= rule.factor("guarded", GUARDED)
     elif "wrong" in classes and not classes & (PERSONAL | {"make_me"}) and _condemned(clause, index):
-        factor *= CONDEMNED
+        factor *= rule.factor("guarded", CONDEMNED)
     if told and rule.category in PLAYABLE - {"weapons"}:
         factor = min(factor, KNOWN)
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:

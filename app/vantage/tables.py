@@ -10,10 +10,11 @@ An indented line continues the one above. Read once, at import.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from app.domain.phrases import Phrases
 
+DATA = Path(__file__).parent / "data"
 Entries = Mapping[str, tuple[str, ...]]
 """By name, its phrases."""
 
@@ -23,7 +24,7 @@ def sections(name: str) -> Mapping[str, tuple[str, ...]]:
     """By heading, its lines without comments; continued lines are joined."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in (files("app.vantage") / "data" / name).read_text(encoding="utf-8").splitlines():
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):

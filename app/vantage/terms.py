@@ -59,11 +59,27 @@ class Descriptors:
 
 
 @dataclass(frozen=True, slots=True)
+class Rival:
+    """One of several sources that answer a question differently, with equal strength (`rivals.py`)."""
+
+    name: str
+    """By which the asker can tell it from the others: a title, a collection, a subject."""
+    source: str
+    id: str
+    label: str
+    score: float
+    """Its relevance, after boosts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What an outside service says of the message (VANTAGE_RISK_URL): scores in [0, 1] by its own categories.
-    Recorded with the answer, so that a replay decides on the same."""
+    """What a decision rests on beside the text. Recorded with the answer, so that a replay decides on the
+    same."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
+    """An outside service's (VANTAGE_RISK_URL), in [0, 1] by its own categories."""
+    rivals: tuple[Rival, ...] = ()
+    """What the search found; () where it was not looked at yet."""
 
     @property
     def selfharm(self) -> float:
@@ -121,6 +137,8 @@ class Decision:
     policy_version: str
     final: bool = False
     """A REFUSE of the risk rules, which no routing, limit or overlay lifts."""
+    names: tuple[str, ...] = ()
+    """Of rival sources, if they are why it asks back: the question names them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def _joined(row: str, known: Collection[str]) -> str:
     """Letters set apart as words: where wider gaps separate groups the groups are words, else known words are
     looked for, longest first."""
     parts = [part.translate(BETWEEN) for part in GAP.split(row)]
-    if len(parts) > 1 and max(map(len, parts)) > 1:
+    if len(parts) > 1 and max(map(len, parts)) > 2:
         return " ".join(parts)
     letters, found, at = row.translate(BETWEEN).lower(), list[str](), 0
     while at < len(letters):
@@ -169,4 +169,4 @@ def _joined(row: str, known: Collection[str]) -> str:
         )
         found.append(word)
         at += len(word)
-    return " ".join(found)
+    return " ".join(found) if max(map(len, found)) > 2 else row

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from app.vantage.words import ENDS, Text, read
+from app.vantage.text import ENDS, Text, read
 
 END = "."
 """Any mark that ends a sentence, among the words."""

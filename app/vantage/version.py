@@ -15,15 +15,12 @@ from importlib.resources.abc import Traversable
 MAJOR = 1
 """Of the published document's form."""
 LENT = (
-    "followup",
     "greeting",
     "label",
     "overlay",
     "phrases",
-    "pointing",
     "prompt",
     "sanitise",
-    "sentiment",
     "tongue",
 )
 """Modules of `app.domain` that take part in deciding."""

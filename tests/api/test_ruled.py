@@ -13,7 +13,7 @@ from app.vantage.terms import ResponseClass, Routing
 from tests.fakes.server import events
 from tests.services.test_vantage import ADA, BOMB, SLEEP, House
 
-SEEN = {"sd", "evidence", "split", "timings", "prompt_sha256"}
+SEEN = {"sd", "evidence", "rivals", "split", "timings", "prompt_sha256"}
 
 
 def test_the_reply_is_of_its_schema() -> None:

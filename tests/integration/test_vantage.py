@@ -192,6 +192,19 @@ def test_the_budget_ends_the_stream(world: World) -> None:
     assert (said["class_check"]["held"], said["class_check"]["tokens"]) == (True, 20)
 
 
+@pytest.mark.parametrize(
+    ("limits", "over"),
+    [({"hedge_budget": 0}, "Perhaps it is not."), ({"question_budget": 0}, "Is it so?")],
+    ids=["hedges", "questions"],
+)
+def test_every_budget_ends_the_stream(world: World, limits: Json, over: str) -> None:
+    """Before the sentence that would exceed it."""
+    said = world.ask(says=f"One is so. Two is so. {over} Three is so.", limits=limits)
+    assert said["finish_reason"] == "length"
+    assert said["answer"].partition(" Sources:")[0] == "One is so. Two is so."
+    assert said["class_check"]["held"]
+
+
 def test_an_unsafe_text_never_leaves_a_refusal(world: World) -> None:
     """Not whole, not in a stream, not in the record: the policy's own is sent."""
     whole = world.ask(BOMB, says=STEPS)

@@ -39,9 +39,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What the policy was asked."""
     asked = list[tuple[Any, ...]]()
 
-    def noting(*args: Any) -> Any:
+    def noting(*args: Any, **named: Any) -> Any:
         asked.append(args)
-        return weigh(*args)
+        return weigh(*args, **named)
 
     monkeypatch.setattr(briefing, "weigh", noting)
     return asked

@@ -16,7 +16,7 @@ from app.services import held as module
 from app.services.held import MOST, POLICY, Held
 from app.services.ruling import Ruling
 from app.vantage.checks import HELP, refusal
-from app.vantage.terms import Decision, Descriptors, Params, ResponseClass
+from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from tests.fakes.answering import FakeModel, FakeStream
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
@@ -104,6 +104,63 @@ async def test_the_last_sentence_may_be_the_one_too_many() -> None:
     """Without a next one behind it."""
     deltas = await said(held(target=3), spoken("One two. Three four"))
     assert [(delta.text, delta.finish) for delta in deltas] == [("One two.", None), ("", Finish.LENGTH)]
+
+
+def allowed(hedges: int, questions: int, *, own: bool = True) -> Held:
+    """An answer of so many hedges and questions; `own`: the asker set the hedges."""
+    answer = held()
+    params = Params(800, hedges, questions, 0.5, 0.4)
+    limits = Limits(hedge_budget=hedges if own else None, question_budget=questions)
+    answer.ruling = replace(answer.ruling, params=params, limits=limits)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("hedges", "questions", "text", "left"),
+    [
+        (0, 2, "It rains. Perhaps it snows. It is cold.", "It rains."),
+        (1, 2, "Perhaps it rains. Maybe it snows. It is cold.", "Perhaps it rains."),
+        (0, 0, "It rains. Does it snow? It is cold.", "It rains."),
+        (0, 1, "Does it rain? It does. Does it snow? It is cold.", "Does it rain? It does."),
+        (0, 0, "It rains. She asked “Perhaps snow?”, he said. It is cold.", None),
+        (0, 0, "Ask these:\n- Who are you?\n- Where do you live?\n- What do you do?\nGood luck.", None),
+        (0, 0, "It rains in May. It is cold.", None),
+    ],
+    ids=["no hedge", "one hedge", "no question", "one question", "quoted", "a list of questions", "a month"],
+)
+async def test_each_budget_ends_the_answer(hedges: int, questions: int, text: str, left: str | None) -> None:
+    """The sentence that would exceed the hedges or the questions does not leave, nor what is behind it; the
+    model's stream is closed. What others say and lists of questions are no questions of the answer's."""
+    model, answer = (
+        spoken(*(f"{word} " for word in f"{text} And".split(" ")), *["so on. "] * 50),
+        allowed(hedges, questions),
+    )
+    deltas = await said(answer, model)
+    told = "".join(delta.text for delta in deltas)
+    assert answer.check
+    assert answer.check.held
+    if left is None:
+        assert text in told
+        assert deltas[-1].finish is Finish.STOP
+    else:
+        assert told == left
+        assert (deltas[-1].finish, model.closed) == (Finish.LENGTH, 1)
+
+
+async def test_the_policys_hedges_are_for_each_hundred_tokens() -> None:
+    """So a long answer may hold more of them."""
+    text = f"Perhaps it rains. {'It is cold and wet. ' * 21}Perhaps it snows."
+    assert "snows" in "".join(delta.text for delta in await said(allowed(1, 2, own=False), spoken(text)))
+    assert "snows" not in "".join(delta.text for delta in await said(allowed(1, 2), spoken(text)))
+
+
+async def test_a_first_sentence_over_budget_stands_in_the_check() -> None:
+    """An answer is never empty."""
+    answer = allowed(0, 0)
+    deltas = await said(answer, spoken("Perhaps it rains? It does."))
+    assert "".join(delta.text for delta in deltas) == "Perhaps it rains? It does."
+    assert answer.check
+    assert answer.check.broken == ("budget.hedges", "budget.questions")
 
 
 async def test_a_lead_comes_first_and_counts() -> None:
@@ -339,6 +396,7 @@ async def test_leaving_closes_the_models_stream() -> None:
 async def test_a_long_answer_is_checked_off_the_loop() -> None:
     """Four thousand tokens are looked through without holding up anybody else."""
     answer, turns = held(target=100_000), 0
+    answer.ruling = replace(answer.ruling, params=Params(100_000, 100_000, 2, 0.5, 0.4))
     text = "Perhaps it may well be that this one is so, or so it seems to me. " * 400
 
     async def watch() -> None:

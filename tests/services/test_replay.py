@@ -243,9 +243,9 @@ def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pyte
     """Whether the prompt showed them or, as a refusal's, did not."""
     asked = list[tuple[Any, ...]]()
 
-    def noting(*args: Any) -> Weighed:
+    def noting(*args: Any, **named: Any) -> Weighed:
         asked.append(args)
-        return weigh(*args)
+        return weigh(*args, **named)
 
     monkeypatch.setattr(module, "weigh", noting)
     turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")

@@ -2,14 +2,21 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from app.domain.answer import Finish
 from app.domain.card import CardDraft, Shape
-from app.domain.errors import InvalidField, ModelBusy, RetrievalError
+from app.domain.errors import (
+    InvalidField,
+    ModelBusy,
+    ModelError,
+    ModelRefused,
+    ModelTimeout,
+    RetrievalError,
+)
 from app.domain.memory import DESIRE, GRAVITY, Tally
 from app.domain.passage import Scope
 from app.domain.prompt import Role, Turn
@@ -28,6 +35,7 @@ from app.services.vantage import VantageService
 from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
+from app.vantage.weigh import weigh
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, Words
 from tests.fakes.noted import FakeCards as FakeNamespace
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
@@ -388,6 +396,72 @@ async def test_without_a_chat_model_the_policy_speaks(kind: ResponseClass) -> No
     assert (house.model.prompts, said["model"]) == ([], "policy")
     assert said["answer"]
     assert (said["class_check"]["held"], said["class_check"]["replaced"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ModelRefused(), ModelError(), ModelTimeout(), ModelBusy(retry_after=2)],
+    ids=["401 or 404", "500", "timeout", "429"],
+)
+@pytest.mark.parametrize("kind", [REFUSE, CLARIFY])
+async def test_a_refusal_or_a_question_needs_no_model(kind: ResponseClass, fault: ModelError) -> None:
+    """Whatever the model's fault, it is never the answer's: the policy speaks."""
+    for model in (FakeModel(error=fault), FakeModel(FakeStream(["I can"], error=fault))):
+        house = House(model=model)
+        said = await house.told(routing=force(kind))
+        assert said["answer"]
+        assert (said["class_check"]["held"], said["finish_reason"]) == (True, "stop")
+        assert house.log.answers[0].finish is Finish.STOP
+
+
+PLANS = [
+    replace(reference("c1", "The deadline is 14 March.", 0.7), title="Heron"),
+    replace(reference("c2", "The deadline is 2 May.", 0.68), title="Osprey"),
+]
+
+
+def rivalling(**parts: Any) -> House:
+    """A service over two plans."""
+    return House(memories=FakeSource([], name="memories"), corpus=FakeSource(PLANS, name="corpus"), **parts)
+
+
+async def test_rival_sources_are_asked_back_for() -> None:
+    """By name, without a model or with one that fails or names none of them; what was found is recorded."""
+    own = "Do you mean “Heron” or “Osprey”?"
+    for parts in (
+        {"speaks": False},
+        {"model": FakeModel(error=ModelTimeout())},
+        {"model": spoken("Which project do you mean?")},
+    ):
+        house = rivalling(shows=True, **parts)
+        said = await house.told("When is the deadline?")
+        assert (said["response_class"], said["answer"]) == ("CLARIFY", own)
+        assert said["decision"]["rules"] == ["rivals"]
+        kept = read(json.loads(json.dumps(house.log.answers[0].ruling)))
+        assert kept.evidence
+        assert [rival.name for rival in kept.evidence.rivals] == ["Heron", "Osprey"]
+        assert [rival["id"] for rival in said["meta"]["rivals"]] == ["c1", "c2"]
+        assert weigh("When is the deadline?", evidence=kept.evidence).decision == kept.decision
+    house = rivalling(model=spoken("Heron or Osprey?"))
+    assert (await house.told("When is the deadline?"))["answer"] == "Heron or Osprey?"
+    assert "ask which one is meant" in house.system
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"limits": Limits(question_budget=0)},
+        {"routing": Routing(forbid=(CLARIFY,))},
+        {"routing": force(COMPLY)},
+    ],
+    ids=["no questions", "forbidden", "forced"],
+)
+async def test_who_does_not_want_to_be_asked_is_answered(fields: dict[str, Any]) -> None:
+    """Rivals or not; nothing is recorded of them."""
+    house = rivalling(model=spoken("On 14 March or 2 May."))
+    said = await house.told("When is the deadline?", **fields)
+    assert said["response_class"] == "COMPLY"
+    assert read(house.log.answers[0].ruling or {}).evidence is None
 
 
 @pytest.mark.parametrize("kind", [NEGOTIATE, REDIRECT])

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from app.vantage.features import STAKES
-from app.vantage.harms import RISKS
+from app.vantage.risk import RISKS
 from app.vantage.terms import Descriptors, Finding, Limits, Params, ResponseClass, Routing
 
 SHARES = st.one_of(

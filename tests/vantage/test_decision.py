@@ -19,6 +19,7 @@ from app.vantage.decision import (
     MAY_ASK,
     NEGOTIATED_TOPIC,
     REFUSED_TOPIC,
+    RIVALLED,
     RULES,
     SECRETS,
     STRICTNESS,
@@ -30,8 +31,8 @@ from app.vantage.decision import (
     under,
 )
 from app.vantage.features import STAKES
-from app.vantage.harms import RISKS
 from app.vantage.params import derive_params
+from app.vantage.risk import RISKS
 from app.vantage.terms import Decision, Descriptors, Finding, Limits, Params, ResponseClass, Routing
 from app.vantage.version import version
 from app.vantage.weigh import weigh
@@ -224,7 +225,7 @@ def test_rules_name_rules_and_descriptors_that_there_are() -> None:
 
 def test_rules_need_facts_that_there_are() -> None:
     """Topics of the caller, emergencies, the finding of despair, the budget."""
-    known = {REFUSED_TOPIC, NEGOTIATED_TOPIC, IN_EMERGENCY, IN_DESPAIR, MAY_ASK}
+    known = {REFUSED_TOPIC, NEGOTIATED_TOPIC, IN_EMERGENCY, IN_DESPAIR, MAY_ASK, RIVALLED}
     assert {fact for rule in RULES for fact in rule.needs} <= known
 
 

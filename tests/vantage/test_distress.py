@@ -6,9 +6,9 @@ from app.vantage.checks import HELP, refusal
 from app.vantage.distress import EMERGENCIES, LOOKED, Despair, alarmed, despair, family, warm
 from app.vantage.features import extract_sd_features
 from app.vantage.terms import ResponseClass
+from app.vantage.text import read
 from app.vantage.topics import terms
 from app.vantage.weigh import weigh
-from app.vantage.words import read
 from tests.vantage.danger import CALLS, NONE
 
 TOLD = """

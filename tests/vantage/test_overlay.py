@@ -34,8 +34,11 @@ def test_it_says_class_rules_and_budgets(kind: ResponseClass) -> None:
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (ResponseClass.COMPLY, "At most 800 tokens, 3 hedges (perhaps) per 100, 2 questions."),
-        (ResponseClass.NEGOTIATE, "At most 800 tokens, 3 hedges (perhaps) per 100, 2 questions."),
+        (ResponseClass.COMPLY, "At most 800 tokens, 3 hedges such as perhaps per 100 tokens, 2 questions."),
+        (
+            ResponseClass.NEGOTIATE,
+            "At most 800 tokens, 3 hedges such as perhaps per 100 tokens, 2 questions.",
+        ),
         (ResponseClass.CLARIFY, "At most 2 questions, 120 tokens."),
         (ResponseClass.REFUSE, "At most 120 tokens."),
     ],
@@ -48,8 +51,10 @@ def test_budgets_fit_their_class(kind: ResponseClass, told: str) -> None:
 
 
 def test_the_askers_own_hedges_are_for_the_whole_answer() -> None:
-    """As the check counts them."""
-    assert "3 hedges (perhaps), 2" in block(ResponseClass.COMPLY, Limits(hedge_budget=3))
+    """As the check counts them; none is said in a word."""
+    assert "3 hedges such as perhaps, 2" in block(ResponseClass.COMPLY, Limits(hedge_budget=3))
+    none = block(ResponseClass.COMPLY, Limits(hedge_budget=0), params=Params(800, 0, 0, 0.5, 0.5))
+    assert "At most 800 tokens, no hedges such as perhaps, no questions." in none
 
 
 @pytest.mark.parametrize("kind", ResponseClass)
@@ -144,6 +149,62 @@ def test_manner_is_told_where_it_is_out_of_the_ordinary() -> None:
     assert "Be warm." in warm
     assert "Come to the point at once." in straight
     assert "warm" not in block(ResponseClass.COMPLY)
+
+
+CONTRARY = (
+    ("Nothing but questions", "Be "),
+    ("Nothing but questions", "Come to the point"),
+    ("Nothing but questions", "Tell them first"),
+    ("Nothing but questions", "hedges"),
+    ("kind sentences", "matter-of-fact"),
+    ("kindly", "matter-of-fact"),
+    ("kind sentences", "Ask at most"),
+    ("Be gentle", "matter-of-fact"),
+    ("Be warm", "matter-of-fact"),
+    ("Be gentle", "Come to the point"),
+    ("Tell them first", "\n- At most 16 tokens"),
+    ("Tell them first", "Much hangs on this"),
+    ("no hedges", "uncertain"),
+    ("Leave out", "in full"),
+    ("At most", "At most 0"),
+)
+"""What no block says at once."""
+
+
+PARTS = st.builds(
+    Params,
+    st.sampled_from((16, 120, 4_000)),
+    st.sampled_from((0, 1, 3, 20)),
+    st.sampled_from((0, 1, 3, 10)),
+    st.sampled_from((0.0, 0.35, 0.5, 0.7, 1.0)),
+    st.sampled_from((0.0, 0.35, 0.5, 0.7, 1.0)),
+)
+TOPICS = st.lists(st.sampled_from(("kayak", "Kayak", "law", "tax")), max_size=3).map(tuple)
+LIMITS = st.builds(Limits, TOPICS, TOPICS, hedge_budget=st.none() | st.just(0))
+
+
+@given(st.sampled_from(ResponseClass), st.sets(st.sampled_from(ALL)), PARTS, LIMITS, st.booleans())
+def test_no_two_lines_contradict_each_other(
+    kind: ResponseClass, rules: set[str], params: Params, limits: Limits, rivalled: bool
+) -> None:
+    """Whatever class, rules, budgets, topics and manner come together; each line stands once."""
+    names = ("Alpha", "Beta") if rivalled and kind is ResponseClass.CLARIFY else ()
+    made = build_overlay_text(Descriptors(), limits, params, Decision(kind, (*rules,), "1", names=names))
+    lines = made.casefold().splitlines()
+    assert len(set(lines)) == len(lines)
+    assert [pair for pair in CONTRARY if pair[0] in made and pair[1] in made] == []
+    left, general = (
+        {
+            topic
+            for line in lines
+            if line.startswith(head)
+            for topic in ("kayak", "law", "tax")
+            if topic in line
+        }
+        for head in ("- leave out", "- only in general terms")
+    )
+    assert not left & general
+    assert COUNT(made) <= 220
 
 
 def test_an_askers_overlay_cannot_open_the_block() -> None:
