@@ -18,7 +18,6 @@ from typing import TypedDict
 
 from app.domain.passage import Passage
 from app.domain.sanitise import one_line, quote, sanitise_name
-from app.domain.text import Text, known
 from app.domain.trace import Reason
 
 HEAD = "[Context]"
@@ -107,26 +106,6 @@ GREETING = Form("", memory_line, one_line, joined=True)
 """Of the greeting's bypass: nothing is shown, and nothing was looked for."""
 
 
-ESCAPED = "escaped"
-"""Under which a text remembers its line as canonical JSON has it."""
-
-
-def escape(text: str) -> str:
-    """A text as ASCII JSON has it, without its quotation marks."""
-    return json.dumps(text)[1:-1]
-
-
-def escaped_line(passage: Passage) -> str:
-    """`context_line` so. Where no day is told it is made of the label and the text alone, and stays with the
-    text as the last asker saw it."""
-    if not isinstance(passage.text, Text) or day(passage):
-        return escape(context_line(passage))
-    kept: tuple[str, str] | None = known(passage.text, ESCAPED)
-    if kept is None or kept[0] != passage.label:
-        kept = passage.text.memo[ESCAPED] = passage.label, escape(context_line(passage))
-    return kept[1]
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A value; the only place that knows the order of its blocks."""
@@ -170,20 +149,10 @@ class Prompt:
         return "\n".join([f"[System] {system}", *turns, f"[User] {self.message}"])
 
     def sha256(self) -> str:
-        """Of the messages as canonical JSON (`json.dumps` with sorted keys and without blanks): equal prompts
-        have equal hashes on any machine. A passage's line is escaped once, the rest each time."""
-        blocks = [self._canonical() if block is self.context else escape(block) for block in self.blocks()]
-        system = [escape(BREAK).join(blocks)] if self.form.joined else blocks
-        said = [(turn.role, escape(turn.content)) for turn in self.turns]
-        told = [*((Role.SYSTEM, block) for block in system), *said, (Role.USER, escape(self.message))]
-        canonical = ",".join(f'{{"content":"{content}","role":"{role}"}}' for role, content in told)
-        return hashlib.sha256(f"[{canonical}]".encode("ascii")).hexdigest()
-
-    def _canonical(self) -> str:
-        """The context block as `escape` has it."""
-        if self.form.line is not context_line or self.form.whole:
-            return escape(self.context)
-        return escape("\n").join([escape(self.form.head), *map(escaped_line, self.passages)])
+        """Of the messages as canonical JSON (sorted keys, no blanks, ASCII): equal prompts have equal hashes
+        on any machine."""
+        canonical = json.dumps(self.messages(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def build_system_prompt(

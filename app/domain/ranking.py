@@ -55,8 +55,11 @@ def dedupe(
     if len(alike) == len(firsts):
         return list(candidates), []
     for candidate, first in zip(candidates, firsts, strict=True):
+        if alike[first] == 1:
+            kept.append(candidate)
+            continue
         passage = candidate.passage
-        name = (first[0], content(passage.text)) if alike[first] > 1 else first
+        name = (first[0], content(passage.text))
         if any(identical(passage, other) for other in seen[name]):
             duplicates.append(candidate)
         else:

@@ -139,9 +139,11 @@ def supported(item: Candidate, question: Asked) -> Candidate:
 def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) -> list[str]:
     """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
     is told is decided later."""
+    if not question.spans:
+        return []
     times = ", ".join(map(written, question.spans))
     found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
-    return [f"Time asked about: {times}"] if times and found else []
+    return [f"Time asked about: {times}"] if found else []
 
 
 def written(span: Span) -> str:

@@ -252,7 +252,8 @@ _UNKNOWN = object()
 
 
 class IndexSearch:
-    """One question over the indexes in its reach. `lexical` comes first: it makes the scores."""
+    """One question over the indexes in its reach. `lexical` comes before `hits`, `dense` before `nearest` and
+    `cosines`: they make the scores that these read."""
 
     def __init__(
         self,
@@ -270,6 +271,7 @@ class IndexSearch:
         self._lexical = Lexical([], [])
         self._scores: list[Scores] = []
         self._lent: Sequence[Floats] = ()
+        self._cosines: list[NDArray[np.float32]] = []
 
     @cached_property
     def size(self) -> int:
@@ -344,39 +346,36 @@ class IndexSearch:
                     found[number, row] = hit_of(key, score + loan, coverage, rare, loan, share)
         return found
 
-    def dense(self, vector: Matrix, limit: int, among: Sequence[Mask] | None = None) -> dict[Spot, float]:
-        """The nearest by exact cosine, best first, of the segments that have vectors; `among`: rows to choose
-        from, one mask per segment."""
-        alive = self._alive if among is None else list(map(_both, self._alive, among))
-        cosines = [segment.cosines(vector, mask) for segment, mask in zip(self.segments, alive, strict=True)]
+    def dense(self, vector: Matrix, limit: int) -> dict[Spot, float]:
+        """The nearest by exact cosine, best first, of the segments that have vectors."""
+        self._cosines = [
+            segment.cosines(vector, alive) for segment, alive in zip(self.segments, self._alive, strict=True)
+        ]
+        return self.nearest(limit)
+
+    def nearest(self, limit: int, among: Sequence[Mask] | None = None) -> dict[Spot, float]:
+        """The same of some rows, one mask per segment; None: of all."""
+        cosines = self._cosines
+        if among is not None:
+            cosines = [np.where(mask, own, -np.inf) for own, mask in zip(cosines, among, strict=True)]
         found = [
             ((number, row), float(cosines[number][row])) for number, row in best(cosines, limit, -np.inf)
         ]
         return dict(self.ranked(found)[:limit])
 
-    def cosines(self, vector: Matrix, spots: Iterable[Spot]) -> dict[Spot, float]:
+    def cosines(self, spots: Iterable[Spot]) -> dict[Spot, float]:
         """Of some passages: those whose vectors are here."""
-        found: dict[Spot, float] = {}
-        for number, rows in by_segment(spots).items():
-            segment = self.segments[number]
-            if segment.vectors is None:
-                continue
-            values = np.vecdot(segment.vectors[rows], vector).tolist()
-            bare = segment.vectorless
-            found.update(
-                ((number, row), value)
-                for row, value in zip(rows, values, strict=True)
-                if bare is None or not bare[row]
-            )
-        return found
+        every = {(number, row): float(self._cosines[number][row]) for number, row in spots}
+        return {spot: cosine for spot, cosine in every.items() if cosine > -np.inf}
 
     def count(self, passages: Mapping[Spot, Passage]) -> None:
         """Let the texts of passages remember their tokens, as they were counted when they were written."""
-        for (number, row), passage in passages.items():
-            text = passage.text
-            characters, quoted, lined = self.segments[number].postings.shown[row].tolist()
-            if isinstance(text, Text) and len(text) == characters:
-                text.memo[SHOWN] = {quote: quoted, one_line: lined}
+        for number, rows in by_segment(passages).items():
+            every = self.segments[number].postings.shown[rows].tolist()
+            for row, (characters, quoted, lined) in zip(rows, every, strict=True):
+                text = passages[number, row].text
+                if isinstance(text, Text) and len(text) == characters:
+                    text.memo[SHOWN] = {quote: quoted, one_line: lined}
 
     def ranked(self, found: Iterable[tuple[Spot, float]]) -> list[tuple[Spot, float]]:
         """Best first; equal ones by entry and ordinal."""

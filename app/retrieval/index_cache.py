@@ -91,17 +91,20 @@ class IndexCache:
         self._evicted |= {key for key in self._loads if chosen(key)}
 
     async def get(self, rows: ScopeRows, scope: Hashable, version: int) -> ScopeIndex:
-        """The scope's index at `version`, or as it was at some time after this call. Version 0 has never held
-        anything: a session's name that somebody made up costs nothing."""
+        """The scope's index at `version`, or as it was at some time after this call."""
         key = (rows.name, scope)
+        return self._current(key, version) or await self._caught_up(rows, key, version)
+
+    def _current(self, key: Key, version: int) -> ScopeIndex | None:
+        """The index if it is at `version`, so that nothing has to be loaded. Version 0 has never held
+        anything: a session's name that somebody made up costs nothing."""
         if version == 0:
             self._drop(key)
-            return ScopeIndex(scope, 0)
+            return ScopeIndex(key[1], 0)
         index = self._indexes.get(key)
         if index is None or index.version != version:
-            index = await self._caught_up(rows, key, version)
-        if key in self._indexes:
-            self._indexes.move_to_end(key)
+            return None
+        self._indexes.move_to_end(key)
         return index
 
     async def within(
@@ -109,9 +112,12 @@ class IndexCache:
     ) -> tuple[list[ScopeIndex], bool]:
         """(indexes, late): of scopes that are not loaded in time the older version, if there is one; their
         loads go on."""
-        asked = {asyncio.create_task(self.get(rows, *each)): each[0] for each in versions}
-        if not asked:
-            return [], False
+        wanted = list(versions)
+        current = [self._current((rows.name, scope), version) for scope, version in wanted]
+        ready = [index for index in current if index]
+        if len(ready) == len(wanted):
+            return ready, False
+        asked = {asyncio.create_task(self.get(rows, *each)): each[0] for each in wanted}
         try:
             await asyncio.wait(asked, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         finally:

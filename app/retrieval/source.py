@@ -241,7 +241,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         """The nearest, best first; the cosines of all candidates; why an engine did not answer."""
         vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
         found = await computed(search.size, search.dense, vector, limit)
-        cosines = found | search.cosines(vector, lexical)
+        cosines = found | search.cosines(lexical)
 
         async def engine(index: ScopeIndex) -> tuple[dict[Spot, float], dict[Place, Spot], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
@@ -298,10 +298,10 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         """The nearest among the passages of the days that are asked about; their cosines are added."""
         if not days or not all(DAY in segment.columns for segment in search.segments):
             return ()
-        vector = np.frombuffer(embedded, dtype="<f4")
         masks = [on_days(segment.columns[DAY], days) for segment in search.segments]
-        found = await computed(search.size, search.dense, vector, DATED, masks)
+        found = await computed(search.size, search.nearest, DATED, masks)
         if not all(index.exact for index in search.indexes):
+            vector = np.frombuffer(embedded, dtype="<f4")
             found |= await self._cosines(vector, {search.place(spot): spot for spot in _rows(search, masks)})
         cosines |= found
         return [spot for spot, _ in search.ranked(found.items())[:DATED]]

@@ -315,16 +315,16 @@ def test_rows_without_a_vector_are_found_by_words_alone() -> None:
     vector = vectors(["sea"])[0]
     assert {search.key(spot) for spot in lexical} == {"a", "b"}
     assert [search.key(spot) for spot in search.dense(vector, 2)] == ["b"]
-    assert [search.key(spot) for spot in search.cosines(vector, lexical)] == ["b"]
+    assert [search.key(spot) for spot in search.cosines(lexical)] == ["b"]
 
 
 @given(TEXTS, QUERY)
-def test_a_few_cosines_have_the_bits_of_all(texts: list[str], query: str) -> None:
+def test_cosines_are_told_of_any_passages(texts: list[str], query: str) -> None:
     one = added(ScopeIndex("s", 0), "d", texts)
     search = IndexSearch([one, added(ScopeIndex("t", 0), "e", texts[::-1])])
     every = search.dense(vectors([query])[0], 2 * len(texts))
     some = list(every)[::3]
-    assert search.cosines(vectors([query])[0], some) == {spot: every[spot] for spot in some}
+    assert search.cosines(some) == {spot: every[spot] for spot in some}
 
 
 def test_equal_passages_come_in_the_order_of_their_entries() -> None:
