@@ -7,7 +7,7 @@ stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import asyncpg
 import numpy as np
@@ -32,6 +32,8 @@ from app.stores.imports import read_homes
 from app.stores.register import COLUMNS, memory
 from app.stores.spaces import read_spaces
 
+Place: TypeAlias = tuple[str, ...]
+"""How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
 PAGE = 256
 """Rows, or points, at a time."""
 IDS = 2_000
@@ -55,6 +57,10 @@ NEXT_MEMORIES = f"{MEMORIES} id > $2 ORDER BY id LIMIT $3"
 THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
 NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
 THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
+PARTS = (("1 memories", NEXT_MEMORIES, ("id",)), ("2 texts", NEXT_TEXTS, ("tenant", "collection", "id")))
+"""Of a refill, in order: a name, the next page, and the key of its rows."""
+SWEEP = "3 sweep"
+"""The last part: points of ours that the record does not have."""
 COUNTS = f"""
     SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
     UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
@@ -106,8 +112,8 @@ class Copy(Protocol):
     async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Take these as the record has them now: write them, or delete those that it does not have."""
 
-    def refill(self) -> AsyncIterator[int]:
-        """Take everything; yields how many rows each step took."""
+    def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Take everything after `place`; yields how many rows each step took, and the place after it."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
@@ -158,23 +164,23 @@ class QdrantCopy:
             await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
             await self._vacate(collection)
 
-    async def refill(self) -> AsyncIterator[int]:
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
         as before `ibid reembed`, are emptied of what is ours first."""
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
             if not fits(shape, self._space):
-                yield await self._sweep(name, everything=True)
-        after: tuple[object, ...] = ("",)
-        while rows := await self._rows(NEXT_MEMORIES, *after):
-            yield await self._written({RAW: rows})
-            after = (rows[-1]["id"],)
-        after = ("", "", "")
-        while rows := await self._rows(NEXT_TEXTS, *after):
-            yield await self._written(by_collection(rows))
-            after = tuple(rows[-1][name] for name in ("tenant", "collection", "id"))
-        for name in list(await self._catalogue.all()):
-            yield await self._sweep(name)
+                yield await self._sweep(name, everything=True), place
+        for part, statement, key in PARTS:
+            if place[:1] > (part,):
+                continue
+            after = place[1:] if place[:1] == (part,) else ("",) * len(key)
+            while rows := await self._rows(statement, *after):
+                after = tuple(rows[-1][name] for name in key)
+                yield await self._written(rows), (part, *after)
+        for name in sorted(await self._catalogue.all()):
+            if (SWEEP, name) > place:
+                yield await self._sweep(name), (SWEEP, name)
 
     async def total(self) -> int:
         """Memories and texts with vectors of the space."""
@@ -207,11 +213,11 @@ class QdrantCopy:
         with postgres_faults():
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
-    async def _written(self, rows: Mapping[str, Sequence[asyncpg.Record]]) -> int:
-        """Rows as points, by collection."""
-        for name, some in rows.items():
+    async def _written(self, rows: Sequence[asyncpg.Record]) -> int:
+        """Rows as points."""
+        for name, some in by_collection(rows).items():
             await self._put(name, [point(row) for row in some])
-        return sum(map(len, rows.values()))
+        return len(rows)
 
     async def _home(self, name: str) -> str:
         """Where the copy of a collection is."""
@@ -277,10 +283,10 @@ def point(row: asyncpg.Record) -> Point:
 
 
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
-    """Texts by their collection."""
+    """Rows by their collection."""
     found: dict[str, list[asyncpg.Record]] = {}
     for row in rows:
-        found.setdefault(row["collection"], []).append(row)
+        found.setdefault(row.get("collection", RAW), []).append(row)
     return found
 
 
@@ -318,20 +324,20 @@ class ChromaCopy:
         for item in set(items) - {row["id"] for row in rows}:
             await self._delete(item)
 
-    async def refill(self) -> AsyncIterator[int]:
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Documents whose vectors are not all there, then those that the record does not have. Collections
         of other spaces go."""
-        after = ""
+        after = place[0] if place else ""
         while rows := await self._next(after):
             for row in rows:
                 after = row["id"]
                 if len(await self._held(row)) != row["vectors"]:
                     await self._write(row)
-                yield row["vectors"]
+                yield row["vectors"], (after,)
         for name in self._names.values():
             for item in await self._unknown(name):
                 await self._delete(item)
-                yield 0
+                yield 0, (after,)
         others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
         for name in sorted(others):
             await self._chroma.forget(name)
