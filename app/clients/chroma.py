@@ -29,6 +29,8 @@ from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailabl
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
+START_SECONDS = 60.0
+"""A service that starts waits so long for the embedded one, then goes on without it."""
 WRITE_SECONDS = 60.0
 """Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
 BATCH = 128
@@ -93,10 +95,16 @@ class Chroma:
         """Open it, beside whatever else is opened meanwhile."""
         self._opening = asyncio.create_task(self._open(), name="chroma")
 
-    async def ready(self) -> None:
-        """Until the embedded one is open, if it was begun; a server may start after us. `StartError`."""
+    async def ready(self, seconds: float = START_SECONDS) -> bool:
+        """Wait until the embedded one is open, if it was begun; a server may start after us. False: it still
+        opens, and answers when it has. Raises `StartError` where its folder cannot be used."""
         if self._opening and self.embedded:
-            await asyncio.shield(self._opening)
+            await asyncio.wait({self._opening}, timeout=seconds)
+            if not self._opening.done():
+                log.warning("chroma still opens its folder; the service starts without it", waited=seconds)
+                return False
+            self._opening.result()
+        return True
 
     async def aclose(self) -> None:
         """Wait no longer for the opening."""

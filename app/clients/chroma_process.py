@@ -22,7 +22,8 @@ from app.clients.embedded import UNFILLED
 from app.domain.errors import Overloaded
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 
-PROGRAM = Program("chroma", python("app.clients.child"), calls=72)
+PROGRAM = Program("chroma", python("app.clients.child"), calls=72, start_seconds=600.0)
+"""A large folder on a slow disk takes long to open. A starting service does not wait for all of it."""
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
 SUSPECT_SECONDS = 60.0
