@@ -35,6 +35,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
         erasures=ErasureStore(pool),
         recorder=recorder,
         caching=Caching(parts.cache, settings.rag.cache_ttl_seconds if settings.cache.url else 0),
+        engines=(kept.outbox, parts.outbox),
         outside=settings.memory.service_url is not None,
     )
 
