@@ -178,13 +178,14 @@ class ImportStore:
             some = [each for each in imports if each.tenant == tenant]
             texts = await self._named(connection, tenant, collection, some)
             terms = await asyncio.to_thread(corpus.packed, texts)
+            rows = []
             for each, given, packed in zip(some, texts, terms, strict=True):
                 place = placed(tenant, collection, given)
                 facts = json.dumps(storable_json(dict(given.metadata)))
                 told = (storable(given.text), storable(given.title), facts, each.tokens, space, each.vector)
-                row = (tenant, collection, *place, *told, revision, packed, given.created_at)
-                await connection.execute(corpus.ADMIT, *row)
+                rows.append((tenant, collection, *place, *told, revision, packed, given.created_at))
                 taken.append((each, place[1]))
+            await connection.executemany(corpus.ADMIT, rows)
             await corpus.bump(connection, tenant, collection)
         return taken
 
