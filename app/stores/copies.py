@@ -24,6 +24,7 @@ from app.domain.space import Space
 from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.retrieval.index_cache import EXACT_BYTES
+from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
 from app.retrieval.retrievers.qdrant import MARK, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
@@ -139,7 +140,7 @@ class QdrantCopy:
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
-        for point in await self._page(await self._home(RAW), Where(ids=(STATE,))):
+        for point in await qdrant.page(self._points, await self._home(RAW), Where(ids=(STATE,)), 1):
             told = point.payload
             return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
         return None
@@ -227,20 +228,11 @@ class QdrantCopy:
         """Write points; the collection is made where it is missing."""
         await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
 
-    async def _page(self, name: str, where: Where, after: str | None = None) -> list[Point]:
-        """Points by id; none of a collection that is not there."""
-        try:
-            return await self._points.scroll(name, where, limit=PAGE, after=after)
-        except RetrievalError as error:
-            if not error.missing:
-                raise
-            return []
-
     async def _sweep(self, physical: str, *, everything: bool = False) -> int:
         """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
         after, found, name = None, 0, (await read_homes(self._pool)).name_of(physical)
         spaces = {self._space.name, *await read_spaces(self._pool)}
-        while page := await self._page(physical, Where(), after):
+        while page := await qdrant.page(self._points, physical, Where(), PAGE, after):
             after, found = page[-1].id, found + len(page)
             ours = [each.id for each in page if is_ours(each.payload, spaces)]
             known = set() if everything or name is None else {STATE, *await self._known(name, ours)}
