@@ -1,10 +1,10 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
 Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
-embedded one lives in a child process (`chroma_process.py`); a server's client is the vendor's (`remote.py`),
-whose calls block and run in our own daemon threads. Each call has a deadline, behind one breaker: what has
-failed several times in a row is not asked for some seconds. Reads raise `RetrievalError` (unavailable,
-timeout, overloaded), writes `Unavailable`; opening `StartError`.
+embedded one lives in a child process (`chroma_process.py`); a server is asked by the vendor's client
+(`chroma_client.py`), whose calls block and run in our own daemon threads. Each call has a deadline, behind
+one breaker: what has failed several times in a row is not asked for some seconds. Reads raise
+`RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
@@ -19,9 +19,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import structlog
 
+from app.clients.chroma_client import Answer, Client, Lost, Matrix, Vendor, perform, remote
 from app.clients.chroma_process import ChromaProcess
-from app.clients.collection import Answer, Client, Lost, Matrix, Vendor, perform
-from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.breaker import Breaker

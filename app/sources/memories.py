@@ -20,12 +20,11 @@ from app.clients.faults import retrieval_faults
 from app.clients.points import Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
+from app.domain.label import short
 from app.domain.memory import RAW, UNTOLD, Memory
 from app.domain.passage import Embedding, Passage, Query, Scope
-from app.index import cards, remembered, standing
+from app.index import remembered
 from app.index.catalogue import unavailable
-from app.index.mark import short
-from app.index.standing import Standing
 from app.retrieval.imported import imported, imported_count
 from app.retrieval.index import IndexSearch, Lend, Place, Segment, Spot
 from app.retrieval.index_cache import Listing
@@ -80,7 +79,7 @@ class MemorySource(PointSource[User]):
         if not scope.user_id:
             return Reached(self, scope, ())
         user = (scope.tenant, scope.user_id)
-        stands = await standing.of_user(self._pool, *user)
+        stands = await remembered.standing_of(self._pool, *user)
         facts = (scope.vantage_id, await self._foreign_count(scope, stands))
         return Reached(self, scope, ((user, stands.version),), facts)
 
@@ -156,7 +155,7 @@ class MemorySource(PointSource[User]):
         """Whether other tools may write memories that are searched where they are."""
         return self._shared and self._homes.has_others(RAW, self._space.name)
 
-    async def _foreign_count(self, scope: Scope, stands: Standing) -> int | str:
+    async def _foreign_count(self, scope: Scope, stands: remembered.Standing) -> int | str:
         """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
         if not self._foreign_here or stands.since is not None:
             return 0  # while an erasure is under way they are told no more
@@ -187,19 +186,19 @@ class MemorySource(PointSource[User]):
         """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
         if not scope.user_id or not kinds:
             return []
-        stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
+        stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id)
+        ours = await remembered.newest_cards(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
         if stands.since is not None or not self._foreign_here:
-            return cards.cut(ours, CARDS)
+            return remembered.newest_of(ours, CARDS)
         where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
         try:
             found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
             rows = await self._imported([point.id for point in found])
         except RetrievalError as error:  # the search beside this says so in `degraded`
             log.warning("cards of other tools are left out", reason=error.reason)
-            return cards.cut(ours, CARDS)
+            return remembered.newest_of(ours, CARDS)
         others = [remembered.memory(point) for point in found if point.id not in rows]
-        return cards.cut([*others, *ours], CARDS)
+        return remembered.newest_of([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
         """Whether a memory is the user's, whoever wrote it (for `stores/votes.py`)."""
@@ -209,7 +208,7 @@ class MemorySource(PointSource[User]):
             known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
         if known is not None or not self._foreign_here:
             return bool(known)
-        stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
+        stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id)
         if stands.since is not None or await self._imported([memory_id]):
             return False
         where = replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))

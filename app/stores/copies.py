@@ -13,7 +13,7 @@ import asyncpg
 import numpy as np
 
 from app.clients.chroma import Chroma
-from app.clients.embedded import REMADE_MOST
+from app.clients.chroma_child import REMADE_MOST
 from app.clients.faults import postgres_faults
 from app.clients.points import DENSE, Point, Points, Where
 from app.clients.pool import Pool
@@ -127,12 +127,16 @@ class QdrantCopy:
     """Memories and reference texts, each collection where `ibid.collection_home` says.
 
     That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
-    are not to be written over.
+    are not to be written over. Keeps `holding.Files`, too.
     """
 
     name = "qdrant"
 
-    def __init__(self, pool: Pool, points: Points, catalogue: Catalogue, space: Space) -> None:
+    def __init__(
+        self, pool: Pool, points: Points, catalogue: Catalogue, space: Space, *, external: bool = False
+    ) -> None:
+        """`external`: Qdrant is a server."""
+        self.external = external
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
@@ -203,6 +207,17 @@ class QdrantCopy:
                 if physical in wanted:
                     return False
         return True
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
+        tenant's. One that is not there has no files. Nothing is left to do."""
+        for name in sorted({await self._home(RAW), RAW}) if "memories" in holdings else ():
+            try:
+                await self._points.compact(name)
+            except RetrievalError as error:
+                if not error.missing:
+                    raise
+        return ()
 
     async def _counts(self) -> Mapping[str, int]:
         """Rows by collection."""

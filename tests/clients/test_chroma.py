@@ -20,9 +20,8 @@ import pytest_asyncio
 
 from app.clients import chroma as room
 from app.clients.chroma import START_SECONDS, Chroma, InThreads, open_chroma
+from app.clients.chroma_client import Client, Lost, Vendor, VendorClient, VendorCollection, remote
 from app.clients.chroma_process import PROGRAM, ChromaProcess
-from app.clients.collection import Client, Lost, Vendor, VendorClient, VendorCollection
-from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.breaker import Breaker
@@ -202,7 +201,7 @@ async def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> N
 
 async def test_a_start_does_not_wait_for_a_folder_that_opens_slowly(tmp_path: Path) -> None:
     """The service goes on without it; the same child answers once it has opened."""
-    slow = "import time, app.clients.child as child; time.sleep(2); child.main()"
+    slow = "import time, app.clients.chroma_child as child; time.sleep(2); child.main()"
     program = replace(PROGRAM, command=(sys.executable, "-c", slow))
     vendor = ChromaProcess(tmp_path / "chroma", program=program)
     chroma = Chroma(vendor, embedded=True)
