@@ -4,11 +4,8 @@ A name holds no brackets, no `#`, no line break (CONTRACT §0, Labels) and nothi
 two names look alike; lengths are in characters (code points). Nothing here raises.
 """
 
-import base64
-import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -25,8 +22,6 @@ FALLBACK = "document"
 SELECTORS = range(0xFE00, 0xFE10)
 EXTENSION = re.compile(r"\.[0-9A-Za-z]{1,10}$")
 SUFFIX = re.compile(r"[0-9A-Za-z-]{1,17}")
-HEAD = 5
-"""Bytes of a digest that a label shows, as 8 characters; all 16 where two would look alike."""
 
 
 def label(name: str, suffix: str) -> str:
@@ -120,20 +115,3 @@ def _split(name: str) -> tuple[str, str]:
 def _fitted(stem: str, ending: str) -> str:
     """The two joined, the stem cut so that the whole has at most NAME_MAX characters."""
     return stem[: NAME_MAX - len(ending)].rstrip(JOINERS + " ") + ending
-
-
-def short(source: str, keys: Iterable[str]) -> dict[str, str]:
-    """Each id as its label shows it: always the same, and no two alike."""
-    digests = {key: digest(f"{source}\x1f{key}") for key in keys}
-    alike = Counter(found[:HEAD] for found in digests.values())
-    return {key: letters(full[:HEAD] if alike[full[:HEAD]] == 1 else full) for key, full in digests.items()}
-
-
-def digest(text: str) -> bytes:
-    """80 bits."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
-
-
-def letters(found: bytes) -> str:
-    """Small letters and digits: 8 of 5 bytes."""
-    return base64.b32hexencode(found).decode().lower()

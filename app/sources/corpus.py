@@ -18,10 +18,10 @@ from app.clients.faults import retrieval_faults
 from app.clients.points import Collection, Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
-from app.domain.label import short
 from app.domain.memory import RAW
 from app.domain.passage import Embedding, Passage, Query, Scope
 from app.index import referred
+from app.index.mark import short
 from app.index.remembered import tenants
 from app.retrieval.imported import imported_count
 from app.retrieval.index import IndexSearch, Place, Spot

@@ -20,11 +20,11 @@ from app.clients.faults import retrieval_faults
 from app.clients.points import Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
-from app.domain.label import short
 from app.domain.memory import RAW, UNTOLD, Memory
 from app.domain.passage import Embedding, Passage, Query, Scope
 from app.index import remembered
 from app.index.catalogue import unavailable
+from app.index.mark import short
 from app.retrieval.imported import imported, imported_count
 from app.retrieval.index import IndexSearch, Lend, Place, Segment, Spot
 from app.retrieval.index_cache import Listing

@@ -19,10 +19,10 @@ import structlog
 from app.clients.faults import record_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.errors import Rejected, Unavailable
-from app.domain.label import short
 from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
 from app.domain.space import Space, similarity
 from app.domain.text import Text
+from app.index.mark import short
 from app.retrieval.index import INLINE, IndexSearch, Matrix, Place, Segment, Spot, computed, rows_segment
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import Mask, invert, is_current

@@ -158,6 +158,7 @@ class Outbox:
     def lost(self, *_: object) -> None:
         """Something of the engine's files is gone: the next step asks for a refill from the first row."""
         self._lost = True
+        self._awaited.set()
 
     async def drain(self) -> None:
         """Until nothing waits, or another process drains. Compares first, when it is time to."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain import label as names
-from app.domain.label import short
+from app.index import mark
+from app.index.mark import short
 
 
 @given(st.sets(st.text(max_size=8), max_size=30))
@@ -23,7 +23,7 @@ def test_short_forms_are_stable_and_different(keys: set[str]) -> None:
 def test_those_that_would_look_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both of them, and nobody else."""
     monkeypatch.setattr(
-        names, "digest", lambda text: (b"x" if text[-1] in "ab" else b"y") * 5 + text[-1].encode() * 5
+        mark, "digest", lambda text: (b"x" if text[-1] in "ab" else b"y") * 5 + text[-1].encode() * 5
     )
     found = short("s", "abc")
     assert found["a"][:8] == found["b"][:8] != found["c"]
