@@ -30,7 +30,7 @@ BURST, SHARE, EVERY = 4, 0.05, 180.0
 """Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
 however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
 
-FOLLOW_SECONDS = 2.0
+FOLLOW_SECONDS = 5.0
 """How long an erasure waits for the search engines to delete theirs; usually some hundredths."""
 AGAIN = 5
 """Seconds after which an erasure that could not be done whole is asked for again."""
