@@ -7,7 +7,6 @@ here; a test walks the schema and the sources for what is missing.
 
 from app.config import Settings
 from app.domain.card import VantageCards
-from app.index.files import PointFiles
 from app.models.tokens import O200k
 from app.opened import Opened
 from app.services.answers import AnswerService
@@ -27,14 +26,11 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
     pool, kept = parts.pool, parts.kept
     return UserService(
         holdings=(Twofold(Memories(pool), kept.memories), *belongings(pool)),
-        files=(
-            RecordFiles(pool),
-            PointFiles(kept.points, external=settings.qdrant.url is not None, homes=kept.homes),
-            parts.vectors,
-        ),
+        files=(RecordFiles(pool), kept.copy, parts.vectors),
         erasures=ErasureStore(pool),
         recorder=recorder,
         caching=Caching(parts.cache, settings.rag.cache_ttl_seconds if settings.cache.url else 0),
+        engines=(kept.outbox, parts.outbox),
         outside=settings.memory.service_url is not None,
     )
 

@@ -18,7 +18,6 @@ from app.domain.ports import Embedder
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
 from app.models.tokens import O200k
-from app.retrieval.imported import Homes
 from app.retrieval.index_cache import IndexCache
 from app.services.corpus import CorpusService
 from app.services.keepsake import Keepsake
@@ -38,7 +37,7 @@ class Kept:
     """Open."""
 
     points: Qdrant
-    homes: Homes
+    copy: QdrantCopy
     outbox: Outbox
     memories: MemorySource
     corpus: CorpusSource
@@ -61,12 +60,13 @@ async def kept_in(settings: Settings, pool: Pool, space: Space, indexes: IndexCa
     """What is searched in an open Qdrant."""
     homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
     only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
-    outbox = Outbox(pool, QdrantCopy(pool, points, catalogue, space), await identity(pool))
+    copy = QdrantCopy(pool, points, catalogue, space, external=shared)
+    outbox = Outbox(pool, copy, await identity(pool))
     points.on_renewal(outbox.lost)
     on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
-        homes,
+        copy,
         outbox,
         MemorySource(*on, store=store, seconds=seconds, shared=shared, homes=homes),
         CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared, homes=homes),

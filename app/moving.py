@@ -23,9 +23,6 @@ from app.stores.imports import ImportStore
 from app.stores.spaces import SpaceStore
 from app.stores.vectors import VectorStore
 
-ELSEWHERE_SECONDS = 10.0
-"""For another process that drains an engine of several services to be done with it."""
-
 
 @asynccontextmanager
 async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:

@@ -27,7 +27,6 @@ from app.models.probe import open_probes
 from app.models.rerank import HttpReranker, open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.services.cache import Cache
 from app.sources.documents import DocumentSource
 from app.stores.copies import ChromaCopy
@@ -93,8 +92,7 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_results(settings, redis) as cache,
     ):
         seconds, store = settings.rag.timeout_seconds, await identity(pool)
-        retriever = ChromaRetriever(chroma)
-        documents = DocumentSource(indexes, pool, retriever, space, store=store, seconds=seconds)
+        documents = DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds)
         rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
         yield Opened(
             *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),

@@ -561,3 +561,15 @@ async def test_what_both_have_is_told_as_theirs_until_it_is_imported(house: Hous
 def plain(passage: Passage) -> tuple[object, ...]:
     """What a reader sees of it."""
     return passage.source, passage.text, passage.title, passage.similarity, passage.fields["collection"]
+
+
+async def test_texts_are_written_many_at_a_time(house: House) -> None:
+    """A page is one statement to Postgres, not one for each text."""
+    house.plant("wiki", *((n, {"text": f"note number {n}"}) for n in range(1, 41)))
+    seen = list[str]()
+    async with house.pool.acquire() as connection:
+        connection.add_query_logger(lambda record: seen.append(record.query))
+    await house.adopt()
+
+    assert await house.pool.fetchval("SELECT count(*) FROM ibid.corpus_text") == 40
+    assert 0 < sum("INSERT INTO ibid.corpus_text" in query for query in seen) < 5

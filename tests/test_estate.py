@@ -14,7 +14,6 @@ from app.config import Cache, Qdrant, Settings
 from app.domain.passage import Scope
 from app.estate import users
 from app.opened import Opened
-from app.retrieval.imported import NONE
 from app.services.recorder import Recorder
 from app.services.users import UserService
 from app.stores.belongings import NAMES_ONLY, TABLES
@@ -60,9 +59,9 @@ class Memories:
 
 def service(pool: Pool, settings: Settings) -> UserService:
     """As wiring builds it, with a stand-in for Qdrant."""
-    kept = SimpleNamespace(memories=Memories(), points=None, homes=NONE)
-    vectors = FakeFiles("chroma")
-    parts = SimpleNamespace(pool=pool, kept=kept, vectors=vectors, cache=None)
+    copy = FakeFiles("qdrant", external=settings.qdrant.url is not None)
+    kept = SimpleNamespace(memories=Memories(), copy=copy, outbox=None)
+    parts = SimpleNamespace(pool=pool, kept=kept, vectors=FakeFiles("chroma"), outbox=None, cache=None)
     return users(settings, cast(Opened, parts), Recorder(FakeLog()))
 
 

@@ -74,6 +74,7 @@ RECEIPT: Mapping[str, Any] = {
         "documents": 2,
     },
     "files": {"compacted": False, "at": None, "by": "2026-11-21T09:40:40.5Z", "pending": [], "external": []},
+    "engines": [],
     "cached_until": None,
     "notes": [],
 }
@@ -115,6 +116,10 @@ class ReceiptReply(BaseModel):
     erased_at: datetime
     counts: dict[str, int] = Field(description="Rows and documents that went, by what kept them.")
     files: FilesReply
+    engines: list[str] = Field(
+        description="Search engines that have yet to delete what they hold of the user. No search finds it"
+        " any more; ask again."
+    )
     cached_until: datetime | None = Field(
         description="Until then the cache that replicas share may hold results that nobody is given any more."
     )
@@ -174,6 +179,7 @@ def shape(receipt: Receipt) -> dict[str, Any]:
             "pending": receipt.pending,
             "external": receipt.external,
         },
+        "engines": receipt.engines,
         "cached_until": receipt.cached_until and moment(receipt.cached_until),
         "notes": list(receipt.notes),
     }

@@ -15,13 +15,14 @@ from app.domain.memory import RAW
 from app.domain.space import Space
 from app.index.catalogue import fits
 from app.stores.adoption import AdoptionStore
-from app.stores.imports import read_homes
+from app.stores.imports import read_homes, read_unimported
 from app.stores.spaces import SpaceStore
 
 ADOPT, MOVE = (
     "ibid adopt, with no service on the folder; --dry-run first tells how much it is",
     "ibid reembed",
 )
+AGAIN = "ibid adopt once more, with no service on the folder"
 
 
 async def older(settings: Settings) -> str:
@@ -41,7 +42,8 @@ async def older(settings: Settings) -> str:
 
 
 async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, str]:
-    """Collections in vectors of another space that something is to be done about, with what."""
+    """Collections that something is to be done about, with what: their vectors are of another space, or an
+    earlier version adopted them, which made no rows of their points."""
     if settings.qdrant.url is None:
         return {}
     homes = (await read_homes(pool)).homes
@@ -52,7 +54,9 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
             return {}
     odd = [each.name for each in shapes if not fits(each, space)]
     moved = {name: MOVE for name in odd if name in homes.values()}
-    return moved | ({RAW: ADOPT} if RAW in odd and RAW not in homes else {})
+    kept = {each.name for each in shapes if each.points}
+    again = {name: AGAIN for name in await read_unimported(pool) if name in kept}
+    return again | moved | ({RAW: ADOPT} if RAW in odd and RAW not in homes else {})
 
 
 def told(tables: list[Table], foreign: dict[str, str], space: Space) -> None:
@@ -65,3 +69,7 @@ def told(tables: list[Table], foreign: dict[str, str], space: Space) -> None:
     left += [name for name, advice in foreign.items() if advice == ADOPT]
     if left:
         raise Ailment(f"another tool's, with no vector of {space.name}: {', '.join(left)}", ADOPT)
+    if again := [name for name, advice in foreign.items() if advice == AGAIN]:
+        raise Ailment(
+            f"adopted by an earlier version, and not listed or found by words: {', '.join(again)}", AGAIN
+        )

@@ -55,9 +55,10 @@ async def erased(config: Settings, user: str, tenant: str) -> dict[str, Any]:
         until = time.monotonic() + PATIENCE_SECONDS
         with shown("Rewriting files", 1) as progress:
             # Asked again, it tells how the files stand, and finds nothing more to erase.
-            while receipt["files"]["by"] and time.monotonic() < until:
+            while (receipt["files"]["by"] or receipt["engines"]) and time.monotonic() < until:
                 await asyncio.sleep(LOOK_SECONDS)
-                receipt["files"] = taken(await client.delete(address))["files"]
+                now = taken(await client.delete(address))
+                receipt |= {name: now[name] for name in ("files", "engines")}
             progress.add(1)
     return receipt
 
@@ -76,6 +77,9 @@ def remarks(receipt: Mapping[str, Any]) -> list[str]:
     files, told = receipt["files"], []
     if not any(receipt["counts"].values()):
         told.append(f"Nothing was kept of {receipt['user_id']} in tenant {receipt['tenant']}.")
+    if receipt["engines"]:
+        engines = ", ".join(receipt["engines"])
+        told.append(f"{engines}: what is held there is found no more, and deleted when the engine answers.")
     if files["by"]:
         told.append(f"Files are rewritten by {files['by']}: ask again.")
     if files["pending"]:

@@ -54,7 +54,10 @@ async def embedded_chroma(settings: Settings) -> str:
             there = place.exists() and not (place.is_dir() and not any(place.iterdir()))
             async with open_chroma(settings, place if there else Path(empty), look=there) as opened:
                 try:
-                    await opened.ready()
+                    if not await opened.ready():
+                        raise Ailment(
+                            "it takes more than a minute to open", "wait; the service starts without it"
+                        )
                 except StartError as error:
                     damaged = isinstance(error.__cause__, Damaged)
                     advice = MENDED if damaged else "see that there is room, and the right to write there"
@@ -133,7 +136,7 @@ def waiting(state: State) -> str:
     """What an engine has yet to take."""
     if state.refill:
         return "is being filled anew"
-    return f"has {state.waiting:,} changes to take" if state.waiting else "has all changes"
+    return f"has {state.backlog} changes to take" if state.waiting else "has all changes"
 
 
 async def usable(settings: Settings, name: str) -> bool:

@@ -1,10 +1,10 @@
 """ChromaDB, embedded (`IBID_DATA_DIR/chroma`) or a server (`CHROMA_URL`): vectors in, nearest vectors out.
 
 Vectors are rows of a float32 matrix of unit length; collections are cosine and made when first named. The
-embedded one lives in a child process (`chroma_process.py`); a server's client is the vendor's (`remote.py`),
-whose calls block and run in our own daemon threads. Each call has a deadline, behind one breaker: what has
-failed several times in a row is not asked for some seconds. Reads raise `RetrievalError` (unavailable,
-timeout, overloaded), writes `Unavailable`; opening `StartError`.
+embedded one lives in a child process (`chroma_process.py`); a server is asked by the vendor's client
+(`chroma_client.py`), whose calls block and run in our own daemon threads. Each call has a deadline, behind
+one breaker: what has failed several times in a row is not asked for some seconds. Reads raise
+`RetrievalError` (unavailable, timeout, overloaded), writes `Unavailable`; opening `StartError`.
 """
 
 import asyncio
@@ -19,9 +19,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import structlog
 
+from app.clients.chroma_client import Answer, Client, Lost, Matrix, Vendor, perform, remote
 from app.clients.chroma_process import ChromaProcess
-from app.clients.collection import Answer, Client, Lost, Matrix, Vendor, perform
-from app.clients.remote import remote
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.breaker import Breaker
@@ -29,6 +28,8 @@ from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailabl
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""
+START_SECONDS = 60.0
+"""A service that starts waits so long for the embedded one, then goes on without it."""
 WRITE_SECONDS = 60.0
 """Of one batch, and of the batches of others before it: each takes some hundredths of a second."""
 BATCH = 128
@@ -93,10 +94,16 @@ class Chroma:
         """Open it, beside whatever else is opened meanwhile."""
         self._opening = asyncio.create_task(self._open(), name="chroma")
 
-    async def ready(self) -> None:
-        """Until the embedded one is open, if it was begun; a server may start after us. `StartError`."""
+    async def ready(self, seconds: float = START_SECONDS) -> bool:
+        """Wait until the embedded one is open, if it was begun; a server may start after us. False: it still
+        opens, and answers when it has. Raises `StartError` where its folder cannot be used."""
         if self._opening and self.embedded:
-            await asyncio.shield(self._opening)
+            await asyncio.wait({self._opening}, timeout=seconds)
+            if not self._opening.done():
+                log.warning("chroma still opens its folder; the service starts without it", waited=seconds)
+                return False
+            self._opening.result()
+        return True
 
     async def aclose(self) -> None:
         """Wait no longer for the opening."""

@@ -1,4 +1,4 @@
-"""The embedded Chroma in a child process (`child.py`), since the vendor holds the GIL for whole calls.
+"""The embedded Chroma in a child process (`chroma_child.py`), since the vendor holds the GIL for whole calls.
 
 When the child dies, calls in flight are lost and the next call starts another. If it cannot open its folder,
 or crashes twice within SUSPECT_SECONDS, the next child moves the folder aside and begins an empty one. Raises
@@ -17,12 +17,13 @@ from typing import Any
 import structlog
 
 from app.child import INTERNAL
-from app.clients.collection import BROKEN, Answer, Lost, Matrix, packed, unpacked
-from app.clients.embedded import UNFILLED
+from app.clients.chroma_child import UNFILLED
+from app.clients.chroma_client import BROKEN, Answer, Lost, Matrix, packed, unpacked
 from app.domain.errors import Overloaded
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 
-PROGRAM = Program("chroma", python("app.clients.child"), calls=72)
+PROGRAM = Program("chroma", python("app.clients.chroma_child"), calls=72, start_seconds=600.0)
+"""A large folder on a slow disk takes long to open. A starting service does not wait for all of it."""
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
 SUSPECT_SECONDS = 60.0

@@ -11,16 +11,16 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import orjson
 
-from app.clients.heard import moment, tallies
 from app.config import Settings
 from app.domain.breaker import Attempt, Breaker
 from app.domain.errors import RetrievalError, StartError, Unavailable
-from app.domain.memory import OUTSIDE, Ballots, Moment, Tallies, Temporal, Told
+from app.domain.memory import OUTSIDE, Ballots, Moment, Tallies, Tally, Temporal, Told
 from app.domain.passage import DEFAULT_TENANT, Scope
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ TELLING = 4
 """Votes told at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})
 """Users that no path can name: clients and servers resolve them away."""
+BUCKETS = ("new", "minutes", "hours", "days", "weeks", "months")
+MOST_VOTES, MOST_SECONDS = 10**9, 1e11
 
 
 class Outside:
@@ -239,3 +241,50 @@ async def open_outside(settings: Settings) -> AsyncIterator[Outside | None]:
         yield Outside(
             session, lambda path: URL(base + path, encoded=True), (aiohttp.ClientError, OSError, ValueError)
         )
+
+
+def tallies(data: object, ids: Sequence[str]) -> Tallies:
+    """What was asked for, out of {id: {positive, negative}}. Raises `RetrievalError`."""
+    if not isinstance(data, dict):
+        raise RetrievalError("unavailable")
+    found = {key: tally(data[key]) for key in ids if key in data}
+    return Tallies({key: votes for key, votes in found.items() if votes != Tally()})
+
+
+def tally(data: object) -> Tally:
+    """{positive, negative}."""
+    counts = [data.get(name) if isinstance(data, dict) else None for name in ("positive", "negative")]
+    numbers = [count for count in counts if type(count) is int and 0 <= count <= MOST_VOTES]
+    if len(numbers) != 2:
+        raise RetrievalError("unavailable")
+    return Tally(*numbers)
+
+
+def moment(data: object) -> Moment:
+    """{bucket, last_message_at, seconds_since}. Raises `RetrievalError`."""
+    named = data.get("bucket") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or named not in BUCKETS:
+        raise RetrievalError("unavailable")
+    return Moment(str(named), instant(data.get("last_message_at")), lapse(data.get("seconds_since")))
+
+
+def instant(value: object) -> datetime | None:
+    """RFC 3339, with an offset; null: never."""
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(str(value))
+        if at.tzinfo is None:
+            raise RetrievalError("unavailable")
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise RetrievalError("unavailable") from error
+
+
+def lapse(value: object) -> float | None:
+    """Seconds; null: not known."""
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 <= value <= MOST_SECONDS:  # type: ignore[operator]
+        raise RetrievalError("unavailable")
+    return float(value)  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ class Collection:
 
 
 class Points(Protocol):
-    """An engine (`clients/edge.py` embedded, `clients/qdrant.py` a server): one contract test for both.
+    """An engine: embedded (`qdrant_process.py`) or a server (`qdrant_server.py`); one contract test for both.
 
     Writes are searchable when they return, and durable as the engine makes them.
     """

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from app.child import Call, Parent, connected
-from app.clients.broken import Broken
-from app.clients.edge import Edge
 from app.clients.points import Point, Where
+from app.clients.qdrant_engine import Broken, Edge
 from app.domain.errors import NoRoom, RetrievalError
 
 THREADS = 8

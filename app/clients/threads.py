@@ -1,4 +1,4 @@
-"""A bounded pool of daemon threads for calls that block: embedded stores, vendors without an async client.
+"""A bounded pool of daemon threads for calls that block: vendors without an async client.
 
 A hung call keeps its thread, a full pool refuses at once (`Overloaded`), and closing waits at most
 CLOSE_SECONDS: daemon threads never keep the process alive (DESIGN §6). Used from one event loop.
@@ -8,9 +8,8 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from app.domain.errors import Overloaded
 
@@ -20,47 +19,6 @@ CLOSE_SECONDS = 5.0
 Result = TypeVar("Result")
 
 
-class Call(Generic[Result]):
-    """One call on its way through a thread: a context manager that hands on how its block ended."""
-
-    def __init__(self, work: Callable[[], Result], free: Callable[[], None]) -> None:
-        """`free`: its place, called on the loop however it ends."""
-        self.work = work
-        self.free = free
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Result] = self.loop.create_future()
-
-    def __enter__(self) -> None:
-        """Nothing to set up."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        """The error belongs to whoever awaits the call, not to the thread."""
-        if error is not None:
-            self.settle(self.future.set_exception, error)
-        return True
-
-    def make(self) -> None:
-        """In the thread. A call nobody waits for any more is not begun."""
-        if self.future.cancelled():
-            self.settle(self.future.set_exception, None)  # nobody is told
-            return
-        with self:
-            self.settle(self.future.set_result, self.work())
-
-    def settle(self, tell: Callable[[Any], None], outcome: object) -> None:
-        """Back on the loop, which may be gone by now."""
-        with suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(self.end, tell, outcome)
-
-    def end(self, tell: Callable[[Any], None], outcome: object) -> None:
-        """Its place is free before whoever waits goes on: he may ask for the next."""
-        self.free()
-        if not self.future.done():
-            tell(outcome)
-
-
 class Threads:
     """At most `threads` calls at once and `waiting` more in line."""
 
@@ -68,9 +26,11 @@ class Threads:
         self._name = name
         self._most = threads
         self._limit = threads + waiting
-        self._line: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
         self._held = 0
+        """Calls that hold a place: also those whose caller has left."""
+        self._counting = threading.Lock()
+        self._line: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
         self._under_way: set[asyncio.Future[Any]] = set()
         self._closed = False
 
@@ -81,29 +41,35 @@ class Threads:
         """
         if self._closed or self._held >= self._limit:
             raise Overloaded(f"{self._name}: too many calls at once")
-        call = Call(work, self._free)
-        self._held += 1
-        self._under_way.add(call.future)
-        call.future.add_done_callback(self._under_way.discard)
-        self._line.put(call)
+        self._count(1)
+        call: Future[Result] = Future()
+        call.add_done_callback(lambda _: self._count(-1))  # before whoever waits goes on to ask again
+        answer = asyncio.wrap_future(call)
+        self._under_way.add(answer)
+        answer.add_done_callback(self._under_way.discard)
+        self._line.put((call, work))
         if len(self._threads) < min(self._most, self._held):
-            self._start()
-        return await call.future
+            name = f"{self._name}-{len(self._threads)}"
+            self._threads.append(threading.Thread(target=self._serve, name=name, daemon=True))
+            self._threads[-1].start()
+        return await answer
 
-    def _start(self) -> None:
-        """One more thread."""
-        name = f"{self._name}-{len(self._threads)}"
-        self._threads.append(threading.Thread(target=self._serve, name=name, daemon=True))
-        self._threads[-1].start()
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._held += more
 
     def _serve(self) -> None:
         """A thread's life: one call after the other, until it is told to go."""
-        while (call := self._line.get()) is not None:
-            call.make()
-
-    def _free(self) -> None:
-        """On the loop: one place less is held."""
-        self._held -= 1
+        while (item := self._line.get()) is not None:
+            call, work = item
+            if not call.set_running_or_notify_cancel():
+                continue
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the call
+                call.set_exception(error)
+            else:
+                call.set_result(result)
 
     async def aclose(self) -> None:
         """Take no more calls; wait for those under way, at most CLOSE_SECONDS; then leave them behind."""

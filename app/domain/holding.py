@@ -43,6 +43,17 @@ class Files(Protocol):
         these files' name. Raises `Unavailable`, `RetrievalError`."""
 
 
+class Engine(Protocol):
+    """A search engine that follows the record (`stores/outbox.Outbox`)."""
+
+    @property
+    def name(self) -> str:
+        """qdrant, chroma."""
+
+    async def followed(self, seconds: float) -> bool:
+        """Wait until it has taken what the record has now; False: not in time. Raises `Unavailable`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """How a user's erasures stand."""
@@ -82,6 +93,8 @@ class Receipt:
     """Files of ours that are too large to be rewritten for now, and hold something erased until they are."""
     external: tuple[str, ...]
     """Servers whose files are not ours: when they give room back is their own affair."""
+    engines: tuple[str, ...]
+    """Search engines that have yet to delete what they hold of the user; no search finds it any more."""
     cached_until: datetime | None
     """Until then a shared cache may hold results that no request is given any more; None: there is none."""
     notes: tuple[str, ...] = ()

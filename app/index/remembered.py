@@ -1,14 +1,20 @@
-"""A memory as a point, and a point as the memory and the passage that it is; who may see which.
+"""Memories and cards of a user: a memory as a point, a point as the memory and the passage that it is, who
+may see which; the newest cards, and how the user's memories stand in the record.
 
 The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory's origin. A point without a
-tenant, as older tools wrote, is the tenant `default`'s. Nothing here raises.
+tenant, as older tools wrote, is the tenant `default`'s. What reads the record raises `RetrievalError`.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import groupby
 from typing import Any
 
+from app.clients.faults import retrieval_faults
 from app.clients.points import Point, Where
+from app.clients.pool import Pool
 from app.domain.days import recall
 from app.domain.label import label
 from app.domain.memory import NOTE, RAW, Memory
@@ -135,3 +141,69 @@ def passage_of(row: Mapping[str, Any], short: str, similar: float | None) -> Pas
         *(NAME, row["id"], text, row["tokens"], label(LABEL, short)),
         *(similar, 0.0, "", fields, row["created_at"] if day else None),
     )
+
+
+CARDS = """
+    SELECT found.* FROM unnest($3::text[]) AS wanted (kind) CROSS JOIN LATERAL (
+        SELECT id, user_id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place,
+            fields, revision
+        FROM ibid.memory
+        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind
+        ORDER BY created_at DESC, id DESC LIMIT $4
+    ) AS found
+"""
+
+
+async def newest_cards(pool: Pool, owner: tuple[str, str], kinds: Sequence[str], most: int) -> list[Memory]:
+    """A user's cards as the record has them: at most so many of each kind; `owner`: tenant and user."""
+    with retrieval_faults():
+        rows = await pool.fetch(CARDS, *owner, list(dict.fromkeys(kinds)), most)
+    return [
+        Memory(
+            **{
+                **row,
+                "tags": tuple(row["tags"]),
+                "thread_id": row["thread_id"] or None,
+                "fields": json.loads(row["fields"]),
+            }
+        )
+        for row in rows
+    ]
+
+
+def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
+    """The newest of each kind, newest first; of two with one id the later one in `cards`."""
+    known = {card.id: card for card in cards}.values()
+    by_kind = sorted(known, key=lambda card: (card.kind, card.created_at, card.id), reverse=True)
+    kept = [card for _, each in groupby(by_kind, key=lambda card: card.kind) for card in [*each][:most]]
+    return sorted(kept, key=lambda card: (card.created_at, card.id), reverse=True)
+
+
+# Until an erasure is whole (alembic 0009) nothing of the user is told but what was written since: the record
+# knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
+USER = """
+    SELECT coalesce(known.version, 0) AS version,
+        CASE WHEN known.erased_at IS NOT NULL AND known.ended_at IS NULL THEN ARRAY(SELECT id FROM ibid.memory
+            WHERE tenant = $1 AND user_id = $2 ORDER BY id) END AS since
+    FROM (SELECT) AS one
+    LEFT JOIN ibid.memory_user AS known ON known.tenant = $1 AND known.user_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the record says of a user's memories: their version, and whether an erasure is under way."""
+
+    version: int
+    """Grows with every write that a search would see."""
+    since: tuple[str, ...] | None = None
+    """All that may be told; None: whatever is there."""
+
+
+async def standing_of(pool: Pool, tenant: str, user_id: str) -> Standing:
+    """Of a user's memories."""
+    with pool.reading():
+        row = await pool.fetchrow(USER, tenant, user_id)
+    assert row is not None  # noqa: S101 - it joins to one row of its own
+    since = row["since"]
+    return Standing(row["version"], None if since is None else tuple(since))

@@ -15,7 +15,7 @@ from datetime import timedelta
 import structlog
 
 from app.domain.errors import IbidError, Unavailable
-from app.domain.holding import Due, Erasures, Files, Holding, Mark, Receipt
+from app.domain.holding import Due, Engine, Erasures, Files, Holding, Mark, Receipt
 from app.domain.passage import DEFAULT_TENANT, Scope
 from app.services.cache import Cache
 from app.services.recorder import Recorder
@@ -30,6 +30,8 @@ BURST, SHARE, EVERY = 4, 0.05, 180.0
 """Files are rewritten so many times at once, and then for such a part of the time, or once in so many seconds
 however long it takes: tables are locked for all, while anybody may erase himself as often as he likes."""
 
+FOLLOW_SECONDS = 5.0
+"""How long an erasure waits for the search engines to delete theirs; usually some hundredths."""
 AGAIN = 5
 """Seconds after which an erasure that could not be done whole is asked for again."""
 
@@ -84,6 +86,7 @@ class UserService:
         recorder: Recorder,
         caching: Caching,
         *,
+        engines: Sequence[Engine] = (),
         outside: bool = False,
     ) -> None:
         """`outside`: there is an outside memory service."""
@@ -92,6 +95,7 @@ class UserService:
         self._erasures = erasures
         self._recorder = recorder
         self._caching = caching
+        self._engines = engines
         self._outside = outside
         self._more = asyncio.Event()
         self._eager = 0
@@ -122,7 +126,20 @@ class UserService:
             self._eager = EAGER
             self._more.set()
         counts |= {"answers": counts["answers"] + waiting} if waiting else {}
-        return self._receipt(scope, mark, counts)
+        return self._receipt(scope, mark, counts, await self._lagging() if mark.dirty else ())
+
+    async def _lagging(self) -> tuple[str, ...]:
+        """Engines that have not deleted theirs in time."""
+
+        async def lags(engine: Engine) -> bool:
+            try:
+                return not await engine.followed(FOLLOW_SECONDS)
+            except IbidError as error:  # the record has gone meanwhile: what it is about is erased
+                log.warning("not known whether an engine follows", engine=engine.name, slug=error.slug)
+                return True
+
+        late = await asyncio.gather(*map(lags, self._engines))
+        return tuple(engine.name for engine, lag in zip(self._engines, late, strict=True) if lag)
 
     async def _dropped(self, scope: Scope) -> dict[str, int]:
         """What each holding had. One that fails keeps no other from it; until all have done their part the
@@ -141,7 +158,9 @@ class UserService:
             raise Unavailable(f"not everything could be erased ({names}); ask again", retry_after=AGAIN)
         return counts
 
-    def _receipt(self, scope: Scope, mark: Mark, counts: Mapping[str, int]) -> Receipt:
+    def _receipt(
+        self, scope: Scope, mark: Mark, counts: Mapping[str, int], engines: tuple[str, ...]
+    ) -> Receipt:
         """As it stands now."""
         shared = timedelta(seconds=self._caching.shared_seconds)
         pending = tuple(files.name for files in self._ours if files.name in mark.dirty)
@@ -155,6 +174,7 @@ class UserService:
             by=mark.dirty_at + WITHIN if soon and mark.dirty_at else None,
             pending=pending,
             external=tuple(files.name for files in self._files if files.external),
+            engines=engines,
             cached_until=mark.erased_at + shared if shared else None,
             notes=self.notes(scope),
         )

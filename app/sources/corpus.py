@@ -9,24 +9,25 @@ Why: docs/decisions/0027.
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import structlog
 
 from app.clients.faults import retrieval_faults
-from app.clients.points import Collection, Point
+from app.clients.points import Collection, Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW
-from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
+from app.domain.passage import Embedding, Passage, Query, Scope
 from app.index import referred
 from app.index.mark import short
+from app.index.remembered import tenants
 from app.retrieval.imported import imported_count
 from app.retrieval.index import IndexSearch, Place, Spot
 from app.retrieval.index_cache import Listing
-from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import OTHERS
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.retrieval.source import Foreign, Reached, revisions
 from app.sources.points import PointSource, Table
 
@@ -115,8 +116,8 @@ class CorpusSource(PointSource[Shelf]):
     ) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, collection = scope
-        name, where = self._homes.copy_of(collection), Filter(equal={"tenant": tenant})
-        found = await self._retriever.nearest(name, vector, where, limit)
+        name, where = self._homes.copy_of(collection), Where(has=(("tenant", (tenant,)),))
+        found = await qdrant.nearest(self._points, name, vector, where, limit)
         return [(referred.key(collection, near.id), 1) for near in found]
 
     async def _foreign_counts(self, scope: Scope) -> Held | None:
@@ -141,7 +142,7 @@ class CorpusSource(PointSource[Shelf]):
 
         async def count(name: str) -> int:
             async with few:
-                return await self._retriever.count(name, others_of(scope))
+                return await qdrant.count(self._points, name, others_of(scope))
 
         counts = await asyncio.gather(*map(count, names))
         return tuple((name, count) for name, count in zip(names, counts, strict=True) if count)
@@ -219,9 +220,6 @@ def together(name: str, found: Sequence[Searched], limit: int) -> Foreign:
     )
 
 
-def others_of(scope: Scope) -> Filter:
+def others_of(scope: Scope) -> Where:
     """What other tools wrote for a tenant; points without a tenant are the default tenant's."""
-    tenant = {"tenant": scope.tenant}
-    if scope.tenant == DEFAULT_TENANT:
-        return Filter(equal_or_missing=tenant, not_equal=OTHERS)
-    return Filter(equal=tenant, not_equal=OTHERS)
+    return replace(tenants(scope), lacks=NOT_OURS)

@@ -17,6 +17,7 @@ import asyncpg
 import numpy as np
 import structlog
 
+from app.clients.chroma import Chroma
 from app.clients.faults import postgres_faults, retrieval_faults
 from app.clients.pool import Pool
 from app.domain.document import Part, indexed_text
@@ -27,8 +28,7 @@ from app.domain.text import Text
 from app.retrieval.index import IndexSearch, Matrix, Place, ScopeIndex, Segment, Spot, computed
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import invert
-from app.retrieval.retrievers import Filter, Retriever
-from app.retrieval.retrievers.chroma import collection, passage_id, place_of
+from app.retrieval.retrievers.chroma import collection, nearest, passage_id, place_of
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
 
 NAME_COST = 25
@@ -113,7 +113,7 @@ class DocumentSource(IndexedSource[Part]):
         self,
         cache: IndexCache,
         pool: Pool,
-        retriever: Retriever,
+        chroma: Chroma,
         space: Space,
         *,
         store: str = "",
@@ -121,7 +121,7 @@ class DocumentSource(IndexedSource[Part]):
     ) -> None:
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
-        self._retriever = retriever
+        self._chroma = chroma
 
     async def reach(self, scope: Scope) -> Reached[Part]:
         """The session's documents and what the tenant shares."""
@@ -213,8 +213,7 @@ class DocumentSource(IndexedSource[Part]):
         if not scope.is_global:
             part |= {"owner": scope.owner, "session": scope.session_id}
         name = collection(self._space.name, is_global=scope.is_global)
-        found = await self._retriever.nearest(name, vector, Filter(part), limit)
-        return [place_of(each.id) for each in found]
+        return [place_of(key) for key, _ in await nearest(self._chroma, name, vector, part, limit)]
 
     async def passages(
         self, reached: Reached[Part], search: IndexSearch, similar: Mapping[Spot, float | None]

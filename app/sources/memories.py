@@ -21,18 +21,17 @@ from app.clients.points import Point, Where
 from app.domain.answer import new_id
 from app.domain.errors import RetrievalError
 from app.domain.memory import RAW, UNTOLD, Memory
-from app.domain.passage import DEFAULT_TENANT, Embedding, Passage, Query, Scope
-from app.index import cards, remembered, standing
+from app.domain.passage import Embedding, Passage, Query, Scope
+from app.index import remembered
 from app.index.catalogue import unavailable
 from app.index.mark import short
-from app.index.standing import Standing
 from app.retrieval.imported import imported, imported_count
 from app.retrieval.index import IndexSearch, Lend, Place, Segment, Spot
 from app.retrieval.index_cache import Listing
 from app.retrieval.neighbours import SPOT, spot_number, spread
 from app.retrieval.postings import Mask
-from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import NOT_OURS, OTHERS
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions
 from app.sources.points import PointSource, Row, Table
 
@@ -44,6 +43,8 @@ CARDS = 50
 """Of a kind, the newest: more fit into no prompt."""
 MOST_CARDS = 1_000
 """Of one user's that other tools wrote: the record does not know which are the newest."""
+NOT_TOLD = (("source", tuple(UNTOLD)),)
+"""`Where.lacks` of what a search leaves out."""
 COUNT_SECONDS = 0.5
 """For the engine to say how many points other tools wrote."""
 NAMESPACE = "namespace"
@@ -78,7 +79,7 @@ class MemorySource(PointSource[User]):
         if not scope.user_id:
             return Reached(self, scope, ())
         user = (scope.tenant, scope.user_id)
-        stands = await standing.of_user(self._pool, *user)
+        stands = await remembered.standing_of(self._pool, *user)
         facts = (scope.vantage_id, await self._foreign_count(scope, stands))
         return Reached(self, scope, ((user, stands.version),), facts)
 
@@ -141,10 +142,12 @@ class MemorySource(PointSource[User]):
     ) -> Sequence[Place]:
         """Qdrant's answer."""
         tenant, user_id = scope
-        owned, namespace = {"tenant": tenant, "user_id": user_id}, reached.scope.vantage_id
-        seen = {"vantage_id": namespace} if namespace else {}
-        where = Filter(equal=owned, equal_or_missing=seen, not_equal={"source": UNTOLD})
-        found = await self._retriever.nearest(self._homes.copy_of(RAW), vector, where, limit)
+        where = Where(
+            has=(("tenant", (tenant,)), ("user_id", (user_id,))),
+            open=in_namespace(reached.scope),
+            lacks=NOT_TOLD,
+        )
+        found = await qdrant.nearest(self._points, self._homes.copy_of(RAW), vector, where, limit)
         return [(near.id, 1) for near in found]
 
     @property
@@ -152,13 +155,13 @@ class MemorySource(PointSource[User]):
         """Whether other tools may write memories that are searched where they are."""
         return self._shared and self._homes.has_others(RAW, self._space.name)
 
-    async def _foreign_count(self, scope: Scope, stands: Standing) -> int | str:
+    async def _foreign_count(self, scope: Scope, stands: remembered.Standing) -> int | str:
         """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
         if not self._foreign_here or stands.since is not None:
             return 0  # while an erasure is under way they are told no more
         try:
             async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
-                return await self._retriever.count(RAW, others_of(scope))
+                return await qdrant.count(self._points, RAW, others_of(scope))
         except (TimeoutError, RetrievalError):
             return new_id()
 
@@ -183,19 +186,19 @@ class MemorySource(PointSource[User]):
         """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
         if not scope.user_id or not kinds:
             return []
-        stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
-        ours = await cards.newest(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
+        stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id)
+        ours = await remembered.newest_cards(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
         if stands.since is not None or not self._foreign_here:
-            return cards.cut(ours, CARDS)
+            return remembered.newest_of(ours, CARDS)
         where = replace(remembered.owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
         try:
             found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
             rows = await self._imported([point.id for point in found])
         except RetrievalError as error:  # the search beside this says so in `degraded`
             log.warning("cards of other tools are left out", reason=error.reason)
-            return cards.cut(ours, CARDS)
+            return remembered.newest_of(ours, CARDS)
         others = [remembered.memory(point) for point in found if point.id not in rows]
-        return cards.cut([*others, *ours], CARDS)
+        return remembered.newest_of([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
         """Whether a memory is the user's, whoever wrote it (for `stores/votes.py`)."""
@@ -205,11 +208,11 @@ class MemorySource(PointSource[User]):
             known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
         if known is not None or not self._foreign_here:
             return bool(known)
-        stands = await standing.of_user(self._pool, scope.tenant, scope.user_id)
+        stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id)
         if stands.since is not None or await self._imported([memory_id]):
             return False
         where = replace(remembered.owned(scope), lacks=NOT_OURS, ids=(memory_id,))
-        return bool(await self._count(RAW, where))
+        return bool(await qdrant.count(self._points, RAW, where))
 
     async def _imported(self, points: Sequence[str]) -> Mapping[str, str]:
         """Those of these points that are the record's, or were until they were removed."""
@@ -220,7 +223,7 @@ class MemorySource(PointSource[User]):
         most = 0
         with unavailable():
             for name in self._collections():
-                most = max(most, await self._count(name, remembered.owned(scope)))
+                most = max(most, await qdrant.count(self._points, name, remembered.owned(scope)))
                 await self._points.remove(name, remembered.owned(scope))
         return most
 
@@ -235,26 +238,11 @@ class MemorySource(PointSource[User]):
         """Where points of a user may be: in our copy, and in the collection that was imported."""
         return [*dict.fromkeys((self._homes.copy_of(RAW), RAW))]
 
-    async def _count(self, name: str, where: Where) -> int:
-        """Points; none of a collection that is not there."""
-        try:
-            return await self._points.count(name, where)
-        except RetrievalError as error:
-            if not error.missing:
-                raise
-            self._catalogue.forget()
-            return 0
-
     async def _scrolled(self, name: str, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
         """Point by point, by id; none of a collection that is not there."""
         after, read = None, 0
         while most is None or read < most:
-            try:
-                page = await self._points.scroll(name, where, limit=PAGE, after=after)
-            except RetrievalError as error:
-                if not error.missing:
-                    raise
-                return
+            page = await qdrant.page(self._points, name, where, PAGE, after)
             for point in page:
                 yield point
             if len(page) < PAGE:
@@ -269,15 +257,12 @@ def namespace_number(vantage_id: str | None) -> int:
     return int.from_bytes(hashlib.blake2b(vantage_id.encode(), digest_size=8).digest(), "little") | 1
 
 
-def others_of(scope: Scope) -> Filter:
+def others_of(scope: Scope) -> Where:
     """What other tools wrote of the user's and a search may find."""
-    tenant = {"tenant": scope.tenant}
-    shared = scope.tenant == DEFAULT_TENANT  # points without a tenant are the default tenant's
-    return Filter(
-        equal={**({} if shared else tenant), "user_id": scope.user_id or ""},
-        equal_or_missing={
-            **(tenant if shared else {}),
-            **({"vantage_id": scope.vantage_id} if scope.vantage_id else {}),
-        },
-        not_equal={"source": UNTOLD, **OTHERS},
-    )
+    owned = remembered.owned(scope)
+    return replace(owned, open=(*owned.open, *in_namespace(scope)), lacks=(*NOT_TOLD, *NOT_OURS))
+
+
+def in_namespace(scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`Where.open` of a namespace: it sees itself and what has none."""
+    return (("vantage_id", (scope.vantage_id,)),) if scope.vantage_id else ()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.clients.faults import record_faults, retrieval_faults
-from app.clients.points import Point, Points
+from app.clients.points import Point, Points, Where
 from app.clients.pool import Pool
 from app.domain.passage import Embedding
 from app.domain.space import Space
@@ -24,8 +24,7 @@ from app.retrieval.imported import NONE, Homes, imported
 from app.retrieval.index import Matrix, Place, Segment, rows_segment
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import invert
-from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.qdrant import QdrantRetriever
+from app.retrieval.retrievers import qdrant
 from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack, untaken
 
 SEGMENT = """
@@ -96,7 +95,6 @@ class PointSource(IndexedSource[ScopeKey]):
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
-        self._retriever = QdrantRetriever(points)
         self._shared = shared
         self._only = frozenset(only)
         self._homes = homes
@@ -163,7 +161,7 @@ class PointSource(IndexedSource[ScopeKey]):
             rows: list[Any] = await self._pool.fetch(self.table.sql(statement), *values)
         return rows
 
-    async def _of_others(self, collection: str, where: Filter, vector: Embedding, limit: int) -> Others:
+    async def _of_others(self, collection: str, where: Where, vector: Embedding, limit: int) -> Others:
         """The nearest points that other tools wrote into a collection."""
         shape = await self._catalogue.get(collection)
         if shape is None:  # another replica has made it since
@@ -173,12 +171,11 @@ class PointSource(IndexedSource[ScopeKey]):
             return Others(notes=(f"{collection} is not there any more",))
         if not fits(shape, self._space):
             return Others(notes=(f"{collection} was passed over: its vectors are of another space",))
-        found = await self._retriever.nearest(collection, vector, where, limit, payload=True)
+        found = await qdrant.nearest(self._points, collection, vector, where, limit, payload=True)
         if collection in self._homes.homes:
             rows = await imported(self._pool, collection, [near.id for near in found])
             found = [near for near in found if near.id not in rows]
         told = [near for near in found if payload.text(near.payload)]
         silent = len(found) - len(told)
         notes = (f"points of {collection} without text were passed over: {silent}",) if silent else ()
-        points = [(Point(near.id, near.payload), self.similar(near.score)) for near in told]
-        return Others(points, notes)
+        return Others([(near, self.similar(near.score)) for near in told], notes)

@@ -37,8 +37,7 @@ from app.retrieval.project_tables import (
     kept,
     rows_of,
 )
-from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.postgres import PostgresRetriever
+from app.retrieval.retrievers import postgres
 from app.retrieval.source import IndexedSource, Reached, revisions, stack
 from app.retrieval.vocabulary import count
 
@@ -127,7 +126,6 @@ class RowSource(IndexedSource[Lot]):
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._projects = projects
-        self._retriever = PostgresRetriever(pool, space)
         self._analysing = asyncio.Lock()
 
     @abstractmethod
@@ -274,8 +272,7 @@ class RowSource(IndexedSource[Lot]):
 
     async def _nearest(self, lot: Lot, vector: Embedding, limit: int) -> Mapping[str, float]:
         """Ids with their cosines."""
-        near = await self._retriever.nearest(self.table.kind, vector, Filter(lot._asdict()), limit)
-        return {each.id: each.score for each in near}
+        return dict(await postgres.nearest(self._pool, self._space, self.table, lot, vector, limit))
 
     async def passages(
         self, reached: Reached[Lot], search: IndexSearch, similar: Mapping[Spot, float | None]

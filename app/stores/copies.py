@@ -7,13 +7,13 @@ stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import asyncpg
 import numpy as np
 
 from app.clients.chroma import Chroma
-from app.clients.embedded import REMADE_MOST
+from app.clients.chroma_child import REMADE_MOST
 from app.clients.faults import postgres_faults
 from app.clients.points import DENSE, Point, Points, Where
 from app.clients.pool import Pool
@@ -24,6 +24,7 @@ from app.domain.space import Space
 from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.retrieval.index_cache import EXACT_BYTES
+from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
 from app.retrieval.retrievers.qdrant import MARK, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
@@ -32,6 +33,8 @@ from app.stores.imports import read_homes
 from app.stores.register import COLUMNS, memory
 from app.stores.spaces import read_spaces
 
+Place: TypeAlias = tuple[str, ...]
+"""How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
 PAGE = 256
 """Rows, or points, at a time."""
 IDS = 2_000
@@ -55,6 +58,10 @@ NEXT_MEMORIES = f"{MEMORIES} id > $2 ORDER BY id LIMIT $3"
 THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
 NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
 THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
+PARTS = (("1 memories", NEXT_MEMORIES, ("id",)), ("2 texts", NEXT_TEXTS, ("tenant", "collection", "id")))
+"""Of a refill, in order: a name, the next page, and the key of its rows."""
+SWEEP = "3 sweep"
+"""The last part: points of ours that the record does not have."""
 COUNTS = f"""
     SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
     UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
@@ -106,8 +113,8 @@ class Copy(Protocol):
     async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Take these as the record has them now: write them, or delete those that it does not have."""
 
-    def refill(self) -> AsyncIterator[int]:
-        """Take everything; yields how many rows each step took."""
+    def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Take everything after `place`; yields how many rows each step took, and the place after it."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
@@ -120,12 +127,16 @@ class QdrantCopy:
     """Memories and reference texts, each collection where `ibid.collection_home` says.
 
     That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
-    are not to be written over.
+    are not to be written over. Keeps `holding.Files`, too.
     """
 
     name = "qdrant"
 
-    def __init__(self, pool: Pool, points: Points, catalogue: Catalogue, space: Space) -> None:
+    def __init__(
+        self, pool: Pool, points: Points, catalogue: Catalogue, space: Space, *, external: bool = False
+    ) -> None:
+        """`external`: Qdrant is a server."""
+        self.external = external
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
@@ -133,7 +144,7 @@ class QdrantCopy:
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
-        for point in await self._page(await self._home(RAW), Where(ids=(STATE,))):
+        for point in await qdrant.page(self._points, await self._home(RAW), Where(ids=(STATE,)), 1):
             told = point.payload
             return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
         return None
@@ -158,23 +169,23 @@ class QdrantCopy:
             await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
             await self._vacate(collection)
 
-    async def refill(self) -> AsyncIterator[int]:
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
         as before `ibid reembed`, are emptied of what is ours first."""
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
             if not fits(shape, self._space):
-                yield await self._sweep(name, everything=True)
-        after: tuple[object, ...] = ("",)
-        while rows := await self._rows(NEXT_MEMORIES, *after):
-            yield await self._written({RAW: rows})
-            after = (rows[-1]["id"],)
-        after = ("", "", "")
-        while rows := await self._rows(NEXT_TEXTS, *after):
-            yield await self._written(by_collection(rows))
-            after = tuple(rows[-1][name] for name in ("tenant", "collection", "id"))
-        for name in list(await self._catalogue.all()):
-            yield await self._sweep(name)
+                yield await self._sweep(name, everything=True), place
+        for part, statement, key in PARTS:
+            if place[:1] > (part,):
+                continue
+            after = place[1:] if place[:1] == (part,) else ("",) * len(key)
+            while rows := await self._rows(statement, *after):
+                after = tuple(rows[-1][name] for name in key)
+                yield await self._written(rows), (part, *after)
+        for name in sorted(await self._catalogue.all()):
+            if (SWEEP, name) > place:
+                yield await self._sweep(name), (SWEEP, name)
 
     async def total(self) -> int:
         """Memories and texts with vectors of the space."""
@@ -197,6 +208,17 @@ class QdrantCopy:
                     return False
         return True
 
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
+        tenant's. One that is not there has no files. Nothing is left to do."""
+        for name in sorted({await self._home(RAW), RAW}) if "memories" in holdings else ():
+            try:
+                await self._points.compact(name)
+            except RetrievalError as error:
+                if not error.missing:
+                    raise
+        return ()
+
     async def _counts(self) -> Mapping[str, int]:
         """Rows by collection."""
         with postgres_faults():
@@ -207,11 +229,11 @@ class QdrantCopy:
         with postgres_faults():
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
-    async def _written(self, rows: Mapping[str, Sequence[asyncpg.Record]]) -> int:
-        """Rows as points, by collection."""
-        for name, some in rows.items():
+    async def _written(self, rows: Sequence[asyncpg.Record]) -> int:
+        """Rows as points."""
+        for name, some in by_collection(rows).items():
             await self._put(name, [point(row) for row in some])
-        return sum(map(len, rows.values()))
+        return len(rows)
 
     async def _home(self, name: str) -> str:
         """Where the copy of a collection is."""
@@ -221,20 +243,11 @@ class QdrantCopy:
         """Write points; the collection is made where it is missing."""
         await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
 
-    async def _page(self, name: str, where: Where, after: str | None = None) -> list[Point]:
-        """Points by id; none of a collection that is not there."""
-        try:
-            return await self._points.scroll(name, where, limit=PAGE, after=after)
-        except RetrievalError as error:
-            if not error.missing:
-                raise
-            return []
-
     async def _sweep(self, physical: str, *, everything: bool = False) -> int:
         """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
         after, found, name = None, 0, (await read_homes(self._pool)).name_of(physical)
         spaces = {self._space.name, *await read_spaces(self._pool)}
-        while page := await self._page(physical, Where(), after):
+        while page := await qdrant.page(self._points, physical, Where(), PAGE, after):
             after, found = page[-1].id, found + len(page)
             ours = [each.id for each in page if is_ours(each.payload, spaces)]
             known = set() if everything or name is None else {STATE, *await self._known(name, ours)}
@@ -277,10 +290,10 @@ def point(row: asyncpg.Record) -> Point:
 
 
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
-    """Texts by their collection."""
+    """Rows by their collection."""
     found: dict[str, list[asyncpg.Record]] = {}
     for row in rows:
-        found.setdefault(row["collection"], []).append(row)
+        found.setdefault(row.get("collection", RAW), []).append(row)
     return found
 
 
@@ -318,20 +331,20 @@ class ChromaCopy:
         for item in set(items) - {row["id"] for row in rows}:
             await self._delete(item)
 
-    async def refill(self) -> AsyncIterator[int]:
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Documents whose vectors are not all there, then those that the record does not have. Collections
         of other spaces go."""
-        after = ""
+        after = place[0] if place else ""
         while rows := await self._next(after):
             for row in rows:
                 after = row["id"]
                 if len(await self._held(row)) != row["vectors"]:
                     await self._write(row)
-                yield row["vectors"]
+                yield row["vectors"], (after,)
         for name in self._names.values():
             for item in await self._unknown(name):
                 await self._delete(item)
-                yield 0
+                yield 0, (after,)
         others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
         for name in sorted(others):
             await self._chroma.forget(name)

@@ -28,6 +28,10 @@ from app.stores.transaction import Connection, transaction
 
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
 COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
+UNIMPORTED = """
+    SELECT name FROM ibid.collection_home
+    WHERE NOT EXISTS (SELECT FROM ibid.imported WHERE collection = name) ORDER BY name
+"""
 KEEP_HOME = """
     INSERT INTO ibid.collection_home AS known (name, home, space) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET space = excluded.space
@@ -79,6 +83,13 @@ async def read_homes(pool: Pool) -> Homes:
     with postgres_faults():
         rows = await pool.fetch(HOMES)
     return Homes({row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows})
+
+
+async def read_unimported(pool: Pool) -> list[str]:
+    """Collections of older tools with a copy in Qdrant, of which no point is a row: as an earlier
+    version adopted them, or a run that was ended at its first page left them."""
+    with postgres_faults():
+        return [row[0] for row in await pool.fetch(UNIMPORTED)]
 
 
 class ImportStore:
@@ -178,13 +189,14 @@ class ImportStore:
             some = [each for each in imports if each.tenant == tenant]
             texts = await self._named(connection, tenant, collection, some)
             terms = await asyncio.to_thread(corpus.packed, texts)
+            rows = []
             for each, given, packed in zip(some, texts, terms, strict=True):
                 place = placed(tenant, collection, given)
                 facts = json.dumps(storable_json(dict(given.metadata)))
                 told = (storable(given.text), storable(given.title), facts, each.tokens, space, each.vector)
-                row = (tenant, collection, *place, *told, revision, packed, given.created_at)
-                await connection.execute(corpus.ADMIT, *row)
+                rows.append((tenant, collection, *place, *told, revision, packed, given.created_at))
                 taken.append((each, place[1]))
+            await connection.executemany(corpus.ADMIT, rows)
             await corpus.bump(connection, tenant, collection)
         return taken
 

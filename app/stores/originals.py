@@ -22,7 +22,7 @@ from app.domain.memory import NOTE, RAW, Memory
 from app.domain.passage import SAID_ON, Passage, Scope
 from app.domain.prompt import Turn
 from app.domain.trace import Entry
-from app.index import payload, referred, remembered, standing
+from app.index import payload, referred, remembered
 from app.index.catalogue import RETRY_SECONDS
 from app.retrieval.imported import imported
 from app.retrieval.retrievers.qdrant import NOT_OURS
@@ -127,7 +127,7 @@ class OriginalStore:
     async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
         """Points of older tools."""
         with answering():
-            stands = await standing.of_user(self._pool, scope.tenant, scope.user_id or "")
+            stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id or "")
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
         return await self._scrolled(RAW, remembered.owned(scope), wanted)
 

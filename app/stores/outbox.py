@@ -1,9 +1,10 @@
 """The outbox: Qdrant and Chroma follow the record through `ibid.outbox`, which triggers fill.
 
 An entry means "take this item as the record has it now"; one without an item means everything (a refill).
-One process at a time drains an engine. An engine that fails is left alone for some seconds, and no writer
-waits for it. An engine that knows another record or position, or holds more or fewer rows, is refilled.
-Seconds.
+One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
+a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
+and no writer waits for it; a refill then goes on where it was. An engine that knows another record or
+position, or holds more or fewer rows, is refilled. Seconds.
 """
 
 import asyncio
@@ -16,12 +17,12 @@ from dataclasses import dataclass
 import asyncpg
 import structlog
 
-from app.clients.faults import postgres_faults
+from app.clients.faults import DOWN, postgres_faults
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError, Unavailable
 from app.domain.ports import Probe
-from app.stores.copies import Copy, Position
-from app.stores.transaction import Connection, transaction
+from app.stores.copies import Copy, Place, Position
+from app.stores.transaction import Connection
 
 BATCH = 256
 """Entries taken at a time."""
@@ -35,11 +36,16 @@ COMPARE_SECONDS = 300.0
 """Between two comparisons of an engine with the record."""
 LOG_SECONDS = 5.0
 """Between two log lines of a refill."""
+UNLOCK_SECONDS = 2.0
 LOOK_SECONDS = 0.01
 """Between two looks of `followed`; each is twice as long as the one before, up to a quarter second."""
 
+MOST = 10_000
+"""Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
+
 DIFFERS = "it holds more or fewer rows than the record"
-ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
+ALONE = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
 NEXT = """
     SELECT seq, collection, item FROM ibid.outbox
     WHERE engine = $1 AND item <> '' AND collection <> ALL($3) ORDER BY seq LIMIT $2
@@ -51,16 +57,14 @@ TOLD = """
     INSERT INTO ibid.engine AS known (name, seq) VALUES ($1, $2)
     ON CONFLICT (name) DO UPDATE SET seq = greatest(known.seq, excluded.seq)
 """
-STATE = """
+STATE = f"""
     SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS told,
         (SELECT last_value FROM ibid.outbox_seq_seq) AS last,
-        (SELECT count(*) FROM ibid.outbox WHERE engine = $1 AND item <> '') AS waiting,
+        (SELECT count(*) FROM (SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {MOST + 1})
+            AS few) AS waiting,
         EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '') AS refill
-"""
-REFILL = """
-    INSERT INTO ibid.outbox (engine) SELECT $1
-    WHERE NOT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '')
-"""
+"""  # noqa: S608 - a constant of ours
+REFILL = "INSERT INTO ibid.outbox (engine) VALUES ($1)"
 LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
 WAITING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND seq <= $2)"
 
@@ -76,8 +80,14 @@ class State:
     last: int
     """The last entry that was ever made."""
     waiting: int
+    """At most MOST + 1: more are not counted."""
     refill: bool
     """Whether a refill was asked for and is not done."""
+
+    @property
+    def backlog(self) -> str:
+        """How many entries wait, for people."""
+        return f"more than {MOST:,}" if self.waiting > MOST else f"{self.waiting:,}"
 
 
 async def state(pool: Pool, engine: str) -> State:
@@ -86,6 +96,19 @@ async def state(pool: Pool, engine: str) -> State:
         row = await pool.fetchrow(STATE, engine)
     assert row is not None  # noqa: S101 - it selects no rows but its own
     return State(**row)
+
+
+@dataclass(slots=True)
+class Refill:
+    """A refill under way. What fails is begun again at `place`, not at the first row."""
+
+    seq: int
+    """The entry that asked for it."""
+    total: int
+    done: int = 0
+    place: Place = ()
+    """As far as the engine has taken the record; (): the beginning."""
+    steps: AsyncIterator[tuple[int, Place]] | None = None
 
 
 class Outbox:
@@ -100,11 +123,17 @@ class Outbox:
         self._seq = 0
         self._lost = False
         self._compared = 0.0
-        self._refill: tuple[int, AsyncIterator[int]] | None = None
-        self._progress = (0, 0)
+        self._refill: Refill | None = None
         self._logged = 0.0
         self._aside: dict[str, float] = {}
         """Until when collections that failed are left aside."""
+        self._works = True
+        """Whether the engine took anything when it was last given something."""
+
+    @property
+    def name(self) -> str:
+        """The engine's."""
+        return self._copy.name
 
     async def run(self) -> None:
         """Drain for as long as the service lives."""
@@ -127,16 +156,16 @@ class Outbox:
                     await self._awaited.wait()
 
     def lost(self, *_: object) -> None:
-        """Something of the engine's files is gone: the next look refills it."""
+        """Something of the engine's files is gone: the next step asks for a refill from the first row."""
         self._lost = True
+        self._awaited.set()
 
     async def drain(self) -> None:
         """Until nothing waits, or another process drains. Compares first, when it is time to."""
         now = time.monotonic()
         due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
-        if due:
-            await self._refilled("files were lost" if self._lost else await self.behind())
-            self._lost = False
+        if due and not self._lost:
+            await self._refilled(await self.behind())
         await self._emptied()
         if due:
             self._compared = now  # an engine that cannot count in time is not asked again at once
@@ -149,14 +178,20 @@ class Outbox:
         await self.drain()
 
     async def _refilled(self, reason: str) -> None:
-        """Ask for a refill if there is a reason; one under way begins again."""
+        """Ask for a refill if there is a reason; one under way begins at the first row."""
         if reason:
             log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
-            self._refill = None
             await self.ask_refill()
+
+    async def _loss(self) -> None:
+        """Ask for a refill if files were lost."""
+        if self._lost:
+            await self._refilled("files were lost")
+            self._lost = False
 
     async def _emptied(self) -> None:
         """Take entries until nothing waits."""
+        await self._loss()
         found = await state(self._pool, self._copy.name)
         if not found.waiting and not found.refill:
             return
@@ -188,7 +223,7 @@ class Outbox:
         return before == await state(self._pool, self._copy.name)  # nothing was written meanwhile
 
     async def ask_refill(self) -> None:
-        """Enter a refill, unless one waits already."""
+        """Enter a refill; one under way is begun again."""
         with postgres_faults():
             await self._pool.execute(REFILL, self._copy.name)
 
@@ -209,50 +244,60 @@ class Outbox:
     async def facts(self) -> dict[str, str | int | float]:
         """For /readyz: nothing while the engine has all."""
         now = await state(self._pool, self._copy.name)
-        done, total = self._progress
-        refill = f"{done:,} of {total:,} rows" if self._refill else "waits"
-        found: dict[str, str | int | float] = {"waiting": now.waiting} if now.waiting else {}
-        return {**found, "refill": refill} if now.refill else found
+        found: dict[str, str | int | float] = {}
+        if now.waiting:
+            found["waiting"] = now.backlog if now.waiting > MOST else now.waiting
+        if now.refill:
+            under_way = self._refill
+            found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
+        return found
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[Connection | None]:
-        """The lock of the engine's drainer, for a block; None: another process has it. The transaction that
-        holds it reads and writes nothing else."""
+        """The session that holds the drainer's lock, for a block; None: another process has it."""
+        key, held = f"ibid.outbox\x1f{self._copy.name}", None
         with postgres_faults():
-            async with self._pool.acquire() as holder, holder.transaction():
-                held = await holder.fetchval(ALONE, f"ibid.outbox\x1f{self._copy.name}")
-                yield holder if held else None
+            async with self._pool.acquire() as holder:
+                try:
+                    held = await holder.fetchval(ALONE, key)
+                    yield holder if held else None
+                finally:
+                    if held is not False:
+                        await unlocked(holder, key)
 
     async def _step(self, holder: Connection) -> bool:
         """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
-        await holder.execute("SELECT")  # the lock is still ours
+        await self._loss()
         with postgres_faults():
-            entries = await self._pool.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
-            refill = await self._pool.fetchval(REFILLS, self._copy.name)
+            entries = await holder.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
+            if not entries and not self._works:  # not those collections failed, but the engine
+                entries = await holder.fetch(NEXT, self._copy.name, BATCH, [])
+            refill = await holder.fetchval(REFILLS, self._copy.name)
         if entries:
             done = await self._followed(entries)
-            await self._taken(entries[-1]["seq"], TAKEN, done)
+            await self._taken(holder, entries[-1]["seq"], TAKEN, done)
         if refill:
-            await self._page(refill)
+            await self._page(holder, refill)
         return bool(entries or refill)
 
     async def _followed(self, entries: Sequence[asyncpg.Record]) -> list[int]:
         """Take entries; their numbers. A collection that fails is left aside for a while, so that it does not
-        hold up the others; where all of them fail, the engine does: raises what the last one raised."""
+        hold up the others; where all of them fail, the engine does: raises what the first one raised."""
         items: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for entry in entries:
             items[entry["collection"]][entry["item"]] = None
-        failed: dict[str, Exception] = {}
+        failed: dict[str, RetrievalError | Unavailable] = {}
         for collection, some in items.items():
             try:
                 await self._copy.follow(collection, list(some))
             except (RetrievalError, Unavailable) as error:
                 failed[collection] = error
-                if len(failed) == len(items):
-                    self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
-                    raise
-                log.warning("a collection does not follow", engine=self._copy.name, reason=error.detail)
         self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
+        self._works = len(failed) < len(items)
+        for fault in failed.values():
+            if not self._works:
+                raise fault
+            log.warning("a collection does not follow", engine=self._copy.name, reason=fault.detail)
         return [entry["seq"] for entry in entries if entry["collection"] not in failed]
 
     def _left_aside(self) -> list[str]:
@@ -261,34 +306,53 @@ class Outbox:
         self._aside = {name: until for name, until in self._aside.items() if until > now}
         return list(self._aside)
 
-    async def _page(self, seq: int) -> None:
-        """One step of a refill, begun anew where a newer one was asked for."""
-        if self._refill is None or self._refill[0] != seq:
-            self._progress = (0, await self._copy.total())
-            self._refill = (seq, self._copy.refill())
+    async def _page(self, holder: Connection, seq: int) -> None:
+        """One step of a refill: on from where it was, unless a newer one was asked for."""
+        if self._refill is None or self._refill.seq != seq:
+            self._refill = Refill(seq, await self._copy.total())
+        refill = self._refill
+        refill.steps = refill.steps or self._copy.refill(refill.place)
         try:
-            rows = await anext(self._refill[1])
+            rows, refill.place = await anext(refill.steps)
         except StopAsyncIteration:
-            await self._taken(seq, REFILLED, self._copy.name, seq)
+            if self._lost:
+                return  # the next step begins at the first row
+            await self._taken(holder, seq, REFILLED, self._copy.name, seq)
             self._refill = None
-            log.info("engine refilled", engine=self._copy.name, rows=self._progress[0])
+            log.info("engine refilled", engine=self._copy.name, rows=refill.done)
             return
         except BaseException:
-            self._refill = None
+            refill.steps = None
+            self._compared = 0.0  # a server may have lost what it had taken, without telling
             raise
-        done, total = self._progress
-        self._progress = (done + rows, total)
+        refill.done += rows
         if time.monotonic() - self._logged > LOG_SECONDS:
             self._logged = time.monotonic()
-            log.info("engine is being refilled", engine=self._copy.name, rows=done + rows, of=total)
+            log.info("engine is being refilled", engine=self._copy.name, rows=refill.done, of=refill.total)
 
-    async def _taken(self, seq: int, statement: str, *values: object) -> None:
-        """The engine first: it must never seem to be older than it is. Entries are not committed in order."""
+    async def _taken(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
+        """Delete entries, and tell both sides the position; the engine first, since it must never seem to be
+        older than it is. Entries are not committed in order."""
         self._seq = max(self._seq, seq)
-        await self._copy.note(Position(self._identity, self._seq))
-        async with transaction(self._pool) as connection:
-            await connection.execute(statement, *values)
-            await connection.execute(TOLD, self._copy.name, self._seq)
+        self._pool.check_room()
+        with postgres_faults():
+            async with holder.transaction():
+                await holder.execute(statement, *values)
+                await holder.execute(TOLD, self._copy.name, self._seq)
+                await self._copy.note(Position(self._identity, self._seq))  # the lock was ours just now
+
+
+async def unlocked(holder: Connection, key: str) -> None:
+    """Give up the lock. A connection that does not answer is ended, and the lock with it."""
+    given_up = False
+    try:
+        with suppress(*DOWN):
+            await holder.execute(UNLOCK, key, timeout=UNLOCK_SECONDS)
+            given_up = True
+    finally:
+        if not given_up:
+            with suppress(*DOWN):
+                holder.terminate()
 
 
 class EngineProbe:

@@ -36,7 +36,7 @@ class Weighed(NamedTuple):
     """What the decision rests on beside the text."""
 
 
-def weigh(
+def weigh(  # noqa: PLR0917 - a message, and all that may be known beside it
     message: str,
     thread: Sequence[str] = (),
     overlay: str = "",

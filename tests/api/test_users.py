@@ -57,6 +57,7 @@ async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, 
             "pending": [],
             "external": ["postgres"],
         },
+        "engines": [],
         "cached_until": None,
         "notes": [],
     }

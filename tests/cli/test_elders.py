@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.checks import Ailment
-from app.cli.elders import ADOPT, MOVE, older
+from app.cli.elders import ADOPT, AGAIN, MOVE, older
 from app.clients.cluster import Cluster
 from app.clients.pool import open_pool
 from app.config import Settings
@@ -96,6 +96,23 @@ async def test_memories_in_vectors_of_others_are_told(
         await older(config)
     assert moved.value.advice == MOVE
     qdrant.fault = Fault(status=500)
+    assert "57 rows" in await older(config)
+
+
+async def test_a_collection_that_an_earlier_version_adopted_is_told(
+    config: Settings, old: Elder, qdrant: QdrantServer
+) -> None:
+    """It has a copy in Qdrant and no rows; not once its points are rows, nor when there are none."""
+    await taken(old)
+    qdrant.create("wiki", {"vectors": {"size": 9, "distance": "Cosine"}})
+    async with open_pool(old.dsn) as pool:
+        await ImportStore(pool).keep_home("wiki", "wiki_ibid", None)
+        assert "57 rows" in await older(config)
+        qdrant.plant("wiki", [{"id": 1, "vector": [1.0] * 9, "payload": {"text": "tides"}}])
+        with pytest.raises(Ailment, match="wiki") as told:
+            await older(config)
+        assert told.value.advice == AGAIN
+        await pool.execute("INSERT INTO ibid.imported VALUES ('wiki', '1', 'default', '', 'x', '')")
     assert "57 rows" in await older(config)
 
 

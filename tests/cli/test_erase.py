@@ -17,6 +17,7 @@ RECEIPT: dict[str, Any] = {
     "erased_at": "2026-11-21T09:30:00Z",
     "counts": {"memories": 1_200, "votes": 0},
     "files": {"compacted": True, "at": "2026-11-21T09:31:00Z", "by": None, "pending": [], "external": []},
+    "engines": [],
     "cached_until": None,
     "notes": [],
 }
@@ -76,12 +77,13 @@ def test_what_is_not_done_or_not_ours_is_told() -> None:
     """Files that are yet to be rewritten, or too large, servers', the shared cache; else nothing."""
     files = {"compacted": False, "at": None, "by": "10:00", "pending": ["chroma"], "external": ["postgres"]}
 
-    told = " / ".join(remarks({**RECEIPT, "files": files, "cached_until": "09:35"}))
+    told = " / ".join(remarks({**RECEIPT, "files": files, "engines": ["qdrant"], "cached_until": "09:35"}))
 
     assert remarks(RECEIPT) == []
     assert remarks({**RECEIPT, "notes": ["Another keeps votes."]}) == ["Another keeps votes."]
     assert "10:00" in told
     assert "chroma (numbers" in told
+    assert "qdrant: what is held" in told
     assert "postgres are" in told
     assert "09:35" in told
     assert command.PATIENCE_SECONDS >= 60

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 from app.cli import indexes
 from app.cli.checks import Ailment
 from app.cli.doctor import Check
-from app.clients.drawer import drawer
 from app.clients.folder import hold
 from app.clients.identity import identity
 from app.clients.pool import Pool
+from app.clients.qdrant_files import folder_of
 from app.clients.qdrant_process import open_qdrant_process
 from app.config import Chroma, Ibid, Postgres, Qdrant, Settings
 from app.index.catalogue import Catalogue
@@ -107,7 +107,7 @@ async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
     async with open_qdrant_process(tmp_path / "qdrant") as edge:
         await edge.create("memories", DIM)
         await edge.put("memories", [point(1)])
-    place = drawer(tmp_path / "qdrant", "memories")
+    place = folder_of(tmp_path / "qdrant", "memories")
     for config in place.rglob("edge_config.json"):
         config.write_bytes(b"")
 

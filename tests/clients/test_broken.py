@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.clients.broken import Broken, engine_faults
+from app.clients.qdrant_engine import Broken, engine_faults
 from app.domain.errors import RetrievalError
 
 

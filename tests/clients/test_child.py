@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from app.child import INTERNAL, REFUSED, Call, Parent
-from app.clients import child as room
-from app.clients.child import answer, opened
-from app.clients.collection import BROKEN, Answer, Client, Lost, packed, perform, rows, unpacked
-from app.clients.embedded import open_folder
+from app.clients import chroma_child as room
+from app.clients.chroma_child import answer, open_folder, opened
+from app.clients.chroma_client import BROKEN, Answer, Client, Lost, packed, perform, rows, unpacked
 
 ROWS = np.eye(3, dtype=np.float32)
 WRITE = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
@@ -215,6 +214,6 @@ def test_a_matrix_travels_as_float32(matrix: Any) -> None:
 def test_it_imports_little() -> None:
     """Until it opens the folder neither the vendor nor anything of the service's is there."""
     heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.config'}"
-    code = f"import sys, app.clients.child; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, app.clients.chroma_child; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.strip() == "[]"

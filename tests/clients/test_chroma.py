@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +19,9 @@ import pytest
 import pytest_asyncio
 
 from app.clients import chroma as room
-from app.clients.chroma import Chroma, InThreads, open_chroma
-from app.clients.chroma_process import ChromaProcess
-from app.clients.collection import Client, Lost, Vendor, VendorClient, VendorCollection
-from app.clients.remote import remote
+from app.clients.chroma import START_SECONDS, Chroma, InThreads, open_chroma
+from app.clients.chroma_client import Client, Lost, Vendor, VendorClient, VendorCollection, remote
+from app.clients.chroma_process import PROGRAM, ChromaProcess
 from app.clients.threads import Threads
 from app.config import Settings
 from app.domain.breaker import Breaker
@@ -197,6 +197,23 @@ async def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> N
     async with open_chroma(at(tmp_path / "data")) as chroma:
         with pytest.raises(StartError, match="Chroma's folder"):
             await chroma.ready()
+
+
+async def test_a_start_does_not_wait_for_a_folder_that_opens_slowly(tmp_path: Path) -> None:
+    """The service goes on without it; the same child answers once it has opened."""
+    slow = "import time, app.clients.chroma_child as child; time.sleep(2); child.main()"
+    program = replace(PROGRAM, command=(sys.executable, "-c", slow))
+    vendor = ChromaProcess(tmp_path / "chroma", program=program)
+    chroma = Chroma(vendor, embedded=True)
+    try:
+        chroma.begin()
+        assert not await chroma.ready(seconds=0.1)
+        assert await chroma.ready()
+        await chroma.beat()
+    finally:
+        await chroma.aclose()
+        await vendor.close()
+    assert PROGRAM.start_seconds > START_SECONDS  # it is not killed when nobody waits any more
 
 
 async def test_what_is_not_chromas_in_its_place_makes_way(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ import pytest
 
 from app.child import INTERNAL
 from app.clients import chroma_process as room
-from app.clients.child import NICE
+from app.clients.chroma_child import NICE, UNFILLED, open_folder
+from app.clients.chroma_client import Lost, VendorCollection
 from app.clients.chroma_process import PROGRAM, ChromaProcess, Damaged
-from app.clients.collection import Lost, VendorCollection
-from app.clients.embedded import UNFILLED, open_folder
 from app.domain.errors import Overloaded
 from app.process import Child
 from tests.fakes.chromas import DAMAGES
@@ -158,7 +157,7 @@ async def test_which_ends_are_suspicious(
     monkeypatch.setattr(room, "SUSPECT_SECONDS", apart)
     end = f"os._exit({code})" if code >= 0 else f"os.kill(os.getpid(), {-code})"
     program = (
-        "import os, sys, app.clients.child as child\n"
+        "import os, sys, app.clients.chroma_child as child\n"
         f"def answer(client, call): {end}\n"
         "child.answer = child.answer if 'aside' in sys.argv else answer\nchild.main()"
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from chromadb.errors import InternalError, InvalidDimensionException
 
-from app.clients.collection import Client, Guard, Lost, VendorClient
-from app.clients.embedded import embedded
+from app.clients.chroma_child import Engine
+from app.clients.chroma_client import Client, Guard, Lost, VendorClient
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_is_not_the_vendors_passes(kind: type[BaseException]) -> None:
 @pytest.fixture
 def client(tmp_path: Path) -> Client:
     """The vendor's on a folder, closed when collected."""
-    return Client(lambda: embedded(tmp_path))
+    return Client(lambda: Engine(tmp_path))
 
 
 def test_it_is_opened_when_first_used_and_once(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_it_is_opened_when_first_used_and_once(tmp_path: Path) -> None:
         tries.append(1)
         if len(tries) == 1:
             raise ConnectionRefusedError("not yet")
-        return embedded(tmp_path)
+        return Engine(tmp_path)
 
     client = Client(connect)
     assert tries == []

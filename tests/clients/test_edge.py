@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.clients import drawer
-from app.clients.broken import Broken
-from app.clients.edge import Edge
+from app.clients import qdrant_files
 from app.clients.points import Point, Where
-from app.clients.shard import Shard
+from app.clients.qdrant_engine import Broken, Edge, Shard
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 
@@ -58,7 +56,7 @@ def stored(root: Path) -> Path:
     with opened(root) as edge:
         fill(edge, NAME)
         fill(edge, "other")
-    return drawer.drawer(root, NAME)
+    return qdrant_files.folder_of(root, NAME)
 
 
 def inside(folder: Path) -> list[Path]:
@@ -112,13 +110,13 @@ def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: str) ->
             nearest(edge)
         assert caught.value.rejected
         assert [*edge.lost] == [NAME]
-        assert place.with_name(place.name + drawer.ASIDE).is_dir()
+        assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
         assert names(edge) == ["other"]
 
         fill(edge, NAME)
         assert len(nearest(edge)) == 5
         edge.compact(NAME)
-        assert not place.with_name(place.name + drawer.ASIDE).exists()
+        assert not place.with_name(place.name + qdrant_files.ASIDE).exists()
         assert [*edge.lost] == [NAME]
 
 
@@ -126,7 +124,7 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """It is named, again each time, and what a crash left stays for a start to sweep."""
     place = stored(tmp_path)
     DAMAGES["log"](place)
-    (tmp_path / f"half{drawer.GONE}").mkdir()
+    (tmp_path / f"half{qdrant_files.GONE}").mkdir()
     before = sorted(inside(tmp_path))
     with opened(tmp_path, look=True) as edge:
         for _ in range(2):
@@ -139,12 +137,12 @@ def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
 def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
     """Nobody knows its name any more until it is created again; its files are put aside then."""
     place = stored(tmp_path)
-    (place / drawer.PAGE).unlink()
+    (place / qdrant_files.PAGE).unlink()
     with opened(tmp_path) as edge:
         assert names(edge) == ["other"]
         edge.create(NAME, DIM, *FIELDS)
         assert edge.count(NAME, EVERY) == 0
-        assert place.with_name(place.name + drawer.ASIDE).is_dir()
+        assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
 
 
 def test_a_full_disk_puts_nothing_aside(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.clients import embedded as room
-from app.clients.collection import Client, Lost, VendorCollection
-from app.clients.embedded import CANARY, UNFILLED, embedded, measure, open_folder, put_aside, tidy
+from app.clients import chroma_child as room
+from app.clients.chroma_child import CANARY, UNFILLED, Engine, measure, open_folder, put_aside, tidy
+from app.clients.chroma_client import Client, Lost, VendorCollection
 from tests.fakes.chromas import DAMAGES
 
 HUNDREDS = 4
@@ -17,7 +17,7 @@ HUNDREDS = 4
 
 def written(folder: Path, name: str, document: str) -> None:
     """Four hundred vectors of a document, by a client that is closed again."""
-    client = Client(lambda: embedded(folder))
+    client = Client(lambda: Engine(folder))
     rows = np.random.default_rng(1).normal(size=(100, 8)).astype(np.float32)
     for hundred in range(HUNDREDS):
         ids = [f"{document}:{100 * hundred + n}" for n in range(100)]
@@ -37,7 +37,7 @@ def erase(ids: list[str], store: VendorCollection) -> None:
 
 def erased(folder: Path, name: str, documents: int) -> None:
     """The first hundreds of document `d` deleted again."""
-    client = Client(lambda: embedded(folder))
+    client = Client(lambda: Engine(folder))
     for hundred in range(documents):
         client.use(name, partial(erase, [f"d:{100 * hundred + n}" for n in range(100)]))
     client.close()
@@ -90,7 +90,7 @@ def test_files_of_a_dropped_collection_are_removed(tmp_path: Path) -> None:
     """The vendor leaves them; those of other collections stay."""
     written(tmp_path, "ibid-a", "d")
     written(tmp_path, "ibid-b", "d")
-    client = Client(lambda: embedded(tmp_path))
+    client = Client(lambda: Engine(tmp_path))
     client.forget("ibid-a")
     client.close()
     assert len(list(tmp_path.glob("*/length.bin"))) == 2
@@ -148,7 +148,7 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 def test_trying_a_collection_leaves_nothing_behind(tmp_path: Path) -> None:
     """Neither what a killed start left; all vectors are as they were."""
     written(tmp_path, "ibid-a", "d")
-    client = Client(partial(embedded, tmp_path))
+    client = Client(partial(Engine, tmp_path))
     client.use("ibid-a", partial(write, [CANARY], np.ones((1, 8), np.float32), CANARY))
     client.close()
     client, _ = open_folder(tmp_path)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from chromadb.api.collection_configuration import create_collection_configuration_to_json_str
 
-from app.clients.collection import HNSW, Client, Lost, VendorClient
-from app.clients.engine import Engine, alone
+from app.clients.chroma_child import Engine, alone
+from app.clients.chroma_client import HNSW, Client, Lost, VendorClient
 
 ROWS = np.eye(4, dtype=np.float32)
 IDS = ["d:1", "d:2", "e:1", "e:2"]
@@ -160,8 +160,8 @@ def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) 
     code = f"""
 import sys
 from pathlib import Path
-from app.clients.collection import Client, Lost
-from app.clients.engine import Engine, alone
+from app.clients.chroma_client import Client, Lost
+from app.clients.chroma_child import Engine, alone
 alone()
 client = Client(lambda: Engine(Path({str(tmp_path)!r})))
 client.forget("none")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.heard import MOST_VOTES, moment, tallies
+from app.clients.memory import MOST_VOTES, moment, tallies
 from app.domain.errors import RetrievalError
 from app.domain.memory import Moment, Tally
 

@@ -20,7 +20,7 @@ from app.domain.card import CardDraft, Shape
 from app.domain.errors import IbidError, Missing, RetrievalError, Unavailable
 from app.domain.passage import Scope
 from app.domain.project import Knowledge
-from app.index.standing import of_user
+from app.index.remembered import standing_of
 from app.stores.answers import AnswerStore
 from app.stores.cards import CardStore
 from app.stores.chatlog import ChatLogStore
@@ -181,7 +181,7 @@ READS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {
     "knowledge": lambda pool: KnowledgeStore(pool).get(SCOPE),
     "votes counted": lambda pool: VoteStore(pool).tallies(SCOPE, ["m"]),
     "activity": lambda pool: TemporalStore(pool).last(SCOPE),
-    "standing": lambda pool: of_user(pool, "acme", "ada"),
+    "standing": lambda pool: standing_of(pool, "acme", "ada"),
 }
 """What an answer can do without."""
 OTHERS: Mapping[str, Callable[[Pool], Awaitable[object]]] = {

@@ -11,9 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from app.clients import qdrant as module
-from app.clients.drawer import drawer
 from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant, greet, open_points, too_old
+from app.clients.qdrant_files import folder_of
 from app.config import Ibid, Settings
 from app.config import Qdrant as Named
 from app.domain.breaker import Breaker
@@ -59,7 +59,7 @@ async def test_nothing_set_is_embedded_under_the_data_folder(tmp_path: Path) -> 
     async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
         await points.create(NAME, DIM)
         assert points.embedded
-        assert drawer(tmp_path / "qdrant", NAME).is_dir()
+        assert folder_of(tmp_path / "qdrant", NAME).is_dir()
 
 
 def test_who_needs_no_server_does_without_its_client() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from app.child import Call
-from app.clients import drawer
+from app.clients import qdrant_files
 from app.clients import qdrant_process as module
-from app.clients.edge import Edge
 from app.clients.points import Point, Where
 from app.clients.qdrant_child import answer
+from app.clients.qdrant_engine import Edge
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.domain.errors import NoRoom, RetrievalError
 from app.process import Child
@@ -93,8 +93,8 @@ async def test_a_collection_that_keeps_crashing_it_is_put_aside(
     await dies(engine, signal.SIGSEGV)
     assert await names(engine) == ["other"]
     assert told == [NAME]
-    place = drawer.drawer(tmp_path, NAME)
-    assert place.with_name(place.name + drawer.ASIDE).is_dir()
+    place = qdrant_files.folder_of(tmp_path, NAME)
+    assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
     await fill(engine)
     await dies(engine, signal.SIGSEGV)
     assert len(await nearest(engine)) == 5
@@ -112,7 +112,7 @@ async def test_crashes_long_apart_are_chance(engine: QdrantProcess, monkeypatch:
 async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """Whatever crashes, or cannot be read; the damage is told."""
     place, told = stored(tmp_path), list[str]()
-    DAMAGES["log"](drawer.drawer(tmp_path, "other"))
+    DAMAGES["log"](qdrant_files.folder_of(tmp_path, "other"))
     before = sorted(inside(tmp_path))
     async with open_qdrant_process(tmp_path, look=True) as engine:
         engine.on_renewal(told.append)

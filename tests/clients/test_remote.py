@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.clients import remote as room
-from app.clients.remote import Remote, remote
+from app.clients import chroma_client as room
+from app.clients.chroma_client import Remote, remote
 from tests.fakes.chromas import ChromaServer
 
 

@@ -10,11 +10,10 @@ from uuid import UUID
 import pytest
 import qdrant_edge as engine
 
-from app.clients import drawer
-from app.clients.broken import Broken
-from app.clients.drawer import Shape, read
+from app.clients import qdrant_files
 from app.clients.points import DENSE, Point, Where, floats
-from app.clients.shard import SEARCHERS, Shard
+from app.clients.qdrant_engine import SEARCHERS, Broken, Shard
+from app.clients.qdrant_files import Shape, read
 from app.domain.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
@@ -24,8 +23,8 @@ CANARY = "the heron of Varberg sings at four"
 WRITER = """
 import sys
 from pathlib import Path
-from app.clients.drawer import Shape
-from app.clients.shard import Shard
+from app.clients.qdrant_files import Shape
+from app.clients.qdrant_engine import Shard
 from tests.fakes.points import DIM, point
 shard = Shard.make(Path(sys.argv[1]), Shape("n", DIM))
 for number in range(100_000):
@@ -170,7 +169,7 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
     """One made with a sparse vector beside the dense one: it loads, is searched and written, survives another
     start, and compaction leaves the sparse vectors out."""
     place = tmp_path / "n"
-    files = drawer.files(place, SHAPE)
+    files = qdrant_files.files(place, SHAPE)
     files.mkdir(parents=True)
     made = engine.EdgeShard.create(
         str(files),
@@ -188,7 +187,7 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
     made.update(engine.UpdateOperation.upsert_points(rows))
     made.flush()
     made.close()
-    drawer.write(place, SHAPE)
+    qdrant_files.write(place, SHAPE)
 
     shard = Shard.load(place, SHAPE)
     assert shard.scroll(EVERY, 99, None, vectors=True) == sorted(old, key=lambda each: each.id)
@@ -205,7 +204,7 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
         }
         assert {each.id: each for each in shard.scroll(EVERY, 99, None, vectors=True)} == wanted
         shard.compact()
-    config = (drawer.files(place, shard.shape) / "edge_config.json").read_text()
+    config = (qdrant_files.files(place, shard.shape) / "edge_config.json").read_text()
     shard.close()
     assert "words" not in config
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from app.clients.collection import Client, VendorClient
+from app.clients.chroma_client import Client, VendorClient
 
 START_SECONDS = 30.0
 CHROMA = str(Path(sys.executable).with_name("chroma"))

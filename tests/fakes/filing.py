@@ -13,7 +13,6 @@ from app.domain.passage import Embedding
 from app.domain.space import Space
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import pack
-from app.retrieval.retrievers.chroma import ChromaRetriever
 from app.sources.documents import DocumentSource
 from app.stores.copies import ChromaCopy
 
@@ -35,7 +34,7 @@ def documents(
 ) -> DocumentSource:
     """The source of a process that has just started."""
     cache = IndexCache(space.dim, exact_bytes=exact_mb << 20)
-    return DocumentSource(cache, pool, ChromaRetriever(chroma), space, store=store)
+    return DocumentSource(cache, pool, chroma, space, store=store)
 
 
 def bag(text: str, dim: int = 32) -> Embedding:

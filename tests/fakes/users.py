@@ -46,4 +46,4 @@ class FakeUsers:
         if self.error:
             raise self.error
         counts = dict.fromkeys(self.holdings, 0)
-        return Receipt(scope.user_id or "", AT, counts, True, AT, None, (), ("postgres",), None)
+        return Receipt(scope.user_id or "", AT, counts, True, AT, None, (), ("postgres",), (), None)

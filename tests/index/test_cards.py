@@ -8,7 +8,7 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.passage import Scope
-from app.index.cards import cut, newest
+from app.index.remembered import newest_cards, newest_of
 from tests.fakes.recollections import ANN, THEN, enter, memory
 
 OWNER = (ANN.tenant, "ann")
@@ -21,7 +21,7 @@ async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
     await enter(pool, ANN, *own)
     for scope in (Scope(user_id="ben"), Scope(tenant="other", user_id="ann")):
         await enter(pool, scope, memory(scope, f"{scope.tenant} style", kind="style"))
-    found = await newest(pool, OWNER, ["style", "persona", "style"], 2)
+    found = await newest_cards(pool, OWNER, ["style", "persona", "style"], 2)
     assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
 
 
@@ -30,11 +30,11 @@ def test_a_kind_is_cut_to_its_newest() -> None:
     cards = [memory(ANN, f"{n}", kind="style", created_at=THEN + timedelta(n)) for n in range(3)]
     persona = memory(ANN, "who", kind="persona", created_at=THEN - timedelta(9))
     newer = replace(cards[2], text="as the record has it")
-    assert cut([*cards, persona, newer], 2) == [newer, cards[1], persona]
+    assert newest_of([*cards, persona, newer], 2) == [newer, cards[1], persona]
 
 
 async def test_without_postgres_nobody_can_say(pool: Pool) -> None:
     """The reply tells that the cards are missing."""
     await pool.close()
     with pytest.raises(RetrievalError):
-        await newest(pool, OWNER, ["style"], 9)
+        await newest_cards(pool, OWNER, ["style"], 9)

@@ -138,7 +138,7 @@ def child(running: Service) -> int:
 
     def looked() -> bool:
         commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(running.process.pid)}
-        found[:] = [pid for pid, command in commands.items() if b"app.clients.child" in command]
+        found[:] = [pid for pid, command in commands.items() if b"app.clients.chroma_child" in command]
         return bool(found)
 
     wait_for(looked)

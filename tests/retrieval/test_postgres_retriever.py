@@ -5,8 +5,8 @@ import pytest
 from app.clients.pool import Pool
 from app.domain.errors import RetrievalError
 from app.domain.passage import Scope
-from app.retrieval.retrievers import Filter
-from app.retrieval.retrievers.postgres import PostgresRetriever
+from app.retrieval.project_tables import CHUNK, CONVERSATION, Lot
+from app.retrieval.retrievers.postgres import nearest
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.rows import chunk, chunked, insert
 
@@ -18,21 +18,17 @@ async def test_the_nearest_of_a_filter(pool: Pool) -> None:
     await chunked(pool, Scope(tenant="u"), "THN", ["sea"])
     await pool.execute("ALTER TABLE public.code_index ALTER owner DROP NOT NULL, ALTER tenant DROP NOT NULL")
     [nobodys] = await insert(pool, "public.code_index", chunk(Scope(), "X", "sea", owner=None, tenant=None))
-    retriever, asked = PostgresRetriever(pool, SPACE), bag("sea")
-    mine = {"tenant": "default", "owner": ""}
-    found = await retriever.nearest("code", asked, Filter({**mine, "project": "THN"}), 9)
-    assert [(each.id, round(each.score, 6)) for each in found] == [(near, 1.0), (far, round(0.5**0.5, 6))]
-    found = await retriever.nearest("code", asked, Filter(mine), 2)
-    assert [each.id for each in found] == sorted([near, nobodys])
-    found = await retriever.nearest("code", asked, Filter({"project": "X"}, not_equal={"owner": ["ann"]}), 9)
-    assert [each.id for each in found] == [nobodys]
-    either = Filter({"tenant": "default", "project": "THN"}, equal_or_missing={"owner": "ann"})
-    assert len(await retriever.nearest("code", asked, either, 9)) == 1
-    assert await retriever.nearest("conversations", asked, Filter(mine), 9) == []
+    asked = bag("sea")
+    found = await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 9)
+    assert [(key, round(score, 6)) for key, score in found] == [(near, 1.0), (far, round(0.5**0.5, 6))]
+    assert await nearest(pool, SPACE, CHUNK, Lot("default", "", "THN"), asked, 1) == found[:1]
+    [(key, _)] = await nearest(pool, SPACE, CHUNK, Lot("default", "", "X"), asked, 9)
+    assert key == nobodys
+    assert await nearest(pool, SPACE, CONVERSATION, Lot("default", "", "THN"), asked, 9) == []
 
 
 async def test_only_retrieval_errors(pool: Pool) -> None:
     """Nothing of the vendor's."""
     await pool.close()
     with pytest.raises(RetrievalError):
-        await PostgresRetriever(pool, SPACE).nearest("code", bag("sea"), Filter({"tenant": "t"}), 1)
+        await nearest(pool, SPACE, CHUNK, Lot("t", "", ""), bag("sea"), 1)

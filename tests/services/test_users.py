@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
 
-from app.domain.errors import Unavailable
+from app.domain.errors import IbidError, Unavailable
 from app.domain.found import Found
+from app.domain.holding import Engine
 from app.domain.passage import Scope
 from app.services import users
 from app.services.cache import Cache
@@ -38,10 +39,13 @@ def service(
     erasures: FakeErasures | None = None,
     recorder: Recorder | None = None,
     caching: Caching | None = None,
+    engines: Sequence[Engine] = (),
 ) -> UserService:
     """On these."""
     backlog = recorder or Recorder(FakeLog())
-    return UserService(holdings, files, erasures or FakeErasures(), backlog, caching or Caching())
+    return UserService(
+        holdings, files, erasures or FakeErasures(), backlog, caching or Caching(), engines=engines
+    )
 
 
 async def test_an_export_walks_every_holding() -> None:
@@ -60,6 +64,37 @@ async def test_an_erasure_counts_what_went() -> None:
 
     assert counts == [{"memories": 2, "answers": 1}, {"memories": 0, "answers": 0}]
     assert [item async for item in subject.export(replace(ADA, user_id="bob"))] != []
+
+
+@dataclass
+class Slow:
+    """An engine that follows, is late, or cannot be asked about."""
+
+    name: str
+    follows: bool | IbidError
+    asked: int = 0
+
+    async def followed(self, seconds: float) -> bool:
+        self.asked += 1
+        if isinstance(self.follows, IbidError):
+            raise self.follows
+        return self.follows
+
+
+async def test_a_receipt_names_the_engines_that_have_not_followed() -> None:
+    """Until they have, what they hold of the user is there; of nobody's nothing is asked."""
+    qdrant, chroma = Slow("qdrant", follows=False), Slow("chroma", follows=True)
+    subject = service(some(), engines=[qdrant, chroma])
+
+    assert (await subject.erase(ADA)).engines == ("qdrant",)
+    assert (await subject.erase(ADA)).engines == ("qdrant",)  # its files are not rewritten yet
+    qdrant.follows = Unavailable("Postgres is down")
+    assert (await subject.erase(ADA)).engines == ("qdrant",)
+    qdrant.follows = True
+    assert (await subject.erase(ADA)).engines == ()
+    asked = qdrant.asked
+    assert (await service(some(), engines=[qdrant]).erase(replace(ADA, user_id="carol"))).engines == ()
+    assert qdrant.asked == asked
 
 
 async def test_an_erasure_is_marked_before_anything_goes() -> None:

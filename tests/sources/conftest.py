@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.clients.chroma import Chroma, InThreads
-from app.clients.collection import Client
-from app.clients.embedded import embedded
+from app.clients.chroma_child import Engine
+from app.clients.chroma_client import Client
 from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.clients.threads import Threads
@@ -27,7 +27,7 @@ from tests.fakes.filing import SPACE, documents
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The vendor's client on a fresh folder; documents have fresh ids, so tests do not meet."""
     folder = tmp_path_factory.mktemp("chroma")
-    opened = Client(partial(embedded, folder))
+    opened = Client(partial(Engine, folder))
     yield opened
     opened.close()
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from app.clients.chroma import Chroma, InThreads, open_chroma
+from app.clients.chroma_child import Engine
+from app.clients.chroma_client import Client
 from app.clients.chroma_process import ChromaProcess
-from app.clients.collection import Client
-from app.clients.embedded import embedded
 from app.clients.identity import identity
 from app.clients.pool import Pool
 from app.clients.threads import Threads
@@ -47,7 +47,7 @@ async def search(source: DocumentSource) -> Legs:
 async def stored(pool: Pool, tmp_path: Path) -> tuple[str, Legs]:
     """A document, its vectors in a folder that is closed again, and what a search found."""
     await pool.execute(CURRENT, SPACE.name)
-    vendor = InThreads(Client(partial(embedded, tmp_path / "chroma")), Threads("chroma"))
+    vendor = InThreads(Client(partial(Engine, tmp_path / "chroma")), Threads("chroma"))
     chroma = Chroma(vendor)
     document = await file(pool, SHARED, TEXTS)
     await Outbox(pool, ChromaCopy(pool, chroma, SPACE), await identity(pool)).drain()

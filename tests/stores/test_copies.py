@@ -1,24 +1,30 @@
-"""Chroma's copy of the documents' vectors: written, removed, refilled; its position and files. Qdrant's is
-tested with the outbox."""
+"""Chroma's copy of the documents' vectors: written, removed, refilled; its position. Qdrant's is tested with
+the outbox. And which files of both are rewritten after an erasure."""
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from app.clients.chroma import Chroma, InThreads
-from app.clients.collection import Client
-from app.clients.embedded import REMADE_MOST, embedded
+from app.clients.chroma_child import REMADE_MOST, Engine
+from app.clients.chroma_client import Client
 from app.clients.identity import identity
+from app.clients.points import Points
 from app.clients.pool import Pool
 from app.clients.threads import Threads
 from app.domain.document import Part
+from app.domain.errors import RetrievalError
+from app.domain.memory import RAW
 from app.domain.space import Space
+from app.index.catalogue import Catalogue
 from app.retrieval.retrievers.chroma import collection
-from app.stores.copies import ChromaCopy, Position
+from app.stores.copies import ChromaCopy, Position, QdrantCopy
 from app.stores.outbox import Outbox
 from tests.fakes.filing import SPACE, file, publish
 
@@ -31,7 +37,7 @@ RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea
 def client() -> Iterator[Client]:
     """The vendor's client on a fresh folder."""
     with tempfile.TemporaryDirectory() as folder:
-        opened = Client(partial(embedded, Path(folder)))
+        opened = Client(partial(Engine, Path(folder)))
         yield opened
         opened.close()
 
@@ -160,3 +166,42 @@ def test_a_servers_files_are_its_own(pool: Pool, chroma: Chroma, embedded: bool)
     """Ours are those of the embedded one."""
     own = Chroma(chroma._vendor, embedded=embedded)
     assert ChromaCopy(pool, own, SPACE).external is not embedded
+
+
+@dataclass
+class Compacting:
+    """A Qdrant that remembers what it was to rewrite, or fails."""
+
+    error: RetrievalError | None = None
+    compacted: list[str] = field(default_factory=list)
+
+    async def compact(self, name: str) -> None:
+        if self.error:
+            raise self.error
+        self.compacted.append(name)
+
+
+def points_of(pool: Pool, engine: Compacting) -> QdrantCopy:
+    points = cast(Points, engine)
+    return QdrantCopy(pool, points, Catalogue(points), SPACE)
+
+
+@pytest.mark.parametrize(
+    ("holdings", "compacted"),
+    [pytest.param({"memories", "votes"}, [RAW], id="memories"), pytest.param({"answers"}, [], id="others")],
+)
+async def test_memories_alone_are_points_of_a_person(
+    pool: Pool, holdings: set[str], compacted: list[str]
+) -> None:
+    """Their collection is rewritten when one of them went; one that is not there has no files."""
+    engine = Compacting()
+    assert await points_of(pool, engine).compact(holdings) == ()
+    assert engine.compacted == compacted
+    engine.error = RetrievalError("unavailable", missing=True)
+    assert await points_of(pool, engine).compact(holdings) == ()
+
+
+async def test_an_engine_that_is_away_is_told(pool: Pool) -> None:
+    """So that it is tried again."""
+    with pytest.raises(RetrievalError):
+        await points_of(pool, Compacting(RetrievalError("timeout"))).compact(["memories"])

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import struct
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +15,15 @@ from app.clients.points import Point, Where
 from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.domain.corpus import Given
-from app.domain.errors import RetrievalError
+from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import DAEMONS, GRAVITY, RAW, Draft
 from app.domain.passage import Scope
 from app.domain.space import Space
 from app.index.catalogue import Catalogue
+from app.stores import copies
 from app.stores import outbox as module
 from app.stores.belongings import Memories
-from app.stores.copies import STATE, Position, QdrantCopy
+from app.stores.copies import STATE, Place, Position, QdrantCopy
 from app.stores.corpus import CorpusStore
 from app.stores.memories import MemoryStore
 from app.stores.outbox import EngineProbe, Outbox
@@ -176,6 +177,10 @@ class Failing:
     rows: int = 0
     delay: float = 0
     followed: list[str] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    """Rows that a refill took."""
+    stumbles: int | None = None
+    """The row at which a refill fails, once."""
     noted: Position | None = None
 
     async def position(self) -> Position | None:
@@ -193,11 +198,15 @@ class Failing:
             raise self.error
         self.followed += items
 
-    async def refill(self) -> AsyncIterator[int]:
-        """Page by page."""
-        for _ in range(self.rows):
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Row by row."""
+        for row in range(int(place[0]) + 1 if place else 0, self.rows):
             await asyncio.sleep(self.delay)
-            yield 1
+            if row == self.stumbles:
+                self.stumbles = None
+                raise RetrievalError("timeout")
+            self.taken.append(row)
+            yield 1, (str(row),)
 
     async def total(self) -> int:
         """As told."""
@@ -355,50 +364,105 @@ async def test_a_refill_leaves_what_other_tools_wrote(house: House) -> None:
         assert await house.texts() == ["I moved.", "a page"]
 
 
-@dataclass
-class Shaken(Failing):
-    """A copy whose engine loses its files when the first item is written."""
+async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> None:
+    """No row is written twice, and the rows that were written count in what is told."""
+    copy = Failing(rows=6, stumbles=4)
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    with pytest.raises(RetrievalError):
+        await outbox.drain()
+    assert await outbox.facts() == {"refill": "4 of 6 rows"}
+    await outbox.drain()
 
-    lost: Callable[[], None] | None = None
-    held: set[int] = field(default_factory=set)
+    assert (copy.taken, await entered(pool)) == ([0, 1, 2, 3, 4, 5], [])
 
-    async def refill(self) -> AsyncIterator[int]:
-        """Row by row."""
-        for row in range(self.rows):
-            self.held.add(row)
-            yield 1
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:
-        """Fail once."""
-        if self.lost:
-            tell, self.lost = self.lost, None
-            self.held.clear()
-            tell()
-            raise RetrievalError("unavailable")
-        await super().follow(collection, items)
+async def test_a_refill_that_is_asked_for_again_begins_at_the_first_row(pool: Pool) -> None:
+    """Whoever asks knows of a loss that the one under way cannot have made good."""
+    copy = Failing(rows=4, stumbles=3)
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    with pytest.raises(RetrievalError):
+        await outbox.drain()
+    await Outbox(pool, copy, "me").ask_refill()
+    await outbox.drain()
+
+    assert copy.taken == [0, 1, 2, 0, 1, 2, 3]
 
 
 async def test_a_refill_that_loses_its_engine_begins_again(pool: Pool) -> None:
     """What was written before the loss is gone: going on from the middle would leave it out."""
-    copy = Shaken(rows=6)
+    copy = Failing(rows=6, stumbles=3)
     outbox = Outbox(pool, copy, "me")
     await outbox.ask_refill()
-    steps = copy.refill()
-
-    async def stepwise() -> AsyncIterator[int]:
-        async for rows in steps:
-            yield rows
-            if len(copy.held) == 3 and copy.lost is None and not copy.followed:
-                copy.lost = outbox.lost
-                await say(pool, "I moved.")
-
-    copy.refill, again = stepwise, copy.refill  # type: ignore[method-assign]
     with pytest.raises(RetrievalError):
         await outbox.drain()
-    copy.refill = again  # type: ignore[method-assign]
+    copy.taken.clear()
+    outbox.lost()
     await outbox.drain()
 
-    assert copy.held == set(range(6))
+    assert (copy.taken, await entered(pool)) == ([*range(6)], [])
+
+
+async def test_each_part_of_a_refill_goes_on_after_a_place(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any place to the end the same steps follow as in a whole refill."""
+    monkeypatch.setattr(copies, "PAGE", 2)
+    async with house.running():
+        await say(house.pool, *(f"note {n}" for n in range(5)))
+        await shelve(house.pool, *(Given(f"text {n}", f"a{n}") for n in range(3)))
+        await shelve(house.pool, Given("tides", "a1"), collection="waves")
+        copy = QdrantCopy(house.pool, house.edge, Catalogue(house.edge), SPACE)
+        steps = [step async for step in copy.refill()]
+        assert sum(rows for rows, _ in steps) == 9
+        for n, (_, place) in enumerate(steps):
+            assert [step async for step in copy.refill(place)] == steps[n + 1 :]
+
+
+async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
+    """Its session ended while it wrote to the engine: another has the lock, and takes the entries itself."""
+    slow, quick = Failing(delay=0.3), Failing()
+    items = await say(pool, "I moved.")
+    first = asyncio.create_task(Outbox(pool, slow, "me").drain())
+    await asyncio.sleep(0.1)
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database base ON base.oid = database"
+    await pool.execute(f"{ended} WHERE locktype = 'advisory' AND datname = current_database()")
+    with pytest.raises(Unavailable):
+        await first
+    assert (slow.noted, [item for *_, item in await entered(pool)]) == (None, items)
+
+    await Outbox(pool, quick, "me").drain()
+
+    assert (quick.followed, await entered(pool)) == (items, [])
+
+
+async def test_the_lock_is_given_up_with_the_block(pool: Pool) -> None:
+    """Also when the drainer is cancelled: the next one has it at once."""
+    copy = Failing(delay=5)
+    await say(pool, "I moved.")
+    draining = asyncio.create_task(Outbox(pool, copy, "me").drain())
+    await asyncio.sleep(0.1)
+    draining.cancel()
+    await asyncio.gather(draining, return_exceptions=True)
+    copy.delay = 0
+    await Outbox(pool, copy, "me").drain()
+
+    assert await entered(pool) == []
+    assert not await pool.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+
+
+async def test_a_long_outbox_is_not_counted_whole(pool: Pool) -> None:
+    """/readyz and doctor say that it is long; a look at a million entries costs what 10,000 cost."""
+    await pool.execute(
+        "INSERT INTO ibid.outbox (engine, collection, item)"
+        " SELECT 'qdrant', 'memory_raw', n::text FROM generate_series(1, $1) AS n",
+        module.MOST + 5,
+    )
+    found = await module.state(pool, "qdrant")
+
+    assert (found.waiting, found.backlog) == (module.MOST + 1, "more than 10,000")
+    assert (await Outbox(pool, Failing(), "me").facts())["waiting"] == "more than 10,000"
 
 
 async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: House) -> None:

@@ -46,7 +46,7 @@ class Shape:
         )
 
 
-def drawer(root: Path, name: str) -> Path:
+def folder_of(root: Path, name: str) -> Path:
     """A collection's folder: `memory_raw-9f86d081884c7d65`."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:PLAIN]
