@@ -26,7 +26,7 @@ from app.models.sentence import quotable
 from app.retrieval.terms import terms
 from app.vantage.checks import check
 from app.vantage.features import extract_sd_features
-from app.vantage.params import derive_params
+from app.vantage.overlay import derive_params
 from app.vantage.sentences import sentences
 from app.vantage.terms import Decision, Limits, ResponseClass
 from app.vantage.text import read

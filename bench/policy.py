@@ -20,7 +20,7 @@ from typing import Any
 from app.vantage import distress
 from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
-from app.vantage.params import derive_params
+from app.vantage.overlay import derive_params
 from app.vantage.terms import Decision, Limits, ResponseClass, Routing
 from bench import rivals
 from bench.figures import percentile

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.vantage import risk, score
-from app.vantage.lexicon import LEXICON, hits
-from app.vantage.tables import DATA
+from app.vantage.lexicon import DATA, LEXICON, hits
 from app.vantage.text import read, reveal
 from bench.quality import interval
 

@@ -1,6 +1,6 @@
 """What POST /vantage/query is sent (CONTRACT §3): every field bounded, unknown ones refused.
 
-Budgets are tokens, hedges and questions, within the policy's own bounds (`vantage/params.py`).
+Budgets are tokens, hedges and questions, within the policy's own bounds (`vantage/overlay.py`).
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.bodies import SAYS, Body, Message, Name, Note, OverlayBody
 from app.api.mix import MixBody
-from app.vantage.params import BOUNDS
+from app.vantage.overlay import BOUNDS
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.topics import worded
 

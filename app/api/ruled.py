@@ -110,6 +110,8 @@ class PolicyReply(BaseModel):
     version: str
     sha256: str = Field(description="Of the document: in the trace of every answer.")
     classes: list[ClassName] = Field(description="From the freest to the strictest.")
+    scope: str = Field(description="What the policy is for, and what it is not.")
+    languages: dict[str, str] = Field(description="How far each language was measured.")
     rules: list[RuleReply] = Field(description="All that fire are told; the strictest class is the answer's.")
 
 
@@ -166,6 +168,8 @@ POLICY: Mapping[str, Any] = {
     "version": "1.0c2f6e1d9a7b",
     "sha256": "0c2f6e1d9a7b" + "0" * 52,
     "classes": ["COMPLY", "REDIRECT", "CLARIFY", "NEGOTIATE", "REFUSE"],
+    "scope": "A policy for a personal assistant, not a moderation service.",
+    "languages": {"en": "measured", "de": "a core of words, not measured"},
     "rules": [
         {
             "id": "risk.refuse",

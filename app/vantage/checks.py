@@ -14,6 +14,7 @@ from itertools import combinations
 from math import ceil
 
 from app.vantage.decision import DISTRESSED, HARMS
+from app.vantage.lexicon import phrases
 from app.vantage.sentences import (
     MOST_SENTENCES,
     TABLES,
@@ -32,7 +33,6 @@ from app.vantage.sentences import (
     sentences,
     words_of,
 )
-from app.vantage.tables import phrases
 from app.vantage.terms import Check, Decision, Limits, Params, ResponseClass
 
 # The policy's own texts, sent where no model is configured or its text broke its class. In English alone,

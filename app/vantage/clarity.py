@@ -13,7 +13,7 @@ from functools import cache
 
 from app.domain.greeting import is_small_talk
 from app.domain.tongue import words as wordset
-from app.vantage.tables import DATA
+from app.vantage.lexicon import DATA
 from app.vantage.terms import Finding
 from app.vantage.text import ENDS, Text, read
 

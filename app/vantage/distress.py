@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 
-from app.vantage.tables import entries, sections
+from app.vantage.lexicon import entries, sections
 from app.vantage.text import ENDS
 from app.vantage.topics import END
 

@@ -107,21 +107,33 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
 
 def _veto(found: Found, text: Text, whole: float) -> None:
     """A low score, of the message and of the sentence in which a rule fired, limits what the rule gives."""
+    if whole >= DOUBTFUL:
+        return
+    sentences: dict[int, float] = {}
     for category, weight in found.risk.items():
         if weight > NOT_HELD and category not in UNVETOED:
-            risk = max(whole, _sentence_risk(text, found.at[category], _fired(found)))
+            start, end = _sentence(text, found.at[category])
+            if start not in sentences:
+                sentences[start] = _risk(Text("", text.cased[start:end], text.tokens[start:end]), found)
+            risk = max(whole, sentences[start])
             least = NEGOTIATED if GRAVITY.get(found.by[category], 1.0) >= SURE else NOT_HELD
             most = least if risk < HARMLESS else NOT_REFUSED if risk < DOUBTFUL else 1.0
             found.risk[category] = min(weight, most)
 
 
-def _sentence_risk(text: Text, at: int, rules: Mapping[str, float]) -> float:
-    """The risk score of the sentence that a token is in."""
-    ends = [place for place, token in enumerate(text.tokens) if token in ENDS]
-    start = max([place + 1 for place in ends if place < at], default=0)
-    end = min([place + 1 for place in ends if place >= at], default=len(text.tokens))
-    sentence = Text("", text.cased[start:end], text.tokens[start:end])
-    return score(sentence, hits(sentence), rules)["risk"]
+def _sentence(text: Text, at: int) -> tuple[int, int]:
+    """Where the sentence of a token begins and ends."""
+    start = end = at
+    while start and text.tokens[start - 1] not in ENDS:
+        start -= 1
+    while end < len(text.tokens) and text.tokens[end] not in ENDS:
+        end += 1
+    return start, end + 1
+
+
+def _risk(sentence: Text, found: Found) -> float:
+    """The risk score of one sentence."""
+    return score(sentence, hits(sentence), _fired(found))["risk"]
 
 
 def _fired(found: Found) -> Mapping[str, float]:

@@ -1,15 +1,58 @@
-"""The words of the policy by class, as `data/words.txt` and `data/pressure.txt` list them.
+"""The policy's data files (`data/*.txt`), and its words by class.
 
-A section says how its words vary: `[verbs]` are infinitives, `[nouns]` singulars, `[phrases]` stand as they
-are; `_` joins the words of a phrase. Read once at import; a broken file stops the start with ValueError.
+A file is a document of headings, entries and comments:
+
+    # A comment, at a line's begin.
+    [heading]
+    name: phrase, phrase,
+        phrase
+
+In `words.txt` and `pressure.txt` a heading says how words vary: `[verbs]` are infinitives, `[nouns]`
+singulars, `[phrases]` stand as they are; `_` joins the words of a phrase. Read once, at import; a broken file
+stops the start with ValueError.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from app.vantage.tables import sections
+from app.domain.phrases import Phrases
 from app.vantage.text import CUTS, Text, read
+
+DATA = Path(__file__).parent / "data"
+Entries = Mapping[str, tuple[str, ...]]
+"""By name, its phrases."""
+
+
+@cache
+def sections(name: str) -> Mapping[str, tuple[str, ...]]:
+    """By heading, its lines without comments; continued lines are joined."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            lines = found.setdefault(line[1:-1], [])
+        elif line[0].isspace():
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line.strip())
+    return {heading: tuple(own) for heading, own in found.items()}
+
+
+def entries(lines: Iterable[str]) -> Entries:
+    """Lines `name: phrase, phrase` by name."""
+    parts = (line.partition(": ") for line in lines)
+    return {name: tuple(phrase.strip() for phrase in row.split(",")) for name, _, row in parts}
+
+
+def phrases(table: Entries) -> Phrases:
+    """A finder of all phrases, by name; those of `none` only keep others from being found."""
+    return Phrases({"" if name == "none" else name: "|".join(row) for name, row in table.items()})
+
 
 Classes = frozenset[str]
 NO_CLASSES: Classes = frozenset()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 
-from app.vantage import checks, decision, params, rivals, score
+from app.vantage import checks, decision, overlay, rivals, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.distress import EMERGENCIES
 from app.vantage.features import STAKES
@@ -14,6 +14,15 @@ from app.vantage.sentences import HEDGES
 from app.vantage.terms import ResponseClass
 from app.vantage.version import digests, sha256, version
 
+LANGUAGES: Mapping[str, str] = {
+    "en": "measured",
+    "de": "a core of words, not measured",
+    "es": "a core of words, not measured",
+    "fr": "a core of words, not measured",
+}
+"""Those that the tables know; other languages pass unread."""
+SCOPE = "A policy for a personal assistant, not a moderation service: about one unsafe prompt in five passes."
+
 
 @cache
 def policy() -> Mapping[str, object]:
@@ -22,6 +31,8 @@ def policy() -> Mapping[str, object]:
         "version": version(),
         "sha256": sha256(),
         "classes": list(ResponseClass),
+        "scope": SCOPE,
+        "languages": LANGUAGES,
         "order": ORDER,
         "rules": [
             {"id": rule.id, "when": rule.text(), "class": rule.gives, "says": rule.says, "final": rule.final}
@@ -35,8 +46,8 @@ def policy() -> Mapping[str, object]:
         },
         "detours": DETOURS,
         "params": {
-            "bounds": {name: {"least": low, "most": high} for name, (low, high) in params.BOUNDS.items()},
-            "table": {name: asdict(line) for name, line in params.TABLE.items()},
+            "bounds": {name: {"least": low, "most": high} for name, (low, high) in overlay.BOUNDS.items()},
+            "table": {name: asdict(line) for name, line in overlay.TABLE.items()},
         },
         "contracts": {
             kind: {clause: checks.CLAUSES[clause].says for clause in clauses}

@@ -9,8 +9,7 @@ guarded against less. The strongest rule of each category counts. Weights are in
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.vantage.lexicon import KINDS, LEXICON, Classes, Hit
-from app.vantage.tables import sections
+from app.vantage.lexicon import KINDS, LEXICON, Classes, Hit, sections
 from app.vantage.terms import Finding
 from app.vantage.text import Text
 
@@ -79,6 +78,8 @@ THINGS = frozenset(KINDS["nouns"]) - _words("game tale idiom figure world past")
 CARRIED = _words("weapon bomb toxin drug hard_drug malware contraband lock system person relation minor")
 """Objects that `it` and `them` of a later clause may mean."""
 DANGER = _words("weapon bomb toxin noxious drug hard_drug medicine malware contraband relation minor group")
+PLACED = _words("guard learn wrong game")
+"""Classes whose place in a clause counts."""
 OPERATIVE = _words("how want covert recipe")
 PERSONAL = _words("how_i want covert")
 
@@ -116,7 +117,7 @@ class Clause:
         """Whether one of the classes stands at most NEAR tokens before a hit; what stands before `how do I`
         or `write` is a preface."""
         here = self.hits[index].start
-        for hit in reversed(self.hits[:index]):
+        for hit in reversed(self.hits[max(0, index - NEAR) : index]):
             if here - hit.start > NEAR:
                 return False
             if hit.classes & classes:
@@ -273,9 +274,13 @@ def _weigh(found: Found, text: Text, clause: Clause, carried: Classes, pressed: 
     acting = [index for index, hit in enumerate(clause.hits) if hit.classes & VERBS]
     if acting and not clause.classes & {"idiom", "figure"}:
         rules = [rule for rule in ON_OBJECTS if rule.acts & clause.classes and _met(rule, clause)]
+        plain, done = not clause.classes & PLACED, set[tuple[Classes, Classes, bool]]()
         for index in acting if rules else ():
             head, own = _object(text, clause, index, carried)
-            _act(found, clause, index, rules, head, own, pressed)
+            key = (clause.hits[index].classes, head, own)
+            if not plain or key not in done:
+                done.add(key)
+                _act(found, clause, index, rules, head, own, pressed)
     for rule, telling in TOGETHER:
         if telling & clause.classes and _met(rule, clause):
             place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
@@ -311,7 +316,7 @@ def _object(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[C
     """The classes of an act's object, and whether it is the asker's own thing."""
     act = clause.hits[index]
     end, own, head = act.end, False, frozenset[str]()
-    for hit in clause.hits[index + 1 :]:
+    for hit in clause.hits[index + 1 : index + 2 + REACH]:
         if hit.start > act.end + REACH or (head and hit.start != end and text.tokens[hit.start - 1] != "'s"):
             break
         if not head and BESIDE.intersection(text.tokens[act.end + 1 : hit.start]):

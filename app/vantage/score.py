@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.vantage.lexicon import Hit
-from app.vantage.tables import DATA
+from app.vantage.lexicon import DATA, Hit
 from app.vantage.text import Text
 
 Symbols = NDArray[np.uint32]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.domain.phrases import ENDS, LONGEST, Phrases, words
 from app.domain.tongue import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue
-from app.vantage.tables import Entries, entries, phrases, sections
+from app.vantage.lexicon import Entries, entries, phrases, sections
 
 ASKING = frozenset("?？؟‽⁇⁈⁉⸮፧߹꘏\u037e")
 """Question marks; the last is Greek's, which looks like a semicolon."""

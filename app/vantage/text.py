@@ -127,9 +127,18 @@ def reveal(text: Text, known: Collection[str]) -> Text:
     """The text with disguised words written plainly: `k1ll`, `k i l l`, `kiiill`.
 
     A word is replaced only if its plain form is `known`, so that ordinary words stay as they are."""
-    shown = APART.sub(lambda found: _joined(found[0], known), text.folded)
+    shown, rows = text.folded, dict[str, str]()
+
+    def joined(found: re.Match[str]) -> str:
+        if found[0] not in rows:
+            rows[found[0]] = _joined(found[0], known)
+        return rows[found[0]]
+
+    shown = APART.sub(joined, shown)
     if LEETED.search(shown) or DRAWN_OUT.search(shown):
-        shown = " ".join([_plainly(word, known) for word in shown.split(" ")])
+        words = shown.split(" ")
+        plain = {word: _plainly(word, known) for word in set(words)}
+        shown = " ".join([plain[word] for word in words])
     return text if shown == text.folded else cut(shown)
 
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
-from app.vantage.overlay import build_overlay_text
-from app.vantage.params import derive_params
+from app.vantage.overlay import build_overlay_text, derive_params
 from app.vantage.terms import (
     Decision,
     Descriptors,
@@ -36,7 +35,7 @@ class Weighed(NamedTuple):
     """What the decision rests on beside the text."""
 
 
-def weigh(  # noqa: PLR0917 - a message, and all that may be known beside it
+def weigh(
     message: str,
     thread: Sequence[str] = (),
     overlay: str = "",

@@ -8,7 +8,7 @@ from app.api.mix import MixBody
 from app.config import Settings
 from app.knobs import Enable
 from app.vantage.mix import lens_name
-from app.vantage.params import BOUNDS
+from app.vantage.overlay import BOUNDS
 from app.vantage.terms import Limits, ResponseClass, Routing
 
 

@@ -31,7 +31,7 @@ from app.vantage.decision import (
     under,
 )
 from app.vantage.features import STAKES
-from app.vantage.params import derive_params
+from app.vantage.overlay import derive_params
 from app.vantage.risk import RISKS
 from app.vantage.terms import Decision, Descriptors, Finding, Limits, Params, ResponseClass, Routing
 from app.vantage.version import version

@@ -155,7 +155,7 @@ def test_asking_for_the_rules_is_negotiated(asked: str) -> None:
 )
 def test_working_on_other_texts_asks_for_no_rules(plain: str) -> None:
     """The verbs alone tell nothing."""
-    assert weigh(plain).decision.response_class is ResponseClass.COMPLY
+    assert weigh(plain).decision.response_class not in HELD
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.vantage.decision import decide
 from app.vantage.features import RISKS, STAKES, extract_sd_features
-from app.vantage.params import derive_params
+from app.vantage.overlay import derive_params
 from app.vantage.terms import Decision, Limits, ResponseClass, Routing
 from tests.vantage import fuzz
 

@@ -8,8 +8,7 @@ from app.domain.overlay import overlay_to_instructions
 from app.models.tokens import O200k
 from app.vantage.checks import HELP
 from app.vantage.decision import RULES
-from app.vantage.overlay import HEAD, ORDERS, build_overlay_text, worded
-from app.vantage.params import BOUNDS, derive_params
+from app.vantage.overlay import BOUNDS, HEAD, ORDERS, build_overlay_text, derive_params, worded
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 
 PARAMS = Params(800, 3, 2, 0.5, 0.5)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.vantage.params import BOUNDS, derive_params
+from app.vantage.overlay import BOUNDS, derive_params
 from app.vantage.terms import Descriptors, Limits
 from tests.vantage.strategies import LIMITS, ODD, SHARES, descriptors
 

@@ -12,7 +12,7 @@ import pytest
 
 from app.vantage import version as versions
 from app.vantage.decision import RULES, decide
-from app.vantage.params import derive_params
+from app.vantage.overlay import derive_params
 from app.vantage.policy import policy
 from app.vantage.terms import Descriptors, Limits, ResponseClass, Routing
 from app.vantage.version import LENT, content, deciding, digests, sha256, version

@@ -1,6 +1,6 @@
 """The policy's data files."""
 
-from app.vantage.tables import entries, phrases, sections
+from app.vantage.lexicon import entries, phrases, sections
 
 
 def test_a_table_is_read_by_heading_and_name() -> None:

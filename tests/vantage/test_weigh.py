@@ -2,8 +2,7 @@
 
 from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
-from app.vantage.overlay import build_overlay_text
-from app.vantage.params import derive_params
+from app.vantage.overlay import build_overlay_text, derive_params
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.weigh import weigh
 
