@@ -184,10 +184,15 @@ class Outbox:
             await self.ask_refill()
 
     async def _loss(self) -> None:
-        """Ask for a refill if files were lost."""
-        if self._lost:
+        """Ask for a refill if files were lost; a new folder under an empty record needs none."""
+        if not self._lost:
+            return
+        if await self._copy.total():
             await self._refilled("files were lost")
-            self._lost = False
+        else:
+            async for _ in self._copy.refill():
+                pass
+        self._lost = False
 
     async def _emptied(self) -> None:
         """Take entries until nothing waits."""

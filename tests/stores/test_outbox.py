@@ -404,6 +404,17 @@ async def test_a_refill_that_loses_its_engine_begins_again(pool: Pool) -> None:
     assert (copy.taken, await entered(pool)) == ([*range(6)], [])
 
 
+async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) -> None:
+    """As at a first start: nothing is entered, and /readyz says nothing of a refill."""
+    copy = Failing()
+    outbox = Outbox(pool, copy, "me")
+    outbox.lost()
+    with captured() as logged:
+        await outbox.drain()
+
+    assert (await outbox.facts(), logged.of("engine is refilled from the record")) == ({}, [])
+
+
 async def test_each_part_of_a_refill_goes_on_after_a_place(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
