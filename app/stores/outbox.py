@@ -278,16 +278,23 @@ class Outbox:
             if not entries and not self._works:  # not those collections failed, but the engine
                 entries = await holder.fetch(NEXT, self._copy.name, BATCH, [])
             refill = await holder.fetchval(REFILLS, self._copy.name)
+        fault = None
         if entries:
-            done = await self._followed(entries)
-            await self._taken(holder, entries[-1]["seq"], TAKEN, done)
+            done, fault = await self._followed(entries)
+            if done:
+                await self._taken(holder, entries[-1]["seq"], TAKEN, done)
         if refill:
             await self._page(holder, refill)
+            self._works = True
+        if not self._works and fault:
+            raise fault
         return bool(entries or refill)
 
-    async def _followed(self, entries: Sequence[asyncpg.Record]) -> list[int]:
-        """Take entries; their numbers. A collection that fails is left aside for a while, so that it does not
-        hold up the others; where all of them fail, the engine does: raises what the first one raised."""
+    async def _followed(
+        self, entries: Sequence[asyncpg.Record]
+    ) -> tuple[list[int], RetrievalError | Unavailable | None]:
+        """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
+        aside for a while, so that it holds up no others and no refill; where all fail, the engine does."""
         items: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for entry in entries:
             items[entry["collection"]][entry["item"]] = None
@@ -299,11 +306,15 @@ class Outbox:
                 failed[collection] = error
         self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
         self._works = len(failed) < len(items)
-        for fault in failed.values():
-            if not self._works:
-                raise fault
-            log.warning("a collection does not follow", engine=self._copy.name, reason=fault.detail)
-        return [entry["seq"] for entry in entries if entry["collection"] not in failed]
+        for collection, fault in failed.items():
+            log.warning(
+                "a collection does not follow",
+                engine=self._copy.name,
+                collection=collection,
+                reason=fault.detail,
+            )
+        taken = [entry["seq"] for entry in entries if entry["collection"] not in failed]
+        return taken, next(iter(failed.values()), None)
 
     def _left_aside(self) -> list[str]:
         """Collections that failed a moment ago."""

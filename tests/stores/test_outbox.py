@@ -240,6 +240,17 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
     assert len(logged.of("engine does not follow")) == 1
 
 
+async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> None:
+    """All entries that wait are of that collection; they stay, and the refill ends."""
+    copy = Failing(error=RetrievalError("unavailable"), rows=3)
+    items = await say(pool, "I moved.")
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    await outbox.drain()
+
+    assert (copy.taken, [item for *_, item in await entered(pool)]) == ([0, 1, 2], items)
+
+
 async def test_two_replicas_drain_once(pool: Pool) -> None:
     """One of them has the lock; the other has nothing left to do."""
     copy = Failing(delay=0.05)
