@@ -345,6 +345,25 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         assert await house.texts("sleep") == ["tides"]
 
 
+async def test_a_collection_of_another_shape_holds_up_no_refill(house: House) -> None:
+    """Another tool's has the name of one of ours: its rows wait, the rest is written and swept, and an
+    erasure does not wait for them."""
+    async with house.running():
+        await house.edge.create("sleep", 4)
+        await house.edge.put("sleep", [Point("7", {"text": "theirs"}, struct.pack("<4f", 1, 0, 0, 0))])
+        await shelve(house.pool, Given("tides", "a1"))
+        await shelve(house.pool, Given("surf", "a1"), collection="waves")
+        await say(house.pool, "I moved.")
+        await house.pool.execute("DELETE FROM ibid.outbox")
+        await house.outbox.ask_refill()
+        with pytest.raises(Unavailable, match="another space"):
+            await house.outbox.drain()
+
+        assert (await house.texts(), await house.texts("waves")) == (["I moved."], ["surf"])
+        assert await house.texts("sleep") == ["theirs"]
+        assert [(name, bool(item)) for _, name, item in await entered(house.pool)] == [("sleep", True)]
+
+
 async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: House) -> None:
     """As after a deletion that was lost: a point of ours that the record does not have goes."""
     async with house.running():
