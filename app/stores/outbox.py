@@ -161,7 +161,8 @@ class Outbox:
         self._awaited.set()
 
     async def drain(self) -> None:
-        """Until nothing waits, or another process drains. Compares first, when it is time to."""
+        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection that
+        fails are left aside, or another process drains: `waits` says so."""
         now = time.monotonic()
         due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
         if due and not self._lost:
@@ -256,6 +257,13 @@ class Outbox:
             under_way = self._refill
             found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
         return found
+
+    async def waits(self) -> str:
+        """What the engine has yet to take, for people; "" where it has all."""
+        now = await state(self._pool, self._copy.name)
+        parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
+        said = " and ".join(part for part in parts if part)
+        return f"{self._copy.name} has yet to take {said}" if said else ""
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[Connection | None]:

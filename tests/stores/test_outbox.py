@@ -249,6 +249,7 @@ async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> No
     await outbox.drain()
 
     assert (copy.taken, [item for *_, item in await entered(pool)]) == ([0, 1, 2], items)
+    assert await outbox.waits() == "qdrant has yet to take 1 entries"
 
 
 async def test_two_replicas_drain_once(pool: Pool) -> None:
