@@ -185,7 +185,7 @@ class QdrantCopy:
 
     async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
-        as before `ibid reembed`, are emptied of what is ours first. One that fails, while Qdrant answers, holds
+        as before `ibid reembed`, are emptied of what is ours first. One that fails while Qdrant answers holds
         up no others: its rows are entered in the outbox at the end."""
         if not place:
             self._unwritten, self._unswept = set(), set()

@@ -161,8 +161,8 @@ class Outbox:
         self._awaited.set()
 
     async def drain(self) -> None:
-        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection that
-        fails are left aside, or another process drains: `waits` says so."""
+        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
+        that fails are left aside, or another process drains: `waits` says so."""
         now = time.monotonic()
         due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
         if due and not self._lost:
