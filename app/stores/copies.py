@@ -28,7 +28,7 @@ from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
-from app.retrieval.retrievers.qdrant import MARK, is_ours
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
 from app.stores.imports import read_homes
@@ -217,12 +217,13 @@ class QdrantCopy:
         return sum((await self._counts()).values())
 
     async def complete(self) -> bool:
-        """By the count of each collection's points of ours."""
+        """By the count of the points of ours in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
         homes = await read_homes(self._pool)
         wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
-        for physical in {*wanted, *await self._catalogue.all()}:
+        made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
+        for physical in {*wanted, *made, homes.copy_of(RAW), *homes.homes.values()}:
             try:
                 if await self._points.count(physical, where) != wanted.get(physical, 0):
                     return False
@@ -297,16 +298,19 @@ class QdrantCopy:
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
         """Delete the points of ours that the record does not have, or all."""
-        after, found, name = None, 0, (await read_homes(self._pool)).name_of(physical)
+        name, left = (await read_homes(self._pool)).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
-        while page := await qdrant.page(self._points, physical, Where(), PAGE, after):
-            after, found = page[-1].id, found + len(page)
-            ours = [each.id for each in page if is_ours(each.payload, spaces)]
-            known = set() if everything or name is None else {STATE, *await self._known(name, ours)}
-            if gone := set(ours) - known:
-                found -= len(gone)
-                await self._points.remove(physical, Where(ids=tuple(gone)))
-        if not found and name is not None:
+        older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
+        for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
+            after = None
+            while page := await qdrant.page(self._points, physical, where, PAGE, after):
+                after = page[-1].id
+                ours = {each.id for each in page if is_ours(each.payload, spaces)}
+                known = set() if everything or name is None else {STATE, *await self._known(name, [*ours])}
+                left = left or not ours.isdisjoint(known)
+                if gone := ours - known:
+                    await self._points.remove(physical, Where(ids=tuple(gone)))
+        if not left and name is not None:
             await self._drop(physical)
 
     async def _known(self, name: str, points: Sequence[str]) -> set[str]:

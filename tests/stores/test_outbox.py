@@ -395,6 +395,29 @@ async def test_a_refill_leaves_what_other_tools_wrote(house: House) -> None:
         assert await house.texts() == ["I moved.", "a page"]
 
 
+async def test_other_tools_points_are_neither_read_nor_counted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shared server may hold millions: a refill and a comparison ask for ours alone."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+        await house.edge.put(RAW, [Point(str(n), {"text": "theirs"}, vector("x")) for n in range(1, 9)])
+        engine, read = house.edge.scroll, list[Point]()
+
+        async def scroll(*given: object, **named: object) -> list[Point]:
+            page = await engine(*given, **named)  # type: ignore[arg-type] # as it was called
+            read.extend(page)
+            return page
+
+        monkeypatch.setattr(house.edge, "scroll", scroll)
+        await house.outbox.ask_refill()
+        await house.outbox.drain()
+        copy = QdrantCopy(house.pool, house.edge, Catalogue(house.edge), SPACE)
+
+        assert (await copy.complete(), {each.payload.get("ibid") for each in read}) == (True, {"1"})
+
+
 async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> None:
     """No row is written twice, and the rows that were written count in what is told."""
     copy = Failing(rows=6, stumbles=4)
