@@ -135,6 +135,17 @@ async def test_nothing_is_found_outside_the_scope(memories: MemorySource, scope:
     assert (legs.passages, legs.words, legs.meaning, legs.stored) == ({}, (), (), 0)
 
 
+async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, memories: MemorySource) -> None:
+    """However late the index: whose it is, is asked again where it is read."""
+    keys = await keep(memories, ANN, *RIVERS)
+    reached = await memories.reach(ANN)
+    await search(memories, "danube")
+    await pool.execute("UPDATE ibid.memory SET tenant = 'other' WHERE id = $1", keys[0])
+    legs = await reached.search(Query("danube", ANN), given(bag("danube")))
+    assert keys[0] not in legs.passages
+    assert legs.passages
+
+
 async def test_others_move_nothing(memories: MemorySource) -> None:
     """Fifty of another user's and another tenant's points leave every id, score and order byte-equal."""
     await keep(memories, ANN, *RIVERS, thread_id="t")
