@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncpg
 import structlog
@@ -170,7 +170,10 @@ class Outbox:
         await self._emptied()
         if due:
             self._compared = now  # an engine that cannot count in time is not asked again at once
-            await self._refilled(DIFFERS if await self.differs() else "")
+            differs = await self.differs()
+            if differs is None:
+                self._compared = now - COMPARE_SECONDS + AGAIN_SECONDS
+            await self._refilled(DIFFERS if differs else "")
             await self._emptied()
 
     async def compare(self) -> None:
@@ -185,7 +188,8 @@ class Outbox:
             await self.ask_refill()
 
     async def _loss(self) -> None:
-        """Ask for a refill if files were lost; a new folder under an empty record needs none."""
+        """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
+        it sweeps the engine."""
         if not self._lost:
             return
         if await self._copy.total():
@@ -197,9 +201,8 @@ class Outbox:
 
     async def _emptied(self) -> None:
         """Take entries until nothing waits."""
-        await self._loss()
         found = await state(self._pool, self._copy.name)
-        if not found.waiting and not found.refill:
+        if not (found.waiting or found.refill or self._lost):
             return
         self._seq = found.told or 0
         async with self._alone() as holder:
@@ -221,12 +224,16 @@ class Outbox:
             return "its files are older than the record"
         return "its files are newer than the record" if position.seq > last else ""
 
-    async def differs(self) -> bool:
-        """Whether the engine holds more or fewer rows than the record; False while it has entries to take."""
+    async def differs(self) -> bool | None:
+        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has entries
+        to take."""
         before = await state(self._pool, self._copy.name)
-        if before.waiting or before.refill or await self._copy.complete():
+        if before.waiting or before.refill:
+            return None
+        if await self._copy.complete():
             return False
-        return before == await state(self._pool, self._copy.name)  # nothing was written meanwhile
+        after = await state(self._pool, self._copy.name)
+        return True if replace(after, last=before.last) == before else None  # `last` is of both engines
 
     async def ask_refill(self) -> None:
         """Enter a refill; one under way is begun again."""

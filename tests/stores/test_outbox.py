@@ -179,9 +179,12 @@ class Failing:
     followed: list[str] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     """Rows that a refill took."""
+    whole: bool = True
+    """Whether it holds as many rows as the record."""
     stumbles: int | None = None
     """The row at which a refill fails, once."""
     noted: Position | None = None
+    refills: int = 0
 
     async def position(self) -> Position | None:
         """The last one."""
@@ -200,6 +203,7 @@ class Failing:
 
     async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Row by row."""
+        self.refills += 1
         for row in range(int(place[0]) + 1 if place else 0, self.rows):
             await asyncio.sleep(self.delay)
             if row == self.stumbles:
@@ -213,8 +217,8 @@ class Failing:
         return self.rows
 
     async def complete(self) -> bool:
-        """Always."""
-        return True
+        """As told."""
+        return self.whole
 
 
 async def test_an_engine_that_fails_is_left_alone_and_comes_back(
@@ -467,6 +471,37 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
         await outbox.drain()
 
     assert (await outbox.facts(), logged.of("engine is refilled from the record")) == ({}, [])
+
+
+async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
+    """Another process drains, and may be writing what a sweep would not find in the record."""
+    copy, slow = Failing(), Failing(delay=0.5)
+    await say(pool, "I moved.")
+    first = asyncio.create_task(Outbox(pool, slow, "me").drain())
+    await asyncio.sleep(0.2)
+    outbox = Outbox(pool, copy, "me")
+    outbox.lost()
+    await outbox.drain()
+    assert (copy.refills, outbox._lost) == (0, True)
+    await first
+    await outbox.drain()
+    assert (copy.refills, outbox._lost) == (1, False)
+
+
+async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
+    """Not known is not the same; what the other engine is told changes nothing."""
+    copy = Failing(whole=False)
+    outbox = Outbox(pool, copy, "me")
+    (item,) = await say(pool, "I moved.")
+    assert await outbox.differs() is None
+    await pool.execute("DELETE FROM ibid.outbox")
+
+    async def other_engine() -> bool:
+        await pool.execute("INSERT INTO ibid.outbox (engine, item) VALUES ('chroma', $1)", item)
+        return False
+
+    setattr(copy, "complete", other_engine)  # noqa: B010 - of this one alone
+    assert await outbox.differs() is True
 
 
 async def test_each_part_of_a_refill_goes_on_after_a_place(
