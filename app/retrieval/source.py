@@ -43,8 +43,9 @@ LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
 FOREIGN_SHARE = 1 / 4
 """Part of it that an engine has to say what other tools wrote."""
-ENGINE_SHARE = 5 / 8
-"""Part of it after which engines are no longer waited for: what they have not found costs no words."""
+ENGINE_SHARE = 3 / 4
+"""Part of it after which engines are no longer waited for: what they have not found costs no words. Usually
+more than their clients wait, whose breakers count the silence."""
 WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
@@ -208,7 +209,8 @@ class IndexedSource(ABC, Generic[ScopeKey]):
                     reached, search, embedded, lexical, query.limit, until=until
                 )
                 dated = await self._dated(search, embedded, query.days, cosines)
-                other = await self._others(reached, query, embedded)
+                if fault != "timeout":  # it has had its time
+                    other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
         similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
         with stage(TEXTS):

@@ -225,8 +225,8 @@ class Outbox:
         return "its files are newer than the record" if position.seq > last else ""
 
     async def differs(self) -> bool | None:
-        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has entries
-        to take."""
+        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has
+        entries to take."""
         before = await state(self._pool, self._copy.name)
         if before.waiting or before.refill:
             return None

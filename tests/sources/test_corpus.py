@@ -51,6 +51,16 @@ async def test_all_collections_are_searched_as_soon_as_they_are_written(corpus: 
     assert len(legs.meaning) == 5
 
 
+async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, corpus: CorpusSource) -> None:
+    """However late the index: tenant and collection are asked again where it is read."""
+    await shelve(corpus, HERE, "rivers", RIVERS)
+    reached = await corpus.reach(HERE)
+    await search(corpus, "danube")
+    await pool.execute("UPDATE ibid.corpus_text SET tenant = 'other' WHERE text = $1", RIVERS[0])
+    legs = await reached.search(Query("danube", HERE), given(bag("danube")))
+    assert texts(legs) == {RIVERS[1]}
+
+
 async def test_a_passage_says_where_it_stands(corpus: CorpusSource) -> None:
     """Label, title, address, tags and origin are those it was written with."""
     metadata = {"kind": "page", "source": "atlas", "tags": ["a", "b"], "url": "https://a.example/1", "x": 1}
