@@ -53,7 +53,7 @@ class Vectors:
 
 
 class InThreads:
-    """The vendor's blocking client in threads. Implements `collection.Vendor`."""
+    """The vendor's blocking client in threads. Implements `chroma_client.Vendor`."""
 
     def __init__(self, client: Client, threads: Threads) -> None:
         self.client = client

@@ -101,7 +101,7 @@ class Engine:
 
 
 class Held:
-    """A collection of it. Keeps `collection.VendorCollection`."""
+    """A collection of it. Keeps `chroma_client.VendorCollection`."""
 
     def __init__(self, bindings: Bindings, key: str) -> None:
         self._bindings = bindings
@@ -338,7 +338,7 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
 
 
 def answer(client: Client, call: Call) -> None:
-    """Answer a call; see `collection.perform`."""
+    """Answer a call; see `chroma_client.perform`."""
     arguments, matrix = unpacked(call.payload, call.data)
     try:
         reply, found = perform(client, call.name, arguments["of"], arguments["with"], matrix)

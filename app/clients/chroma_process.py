@@ -42,7 +42,7 @@ class Damaged(Lost):
 
 
 class ChromaProcess:
-    """Implements `collection.Vendor`."""
+    """Implements `chroma_client.Vendor`."""
 
     def __init__(self, folder: Path, *, look: bool = False, program: Program = PROGRAM) -> None:
         self._folder = folder
@@ -57,7 +57,7 @@ class ChromaProcess:
     async def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
     ) -> Answer:
-        """Call the child; see `collection.perform`."""
+        """Call the child; see `chroma_client.perform`."""
         shape, data = packed(matrix)
         asked = {"of": of, "with": arguments or {}, **shape}
         with lost():

@@ -27,7 +27,7 @@ one of them holds is still rare."""
 
 
 def content(text: str) -> Content:
-    """The terms of a question as `analysis.terms` cuts them. CPU: some 20 µs a word that is new."""
+    """The terms of a question as `terms.words` cuts them. CPU: some 20 µs a word that is new."""
     found: dict[int, float] = {}
     for each in words(calmed(unicodedata.normalize("NFKC", text))):
         word = each[:LONGEST]
