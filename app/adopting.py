@@ -168,9 +168,9 @@ class Adopt:
         shelves: Shelves,
         embedder: Embedder,
         space: Space,
-        fill: Callable[[], Awaitable[None]],
+        fill: Callable[[], Awaitable[str]],
     ) -> None:
-        """`fill`: lets Qdrant follow the record."""
+        """`fill`: lets Qdrant follow the record, and says what it has yet to take all the same."""
         self._rows = rows
         self._shelves = shelves
         self._embedder = embedder
@@ -210,7 +210,7 @@ class Adopt:
                     taken_over = together(taken_over, done)
                     yield done.kept + done.embedded
             self.report.collections.append(taken_over)
-        await self._fill()
+        self.report.waiting = await self._fill()
 
     async def _found(self) -> list[Shelf]:
         """Collections with something to import, or of which something was imported."""
@@ -310,9 +310,10 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
         open_points(settings, dim=space.dim) as points,
     ):
 
-        async def fill() -> None:
+        async def fill() -> str:
             kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
             await kept.outbox.drain()
+            return await kept.outbox.waits()
 
         embedder = Patient(model)
         shelves = Shelves(points, ImportStore(pool), embedder, space, named(settings))

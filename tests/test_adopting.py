@@ -101,9 +101,11 @@ class House:
         copy = QdrantCopy(self.pool, self.points, Catalogue(self.points), SPACE)
         return Outbox(self.pool, copy, await identity(self.pool))
 
-    async def fill(self) -> None:
+    async def fill(self) -> str:
         """Let Qdrant follow."""
-        await (await self.outbox()).drain()
+        outbox = await self.outbox()
+        await outbox.drain()
+        return await outbox.waits()
 
     async def adopt(self, *only: str) -> list[Taken]:
         """A whole run."""
@@ -201,8 +203,9 @@ class NoShelves(Shelves):
 def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
     """A run over the tables."""
 
-    async def fill() -> None:
+    async def fill() -> str:
         """Nothing follows."""
+        return ""
 
     shelves = NoShelves(points, ImportStore(pool), model, WIDE)
     return Adopt(AdoptionStore(pool), shelves, model, WIDE, fill)

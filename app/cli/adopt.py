@@ -36,6 +36,8 @@ def adopt(
     else:
         for line in lines(report, dry=dry):
             tell(line)
+    if report.waiting:
+        remark(f"{report.waiting}: the service goes on with it when it runs.")
     if report.left:
         remark(f"{counted(report.left, 'row')} changed meanwhile, by another tool: run ibid adopt again.")
         raise typer.Exit(1)

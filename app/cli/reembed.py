@@ -5,7 +5,7 @@ itself; interrupted, it goes on from where it was at the next run.
 """
 
 from app.cli.progress import shown
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, run, tell
+from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
 from app.config import Settings
 from app.moving import open_reembed
 
@@ -27,4 +27,6 @@ async def reembedded(config: Settings) -> int:
             async for taken in work.run():
                 chunks += taken
                 progress.add(taken, "passages")
+        for waiting in work.waiting:
+            remark(f"{waiting}: the service goes on with it when it runs.")
     return chunks

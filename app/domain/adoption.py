@@ -94,6 +94,8 @@ class Report:
     tables: list[Taken] = field(default_factory=list)
     collections: list[Taken] = field(default_factory=list)
     older: Older = Older(0, 0)
+    waiting: str = ""
+    """What Qdrant has yet to take, for people; "": nothing."""
 
     @property
     def left(self) -> int:

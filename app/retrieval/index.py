@@ -240,6 +240,15 @@ class ScopeIndex:
         known = self.entries
         return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
 
+    def rewritten(self, fresh: int) -> int:
+        """Passages that are made, or copied, when so many are added: about, as `settled` joins segments."""
+        rows = fresh
+        for segment in reversed(self.segments):
+            if segment.rows > 2 * rows:
+                break
+            rows += segment.rows
+        return rows
+
     def followed(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
         """The index at a newer version: what the list does not name is gone, `fresh` has what has changed."""
         gone = {entry for entry, facts in self.entries.items() if entries.get(entry, _UNKNOWN) != facts}

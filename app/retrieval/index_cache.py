@@ -161,12 +161,13 @@ class IndexCache:
         if index is None or index.exact != exact:
             index = ScopeIndex(scope, 0, exact=exact)
         changed = await asyncio.to_thread(index.changed, listing.entries)
+        sizes = list(rows.sizes(listing, changed))
         each = POSTINGS_BYTES + (4 * self._dim if exact else 0)
-        self._reserved[key] = each * listing.passages + ENTRY_BYTES * len(listing.entries)
+        self._reserved[key] = each * index.rewritten(sum(sizes)) + ENTRY_BYTES * len(changed)
         try:
             self._make_room()
             fresh = []
-            for page in paged(changed, rows.sizes(listing, changed)):
+            for page in paged(changed, sizes):
                 async with self._readers:
                     segment = await rows.segment(scope, page, vectors=exact)
                 if segment is not None:

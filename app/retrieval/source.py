@@ -43,6 +43,8 @@ LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
 FOREIGN_SHARE = 1 / 4
 """Part of it that an engine has to say what other tools wrote."""
+ENGINE_SHARE = 5 / 8
+"""Part of it after which engines are no longer waited for: what they have not found costs no words."""
 WIDER = 4
 """How many times more than wanted an engine is asked for: it is approximate, and may hold dead rows."""
 ATTEMPTS = 3
@@ -56,8 +58,9 @@ DATED_READ = 500
 FRESH = 1_000
 """Items that an engine has yet to take, and that are searched exactly meanwhile."""
 UNTAKEN = """
-    SELECT item FROM ibid.outbox WHERE engine = $1 AND (collection = $2 OR item = '')
-    ORDER BY item = '' DESC, seq DESC LIMIT $3
+    SELECT '' AS item WHERE EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '')
+    UNION ALL (SELECT item FROM ibid.outbox WHERE engine = $1 AND collection = $2 AND item <> ''
+        ORDER BY seq DESC LIMIT $3)
 """
 DAY = "day"
 """The column of a segment that holds days, as `day_number` counts them."""
@@ -117,6 +120,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         self._space = space
         self._load_seconds = seconds * LOAD_SHARE
         self._foreign_seconds = seconds * FOREIGN_SHARE
+        self._engine_seconds = seconds * ENGINE_SHARE
 
     # What a source says of itself.
 
@@ -184,6 +188,7 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         self, reached: Reached[ScopeKey], query: Query, embedding: Awaitable[Embedding | None]
     ) -> Legs:
         """Lexical and dense retrieval over what was reached; indexes may be newer."""
+        until = asyncio.get_running_loop().time() + self._engine_seconds
         indexes, late = await self._cache.within(self._load_seconds, self, reached.versions)
         search = IndexSearch(indexes, allowed=lambda segment: self.allowed(reached, segment), key=self.key)
         effort = search.effort(query.text)
@@ -199,7 +204,9 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         else:
             self._check(embedded)
             with stage(DENSE):
-                near, cosines, fault = await self._dense(reached, search, embedded, lexical, query.limit)
+                near, cosines, fault = await self._dense(
+                    reached, search, embedded, lexical, query.limit, until=until
+                )
                 dated = await self._dated(search, embedded, query.days, cosines)
                 other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
@@ -237,16 +244,19 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         embedded: Embedding,
         lexical: Sequence[Spot],
         limit: int,
+        *,
+        until: float,
     ) -> tuple[Sequence[Spot], dict[Spot, float], str]:
-        """The nearest, best first; the cosines of all candidates; why an engine did not answer."""
+        """The nearest, best first; the cosines of all candidates; why an engine did not answer. `until`: when
+        engines are no longer waited for, as the loop counts."""
         vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
         found = await computed(search.size, search.dense, vector, limit)
         cosines = found | search.cosines(lexical)
 
         async def engine(index: ScopeIndex) -> tuple[dict[Spot, float], dict[Place, Spot], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
-            near, reason = await self._by_engine(reached, search, index, embedded, limit)
-            near |= search.spots(index, index.passages(fresh))
+            near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
+            near |= await computed(len(index.entries), lambda: search.spots(index, index.passages(fresh)))
             others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
             exact = await self._cosines(vector, near | others)
             return exact, near, reason or ("" if whole else "unavailable")
@@ -266,25 +276,29 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         index: ScopeIndex,
         vector: Embedding,
         limit: int,
+        *,
+        until: float,
     ) -> tuple[dict[Place, Spot], str]:
-        """About the nearest of one large scope, and why there are none: words still find, and the record has
-        the vectors."""
+        """About the nearest of one large scope, and why there are none or fewer: words still find, and the
+        record has the vectors."""
         near: dict[Place, Spot] = {}
         asked = limit
-        for _ in range(ATTEMPTS):
-            asked *= WIDER
-            try:
-                scope: ScopeKey = index.scope  # type: ignore[assignment] # its own
-                places = await self.nearest(reached, scope, vector, asked)
-            except RetrievalError as error:
-                log.warning("engine did not answer", source=self.name, reason=error.reason)
-                return near, error.reason
-            if not places and index.size:
-                log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
-                return near, "unavailable"
-            near = await computed(len(index.entries), search.spots, index, places)
-            if len(near) >= limit or len(places) < asked:
-                break
+        try:
+            async with asyncio.timeout_at(until):
+                for _ in range(ATTEMPTS):
+                    asked *= WIDER
+                    scope: ScopeKey = index.scope  # type: ignore[assignment] # its own
+                    places = await self.nearest(reached, scope, vector, asked)
+                    if not places and index.size:
+                        log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
+                        return near, "unavailable"
+                    near = await computed(len(index.entries), search.spots, index, places)
+                    if len(near) >= limit or len(places) < asked:
+                        break
+        except (RetrievalError, TimeoutError) as error:
+            reason = error.reason if isinstance(error, RetrievalError) else "timeout"
+            log.warning("engine did not answer", source=self.name, reason=reason)
+            return near, reason
         return near, ""
 
     async def _cosines(self, vector: Matrix, spots: Mapping[Place, Spot]) -> dict[Spot, float]:

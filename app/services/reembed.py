@@ -22,6 +22,9 @@ class Engine(Protocol):
     async def drain(self) -> None:
         """Let it take what it has not taken yet; after a swap everything."""
 
+    async def waits(self) -> str:
+        """What it has yet to take all the same, for people; "" where it has all."""
+
 
 class Reembed:
     """One move from space to space."""
@@ -31,6 +34,8 @@ class Reembed:
         self._embedder = embedder
         self._engines = engines
         self._space = space
+        self.waiting: list[str] = []
+        """What engines have yet to take after the run."""
 
     @property
     def space(self) -> str:
@@ -48,6 +53,7 @@ class Reembed:
             if not texts and await self._vectors.swap(self._space):
                 for engine in self._engines:
                     await engine.drain()
+                    self.waiting += filter(None, [await engine.waits()])
                 return
             if texts:
                 await self._batch(texts)

@@ -7,7 +7,7 @@ another failed. Files are rewritten in the background. Seconds. Raises `Unavaila
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -99,6 +99,8 @@ class UserService:
         self._outside = outside
         self._more = asyncio.Event()
         self._eager = 0
+        self._rewritten: dict[str, dict[Due, frozenset[str]]] = {}
+        """By engine: erasures of which its files are rewritten while another's are not, and what it left."""
         self._turns = Turns()
 
     @property
@@ -217,12 +219,37 @@ class UserService:
         return bool(due)
 
     async def _rewrite(self, due: Sequence[Due]) -> None:
-        """All at once, whoever's they are; what cannot be rewritten for now stays marked."""
-        holdings = {name for each in due for name in each.dirty}
-        kept = {files.name: set(await files.compact(holdings)) for files in self._ours}
-        done = [
-            replace(each, dirty=tuple(name for name, left in kept.items() if left.intersection(each.dirty)))
-            for each in due
-        ]
-        await self._erasures.compacted(done)
-        log.info("files compacted", erasures=len(due), holdings=sorted(holdings))
+        """All at once, whoever's they are; what cannot be rewritten for now stays marked. One that fails
+        keeps no other engine from it, and is asked alone the next time. Raises what the first one raised."""
+        fault: IbidError | None = None
+        for files in self._ours:
+            before = self._rewritten.get(files.name, {})
+            done = self._rewritten[files.name] = {each: before[each] for each in due if each in before}
+            open_ = [each for each in due if each not in done]
+            try:
+                left = frozenset(await files.compact(dirty(open_))) if open_ else frozenset()
+            except IbidError as error:
+                log.warning("an engine's files are not compacted", files=files.name, slug=error.slug)
+                fault = fault or error
+            else:
+                done |= dict.fromkeys(open_, left)
+        left_by = {files.name: self._rewritten[files.name] for files in self._ours}
+        whole = [each for each in due if all(each in done for done in left_by.values())]
+        if whole:
+            await self._erasures.compacted([replace(each, dirty=still(each, left_by)) for each in whole])
+            log.info("files compacted", erasures=len(whole), holdings=sorted(dirty(whole)))
+        for done in left_by.values():
+            for each in whole:
+                del done[each]
+        if fault:
+            raise fault
+
+
+def dirty(due: Iterable[Due]) -> set[str]:
+    """Holdings that something went from."""
+    return {name for each in due for name in each.dirty}
+
+
+def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tuple[str, ...]:
+    """Engines whose files yet hold something of it."""
+    return tuple(name for name, done in left_by.items() if done[due].intersection(due.dirty))

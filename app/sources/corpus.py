@@ -53,7 +53,7 @@ LISTED = """
 """
 SHOWN = """
     SELECT collection, point, id, text, title, metadata, tokens, created_at FROM ibid.corpus_text
-    WHERE point = ANY($1)
+    WHERE point = ANY($1) AND tenant = $2 AND collection = ANY($3)
 """
 
 log = structlog.get_logger(__name__)
@@ -100,7 +100,10 @@ class CorpusSource(PointSource[Shelf]):
     ) -> Mapping[Spot, Passage]:
         """Texts as passages."""
         spots = {search.key(spot): spot for spot in similar}
-        rows = await self._fetch(SHOWN, [self.row_id(key) for key in spots])
+        # Again, so that no index however late shows another tenant's, or a collection that was not asked for.
+        collections = [collection for (_, collection), _ in reached.versions]
+        points = [self.row_id(key) for key in spots]
+        rows = await self._fetch(SHOWN, points, reached.scope.tenant, collections)
         keyed = {referred.key(row["collection"], row["point"]): row for row in rows}
         marks = short(self.name, sorted(keyed))
         return {

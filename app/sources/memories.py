@@ -62,7 +62,7 @@ LISTED = f"""
 OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
 SHOWN = """
     SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place, days
-    FROM ibid.memory WHERE id = ANY($1)
+    FROM ibid.memory WHERE id = ANY($1) AND tenant = $2 AND user_id = $3
 """
 
 
@@ -117,7 +117,8 @@ class MemorySource(PointSource[User]):
     ) -> Mapping[Spot, Passage]:
         """Memories as passages."""
         spots = {search.key(spot): spot for spot in similar}
-        rows = await self._fetch(SHOWN, [*spots])
+        scope = reached.scope  # again, so that no index however late shows another's
+        rows = await self._fetch(SHOWN, [*spots], scope.tenant, scope.user_id)
         marks = short(self.name, [row["id"] for row in rows])
         made = ((spots[row["id"]], row) for row in rows)
         return {spot: remembered.passage_of(row, marks[row["id"]], similar[spot]) for spot, row in made}

@@ -5,19 +5,21 @@ then deletes what the record does not have. Rows are read page by page and nothi
 stores its `Position`. Raises `RetrievalError`, `Unavailable`.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import asyncpg
 import numpy as np
+import structlog
 
 from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
 from app.clients.faults import postgres_faults
 from app.clients.points import DENSE, Point, Points, Where
 from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
+from app.domain.errors import RetrievalError, Unavailable
 from app.domain.memory import RAW
 from app.domain.passage import Scope
 from app.domain.space import Space
@@ -26,7 +28,7 @@ from app.index.catalogue import Catalogue, Indexed, fits, unavailable
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
-from app.retrieval.retrievers.qdrant import MARK, is_ours
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, is_ours
 from app.stores.corpus import COLUMNS as TEXT_COLUMNS
 from app.stores.corpus import reference
 from app.stores.imports import read_homes
@@ -71,6 +73,13 @@ KNOWN = {
     False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
 }
 """Of these points those that the record has; by whether they are memories."""
+ENTER = {
+    True: "INSERT INTO ibid.outbox (engine, collection, item)"
+    " SELECT 'qdrant', $2::text, id FROM ibid.memory WHERE space = $1",
+    False: "INSERT INTO ibid.outbox (engine, collection, item)"
+    " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
+}
+"""All rows of a collection; by whether they are memories."""
 USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
 THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
@@ -85,6 +94,8 @@ EMBEDDED = f"""
     SELECT count(*) FROM ibid.chunk JOIN ibid.document ON document.id = document_id
     WHERE space = $1 AND {READY}
 """  # noqa: S608 - as above
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +152,9 @@ class QdrantCopy:
         self._points = points
         self._catalogue = catalogue
         self._space = space
+        self._unwritten: set[str] = set()
+        """Collections that took no rows in the refill under way."""
+        self._unswept: set[str] = set()
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
@@ -171,11 +185,15 @@ class QdrantCopy:
 
     async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
-        as before `ibid reembed`, are emptied of what is ours first."""
+        as before `ibid reembed`, are emptied of what is ours first. One that fails while Qdrant answers holds
+        up no others: its rows are entered in the outbox at the end."""
+        if not place:
+            self._unwritten, self._unswept = set(), set()
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
             if not fits(shape, self._space):
-                yield await self._sweep(name, everything=True), place
+                await self._swept(name, everything=True)
+                yield 0, place
         for part, statement, key in PARTS:
             if place[:1] > (part,):
                 continue
@@ -185,19 +203,27 @@ class QdrantCopy:
                 yield await self._written(rows), (part, *after)
         for name in sorted(await self._catalogue.all()):
             if (SWEEP, name) > place:
-                yield await self._sweep(name), (SWEEP, name)
+                await self._swept(name)
+                yield 0, (SWEEP, name)
+        for name in sorted(self._unwritten):
+            with postgres_faults():
+                await self._pool.execute(ENTER[name == RAW], self._space.name, name)
+            self._unwritten.discard(name)
+        if (memories := await self._home(RAW)) in self._unswept:
+            await self._sweep(memories)  # an erased person's may be there: without this nothing is done
 
     async def total(self) -> int:
         """Memories and texts with vectors of the space."""
         return sum((await self._counts()).values())
 
     async def complete(self) -> bool:
-        """By the count of each collection's points of ours."""
+        """By the count of the points of ours in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
         homes = await read_homes(self._pool)
         wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
-        for physical in {*wanted, *await self._catalogue.all()}:
+        made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
+        for physical in {*wanted, *made, homes.copy_of(RAW), *homes.homes.values()}:
             try:
                 if await self._points.count(physical, where) != wanted.get(physical, 0):
                     return False
@@ -230,10 +256,37 @@ class QdrantCopy:
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
     async def _written(self, rows: Sequence[asyncpg.Record]) -> int:
-        """Rows as points."""
+        """Rows as points; how many. Those of a collection that fails are left out."""
+        taken = 0
         for name, some in by_collection(rows).items():
-            await self._put(name, [point(row) for row in some])
-        return len(rows)
+            if name not in self._unwritten:
+                if await self._works(name, partial(self._put, name, [point(row) for row in some])):
+                    taken += len(some)
+                else:
+                    self._unwritten.add(name)
+        return taken
+
+    async def _swept(self, physical: str, *, everything: bool = False) -> None:
+        """Sweep a collection, if it works."""
+        if not await self._works(physical, partial(self._sweep, physical, everything=everything)):
+            self._unswept.add(physical)
+
+    async def _works(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
+        where Qdrant does not."""
+        for last in (False, True):
+            try:
+                await work()
+            except (RetrievalError, Unavailable) as error:
+                try:
+                    await self._points.check()
+                except RetrievalError:
+                    raise error from None
+                if last:
+                    log.warning("a collection is left out of a refill", collection=name, reason=error.detail)
+            else:
+                return True
+        return False
 
     async def _home(self, name: str) -> str:
         """Where the copy of a collection is."""
@@ -243,20 +296,22 @@ class QdrantCopy:
         """Write points; the collection is made where it is missing."""
         await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
 
-    async def _sweep(self, physical: str, *, everything: bool = False) -> int:
-        """Delete the points of ours that the record does not have, or all; 0: no row was taken."""
-        after, found, name = None, 0, (await read_homes(self._pool)).name_of(physical)
+    async def _sweep(self, physical: str, *, everything: bool = False) -> None:
+        """Delete the points of ours that the record does not have, or all."""
+        name, left = (await read_homes(self._pool)).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
-        while page := await qdrant.page(self._points, physical, Where(), PAGE, after):
-            after, found = page[-1].id, found + len(page)
-            ours = [each.id for each in page if is_ours(each.payload, spaces)]
-            known = set() if everything or name is None else {STATE, *await self._known(name, ours)}
-            if gone := set(ours) - known:
-                found -= len(gone)
-                await self._points.remove(physical, Where(ids=tuple(gone)))
-        if not found and name is not None:
+        older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
+        for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
+            after = None
+            while page := await qdrant.page(self._points, physical, where, PAGE, after):
+                after = page[-1].id
+                ours = {each.id for each in page if is_ours(each.payload, spaces)}
+                known = set() if everything or name is None else {STATE, *await self._known(name, [*ours])}
+                left = left or not ours.isdisjoint(known)
+                if gone := ours - known:
+                    await self._points.remove(physical, Where(ids=tuple(gone)))
+        if not left and name is not None:
             await self._drop(physical)
-        return 0
 
     async def _known(self, name: str, points: Sequence[str]) -> set[str]:
         """Those that the record has."""

@@ -56,6 +56,7 @@ NOTHING = """
     WHERE tenant = $1 AND user_id = $2
 """
 # A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
+# Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
 DUE = """
     SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
     WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
@@ -64,7 +65,9 @@ DUE = """
         WHERE document.tenant = known.tenant
         AND (document.owner = known.user_id OR document.users @> ARRAY[known.user_id])
         AND document.removed_at IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM ibid.outbox WHERE written_at <= known.dirty_at)
+    AND NOT EXISTS (
+        SELECT FROM ibid.outbox AS entry WHERE written_at <= known.dirty_at
+        AND (entry.engine = 'chroma' OR entry.collection = 'memory_raw' OR entry.item = ''))
     ORDER BY due_at LIMIT 1000
 """
 LISTEN_SECONDS = 60.0

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncpg
 import structlog
@@ -161,7 +161,8 @@ class Outbox:
         self._awaited.set()
 
     async def drain(self) -> None:
-        """Until nothing waits, or another process drains. Compares first, when it is time to."""
+        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
+        that fails are left aside, or another process drains: `waits` says so."""
         now = time.monotonic()
         due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
         if due and not self._lost:
@@ -169,7 +170,10 @@ class Outbox:
         await self._emptied()
         if due:
             self._compared = now  # an engine that cannot count in time is not asked again at once
-            await self._refilled(DIFFERS if await self.differs() else "")
+            differs = await self.differs()
+            if differs is None:
+                self._compared = now - COMPARE_SECONDS + AGAIN_SECONDS
+            await self._refilled(DIFFERS if differs else "")
             await self._emptied()
 
     async def compare(self) -> None:
@@ -184,7 +188,8 @@ class Outbox:
             await self.ask_refill()
 
     async def _loss(self) -> None:
-        """Ask for a refill if files were lost; a new folder under an empty record needs none."""
+        """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
+        it sweeps the engine."""
         if not self._lost:
             return
         if await self._copy.total():
@@ -196,9 +201,8 @@ class Outbox:
 
     async def _emptied(self) -> None:
         """Take entries until nothing waits."""
-        await self._loss()
         found = await state(self._pool, self._copy.name)
-        if not found.waiting and not found.refill:
+        if not (found.waiting or found.refill or self._lost):
             return
         self._seq = found.told or 0
         async with self._alone() as holder:
@@ -220,12 +224,16 @@ class Outbox:
             return "its files are older than the record"
         return "its files are newer than the record" if position.seq > last else ""
 
-    async def differs(self) -> bool:
-        """Whether the engine holds more or fewer rows than the record; False while it has entries to take."""
+    async def differs(self) -> bool | None:
+        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has entries
+        to take."""
         before = await state(self._pool, self._copy.name)
-        if before.waiting or before.refill or await self._copy.complete():
+        if before.waiting or before.refill:
+            return None
+        if await self._copy.complete():
             return False
-        return before == await state(self._pool, self._copy.name)  # nothing was written meanwhile
+        after = await state(self._pool, self._copy.name)
+        return True if replace(after, last=before.last) == before else None  # `last` is of both engines
 
     async def ask_refill(self) -> None:
         """Enter a refill; one under way is begun again."""
@@ -257,6 +265,13 @@ class Outbox:
             found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
         return found
 
+    async def waits(self) -> str:
+        """What the engine has yet to take, for people; "" where it has all."""
+        now = await state(self._pool, self._copy.name)
+        parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
+        said = " and ".join(part for part in parts if part)
+        return f"{self._copy.name} has yet to take {said}" if said else ""
+
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[Connection | None]:
         """The session that holds the drainer's lock, for a block; None: another process has it."""
@@ -278,16 +293,23 @@ class Outbox:
             if not entries and not self._works:  # not those collections failed, but the engine
                 entries = await holder.fetch(NEXT, self._copy.name, BATCH, [])
             refill = await holder.fetchval(REFILLS, self._copy.name)
+        fault = None
         if entries:
-            done = await self._followed(entries)
-            await self._taken(holder, entries[-1]["seq"], TAKEN, done)
+            done, fault = await self._followed(entries)
+            if done:
+                await self._taken(holder, entries[-1]["seq"], TAKEN, done)
         if refill:
             await self._page(holder, refill)
+            self._works = True
+        if not self._works and fault:
+            raise fault
         return bool(entries or refill)
 
-    async def _followed(self, entries: Sequence[asyncpg.Record]) -> list[int]:
-        """Take entries; their numbers. A collection that fails is left aside for a while, so that it does not
-        hold up the others; where all of them fail, the engine does: raises what the first one raised."""
+    async def _followed(
+        self, entries: Sequence[asyncpg.Record]
+    ) -> tuple[list[int], RetrievalError | Unavailable | None]:
+        """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
+        aside for a while, so that it holds up no others and no refill; where all fail, the engine does."""
         items: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for entry in entries:
             items[entry["collection"]][entry["item"]] = None
@@ -299,11 +321,15 @@ class Outbox:
                 failed[collection] = error
         self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
         self._works = len(failed) < len(items)
-        for fault in failed.values():
-            if not self._works:
-                raise fault
-            log.warning("a collection does not follow", engine=self._copy.name, reason=fault.detail)
-        return [entry["seq"] for entry in entries if entry["collection"] not in failed]
+        for collection, fault in failed.items():
+            log.warning(
+                "a collection does not follow",
+                engine=self._copy.name,
+                collection=collection,
+                reason=fault.detail,
+            )
+        taken = [entry["seq"] for entry in entries if entry["collection"] not in failed]
+        return taken, next(iter(failed.values()), None)
 
     def _left_aside(self) -> list[str]:
         """Collections that failed a moment ago."""

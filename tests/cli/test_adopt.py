@@ -47,6 +47,18 @@ def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.
     assert json.loads(done.out)["collections"][0]["home"] == "memory_raw_ibid"
 
 
+def test_what_qdrant_has_yet_to_take_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record has everything, so that it is no failure."""
+
+    async def adopted(*_arguments: object, dry: bool) -> Report:
+        return Report("model@8", waiting="qdrant has yet to take 3 entries")
+
+    monkeypatch.setattr(adopt, "adopted", adopted)
+    done = ibid("adopt")
+    said = "qdrant has yet to take 3 entries: the service goes on with it when it runs.\n"
+    assert (done.code, done.err) == (0, said)
+
+
 @pytest.mark.parametrize(
     ("reason", "said"),
     [("embedding", "the embedding model does not answer"), ("timeout", "Qdrant does not answer")],

@@ -115,6 +115,20 @@ async def test_a_load_under_way_counts(rows: Rows) -> None:
     assert small.keys == [("rows", "d"), ("rows", "large")]
 
 
+async def test_one_new_row_evicts_no_other_scope(rows: Rows) -> None:
+    """What is read is reserved, not the whole scope again."""
+    rows.entries = {str(n): 1 for n in range(100)}
+    full = IndexCache(4)
+    for scope in ("a", "b", "c"):
+        await full.get(rows, scope, 1)
+    cache = IndexCache(4, memory_bytes=full.nbytes + 5_000)
+    for scope in ("a", "b", "c"):
+        await cache.get(rows, scope, 1)
+    rows.version, rows.entries = 2, {**rows.entries, "new": 1}
+    assert (await cache.get(rows, "c", 2)).size == 101
+    assert cache.keys == [("rows", "a"), ("rows", "b"), ("rows", "c")]
+
+
 async def test_a_scope_that_was_never_written_costs_nothing(rows: Rows) -> None:
     cache = IndexCache(4)
     assert (await cache.get(rows, "a", 0)).size == 0

@@ -27,6 +27,10 @@ class Engine:
         """Filled."""
         self.filled += 1
 
+    async def waits(self) -> str:
+        """Something, always."""
+        return "qdrant has yet to take a refill"
+
 
 async def run(work: Reembed) -> int:
     """Chunks embedded by a whole run."""
@@ -45,6 +49,7 @@ async def test_everything_is_embedded_and_swapped(
     assert await run(work) == 3
     assert embedder.asked == [f"Title\nHeading\n{name}" for name in "abc"]
     assert (await SpaceStore(pool).current(), engine.filled) == (NEXT, 1)
+    assert work.waiting == ["qdrant has yet to take a refill"]
 
 
 async def test_an_interrupted_move_goes_on(

@@ -266,6 +266,21 @@ async def test_what_cannot_be_rewritten_is_told() -> None:
     assert (third.compacted, third.pending) == (True, ())
 
 
+async def test_an_engine_that_fails_costs_no_other_its_work() -> None:
+    """The others are not rewritten again for it: `VACUUM FULL` locks whole tables."""
+    postgres, away, chroma = FakeFiles("postgres"), FakeFiles("qdrant", error=Unavailable("")), FakeFiles("c")
+    subject = service(some(), files=[postgres, away, chroma])
+    await subject.erase(ADA)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await subject.compact()
+    away.error = None
+    await subject.compact()
+
+    assert [len(files.rewritten) for files in (postgres, away, chroma)] == [1, 1, 1]
+    assert (await subject.erase(ADA)).compacted
+
+
 @pytest.mark.parametrize(
     ("share", "times"),
     [

@@ -1,5 +1,6 @@
 """Memories as a source: the laws of `ports.Source`, whose they are, neighbours, cards, faults, erasure."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +19,7 @@ from app.domain.relevance import is_match
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import pack
+from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.sources.memories import MemorySource
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw
@@ -131,6 +133,17 @@ async def test_nothing_is_found_outside_the_scope(memories: MemorySource, scope:
     await keep(memories, ANN, *RIVERS)
     legs = await search(memories, "danube", scope)
     assert (legs.passages, legs.words, legs.meaning, legs.stored) == ({}, (), (), 0)
+
+
+async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, memories: MemorySource) -> None:
+    """However late the index: whose it is, is asked again where it is read."""
+    keys = await keep(memories, ANN, *RIVERS)
+    reached = await memories.reach(ANN)
+    await search(memories, "danube")
+    await pool.execute("UPDATE ibid.memory SET tenant = 'other' WHERE id = $1", keys[0])
+    legs = await reached.search(Query("danube", ANN), given(bag("danube")))
+    assert keys[0] not in legs.passages
+    assert legs.passages
 
 
 async def test_others_move_nothing(memories: MemorySource) -> None:
@@ -365,6 +378,45 @@ async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: Me
     await enter(pool, ANN, late)
     legs = await search(memories, "otters")
     assert (legs.meaning[0].key, legs.partial) == (late.id, "")
+
+
+async def test_the_newest_of_many_waiting_rows_are_read_without_a_sort(pool: Pool) -> None:
+    """And a waiting refill of whatever collection says that they are not all."""
+    await pool.execute(
+        "INSERT INTO ibid.outbox (engine, collection, item)"
+        " SELECT 'qdrant', $1, n::text FROM generate_series(1, $2) AS n",
+        RAW,
+        FRESH + 1,
+    )
+    newest = [str(n) for n in range(FRESH + 1, 1, -1)]
+    assert await untaken(pool, "qdrant", RAW) == (newest, False)
+    assert await untaken(pool, "qdrant", "sleep") == ([], True)
+    await pool.execute("INSERT INTO ibid.outbox (engine) VALUES ('qdrant')")
+    assert await untaken(pool, "qdrant", "sleep") == ([], False)
+    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {UNTAKEN}", "qdrant", RAW, 10))
+    assert "item = ''::text) DESC" not in plan
+
+
+async def test_a_slow_engine_costs_no_words(
+    pool: Pool, edge: QdrantProcess, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a part of the deadline; what words find is told in time, with exact similarities."""
+    keys = await keep(
+        memories := MemorySource(pool, edge, catalogue, IndexCache(SPACE.dim), SPACE), ANN, *RIVERS
+    )
+    exact = await search(memories, "otters")
+    await pool.execute("DELETE FROM ibid.outbox")
+    engine = MemorySource(pool, edge, catalogue, IndexCache(SPACE.dim, exact_bytes=0), SPACE, seconds=0.8)
+
+    async def silent(*_: object) -> list[tuple[str, int]]:
+        await asyncio.sleep(20)
+        return []
+
+    monkeypatch.setattr(engine, "nearest", silent)
+    async with asyncio.timeout(5):
+        legs = await search(engine, "otters")
+    assert (legs.words, legs.partial) == (exact.words, "timeout")
+    assert legs.passages[keys[2]].similarity == exact.passages[keys[2]].similarity
 
 
 async def test_an_engine_that_lacks_a_scope_is_told_of(

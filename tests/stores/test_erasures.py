@@ -332,7 +332,7 @@ async def test_documents_are_cleared_away_first(pool: Pool, tmp_path: Path) -> N
 
     await pool.execute("DELETE FROM ibid.document WHERE removed_at IS NOT NULL")
     still = await store.due()
-    await pool.execute("DELETE FROM ibid.outbox")
+    await pool.execute("UPDATE ibid.outbox SET engine = 'qdrant', collection = 'sleep'")
 
     assert (count, waiting, still) == (1, [], [])
     assert len(await store.due()) == 1

@@ -179,9 +179,12 @@ class Failing:
     followed: list[str] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     """Rows that a refill took."""
+    whole: bool = True
+    """Whether it holds as many rows as the record."""
     stumbles: int | None = None
     """The row at which a refill fails, once."""
     noted: Position | None = None
+    refills: int = 0
 
     async def position(self) -> Position | None:
         """The last one."""
@@ -200,6 +203,7 @@ class Failing:
 
     async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Row by row."""
+        self.refills += 1
         for row in range(int(place[0]) + 1 if place else 0, self.rows):
             await asyncio.sleep(self.delay)
             if row == self.stumbles:
@@ -213,8 +217,8 @@ class Failing:
         return self.rows
 
     async def complete(self) -> bool:
-        """Always."""
-        return True
+        """As told."""
+        return self.whole
 
 
 async def test_an_engine_that_fails_is_left_alone_and_comes_back(
@@ -238,6 +242,18 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
 
     assert sorted(copy.followed) == sorted(items)
     assert len(logged.of("engine does not follow")) == 1
+
+
+async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> None:
+    """All entries that wait are of that collection; they stay, and the refill ends."""
+    copy = Failing(error=RetrievalError("unavailable"), rows=3)
+    items = await say(pool, "I moved.")
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    await outbox.drain()
+
+    assert (copy.taken, [item for *_, item in await entered(pool)]) == ([0, 1, 2], items)
+    assert await outbox.waits() == "qdrant has yet to take 1 entries"
 
 
 async def test_two_replicas_drain_once(pool: Pool) -> None:
@@ -334,6 +350,25 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         assert await house.texts("sleep") == ["tides"]
 
 
+async def test_a_collection_of_another_shape_holds_up_no_refill(house: House) -> None:
+    """Another tool's has the name of one of ours: its rows wait, the rest is written and swept, and an
+    erasure does not wait for them."""
+    async with house.running():
+        await house.edge.create("sleep", 4)
+        await house.edge.put("sleep", [Point("7", {"text": "theirs"}, struct.pack("<4f", 1, 0, 0, 0))])
+        await shelve(house.pool, Given("tides", "a1"))
+        await shelve(house.pool, Given("surf", "a1"), collection="waves")
+        await say(house.pool, "I moved.")
+        await house.pool.execute("DELETE FROM ibid.outbox")
+        await house.outbox.ask_refill()
+        with pytest.raises(Unavailable, match="another space"):
+            await house.outbox.drain()
+
+        assert (await house.texts(), await house.texts("waves")) == (["I moved."], ["surf"])
+        assert await house.texts("sleep") == ["theirs"]
+        assert [(name, bool(item)) for _, name, item in await entered(house.pool)] == [("sleep", True)]
+
+
 async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: House) -> None:
     """As after a deletion that was lost: a point of ours that the record does not have goes."""
     async with house.running():
@@ -362,6 +397,29 @@ async def test_a_refill_leaves_what_other_tools_wrote(house: House) -> None:
 
         assert await house.texts("wiki") == ["a page"]
         assert await house.texts() == ["I moved.", "a page"]
+
+
+async def test_other_tools_points_are_neither_read_nor_counted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shared server may hold millions: a refill and a comparison ask for ours alone."""
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+        await house.edge.put(RAW, [Point(str(n), {"text": "theirs"}, vector("x")) for n in range(1, 9)])
+        engine, read = house.edge.scroll, list[Point]()
+
+        async def scroll(*given: object, **named: object) -> list[Point]:
+            page = await engine(*given, **named)  # type: ignore[arg-type] # as it was called
+            read.extend(page)
+            return page
+
+        monkeypatch.setattr(house.edge, "scroll", scroll)
+        await house.outbox.ask_refill()
+        await house.outbox.drain()
+        copy = QdrantCopy(house.pool, house.edge, Catalogue(house.edge), SPACE)
+
+        assert (await copy.complete(), {each.payload.get("ibid") for each in read}) == (True, {"1"})
 
 
 async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> None:
@@ -413,6 +471,37 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
         await outbox.drain()
 
     assert (await outbox.facts(), logged.of("engine is refilled from the record")) == ({}, [])
+
+
+async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
+    """Another process drains, and may be writing what a sweep would not find in the record."""
+    copy, slow = Failing(), Failing(delay=0.5)
+    await say(pool, "I moved.")
+    first = asyncio.create_task(Outbox(pool, slow, "me").drain())
+    await asyncio.sleep(0.2)
+    outbox = Outbox(pool, copy, "me")
+    outbox.lost()
+    await outbox.drain()
+    assert (copy.refills, outbox._lost) == (0, True)
+    await first
+    await outbox.drain()
+    assert (copy.refills, outbox._lost) == (1, False)
+
+
+async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
+    """Not known is not the same; what the other engine is told changes nothing."""
+    copy = Failing(whole=False)
+    outbox = Outbox(pool, copy, "me")
+    (item,) = await say(pool, "I moved.")
+    assert await outbox.differs() is None
+    await pool.execute("DELETE FROM ibid.outbox")
+
+    async def other_engine() -> bool:
+        await pool.execute("INSERT INTO ibid.outbox (engine, item) VALUES ('chroma', $1)", item)
+        return False
+
+    setattr(copy, "complete", other_engine)  # noqa: B010 - of this one alone
+    assert await outbox.differs() is True
 
 
 async def test_each_part_of_a_refill_goes_on_after_a_place(
