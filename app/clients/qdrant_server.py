@@ -239,9 +239,9 @@ def faults() -> Iterator[None]:
         late = isinstance(error.source, httpx.TimeoutException)
         raise RetrievalError("timeout" if late else "unavailable") from error
     except ValueError as error:  # plain: what its own checks refuse, before anything is sent; else not JSON
-        plain = type(error) is ValueError
-        missing = plain and str(error).endswith("not found")  # as the in-memory client says it
-        raise RetrievalError("unavailable", rejected=plain, missing=missing) from error
+        own = type(error) is ValueError
+        missing = own and str(error).endswith("not found")  # the client's memory mode
+        raise RetrievalError("unavailable", rejected=own, missing=missing) from error
     except (ApiException, QdrantException, httpx.HTTPError, OSError) as error:
         raise RetrievalError("unavailable") from error
 

@@ -23,8 +23,8 @@ __all__ = ["RISKS", "STAKES", "extract_sd_features"]
 STAKES = ("medical", "legal", "money")
 PRESSURE: Mapping[str, float] = {
     "override": 0.6,
-    "persona": 0.5,
-    "extract": 0.5,
+    "persona": 0.45,
+    "extract": 0.45,
     "suppress": 0.35,
     "threat": 0.35,
     "roleplay": 0.2,
@@ -83,11 +83,11 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     if any(finding.evidence == "press.extract" for finding in pressing):
         found.take("extraction", "press.extract", EXTRACTED)
     if overlay:
-        pressure, pressing, scores = _under(parse(read(overlay)), found, pressure, pressing, scores)
+        pressure, pressing = _under(parse(read(overlay)), found, pressure, pressing)
     if scores["attack"] >= ATTACKED:
         pressure = max(pressure, scores["attack"])
         pressing += (Finding("pressure", "score.attack", scores["attack"]),)
-    if thread and len(parsed.text.tokens) <= SHORT and parsed.classes & POINTING:
+    if thread and _points_back(message, text, parsed):
         _lend(found, thread)
     stakes, weighed = _stakes(parsed.known)
     reading = clarity.describe(message, text, thread)
@@ -149,7 +149,7 @@ def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
 
 
 def _despair(found: Found, told: Despair, pressure: float) -> None:
-    """Whoever only tells of it is sent to help; this alone lowers a risk."""
+    """A writer who only says that they do not want to live is sent to help: this alone lowers a risk."""
     if told is Despair.ASKED:
         found.take("selfharm", DESPAIR, METHOD)
     elif told is Despair.TOLD and pressure < PRESSED:
@@ -163,15 +163,20 @@ def _under(
     found: Found,
     pressure: float,
     pressing: tuple[Finding, ...],
-    scores: Mapping[str, float],
-) -> tuple[float, tuple[Finding, ...], dict[str, float]]:
-    """An overlay adds what it presses and asks for."""
+) -> tuple[float, tuple[Finding, ...]]:
+    """An overlay adds what it presses and asks for; being an instruction, it has no attack score."""
     more, why = _pressure(overlay)
     extra = weigh(overlay.text, overlay.known, pressed=more >= PRESSED)
     for category, weight in extra.risk.items():
         found.take(category, extra.by[category], weight)
-    attack = score(overlay.text, overlay.known, _fired(extra))["attack"]
-    return max(pressure, more), pressing + why, {**scores, "attack": max(scores["attack"], attack)}
+    return max(pressure, more), pressing + why
+
+
+def _points_back(message: str, text: Text, parsed: Parsed) -> bool:
+    """Whether a short message asks for what was asked before: it points back and names nothing itself."""
+    if len(text.tokens) > SHORT or not parsed.classes & POINTING or clarity.talks(message):
+        return False
+    return "covert" in parsed.classes or not clarity.names_something(text)
 
 
 def _lend(found: Found, thread: Sequence[str]) -> None:
@@ -182,6 +187,8 @@ def _lend(found: Found, thread: Sequence[str]) -> None:
         earlier = parse(read(turn))
         for category, weight in weigh(earlier.text, earlier.known, pressed=False).risk.items():
             found.take(category, "earlier-turn", weight * left)
+        if despair(earlier.text.tokens) is not Despair.NONE:
+            found.take("selfharm", DESPAIR, TOLD * left)
 
 
 def _stakes(known: Sequence[Hit]) -> tuple[dict[str, float], tuple[Finding, ...]]:

@@ -30,7 +30,7 @@ CONDEMNED, FOUGHT, PLAYED, OWN = 0.4, 0.4, 0.5, 0.35
 done to the asker's own thing."""
 SECRETLY = 1.1
 UNSAID = 0.65
-"""`what … to poison a man`: no how-to, but nobody else is said to do it."""
+"""Factor of a question of fact in which the asker may be the one who acts (`what … to poison a man`)."""
 PRETEXT = 0.45
 """Risk that a game's name leaves where it may be a pretext: negotiated."""
 LEAST = 0.05
@@ -154,12 +154,15 @@ class Found:
         return {name: self.risk.get(name, 0.0) for name in RISKS}
 
 
+FLAGS = _words("known written told guarded")
 KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
 
 
 def _load() -> Iterator[Rule]:
     """The rules of `risk.txt`: `id weight acts > objects & classes ! unless + flags` under a `[category]`."""
     for category, lines in sections("risk.txt").items():
+        if category not in RISKS:
+            raise ValueError(f"risk.txt: no category [{category}]")
         for line in lines:
             name, weight, rest = line.split(None, 2)
             rest, _, full = rest.partition(" + ")
@@ -171,8 +174,8 @@ def _load() -> Iterator[Rule]:
                 else:
                     groups.append(_classes(part))
             for one in (acts, objects, _classes(unless), *groups):
-                if missing := one - KNOWN_CLASSES:
-                    raise ValueError(f"risk.txt: {name}: no class {', '.join(sorted(missing))}")
+                if missing := one - KNOWN_CLASSES | _words(full) - FLAGS:
+                    raise ValueError(f"risk.txt: {name}: no class or flag {', '.join(sorted(missing))}")
             yield Rule(
                 name, category, float(weight), acts, objects, tuple(groups), _classes(unless), _words(full)
             )
@@ -270,9 +273,9 @@ def weigh(text: Text, known: Iterable[Hit], pressed: bool) -> Found:
 
 
 def _weigh(found: Found, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
-    """One clause."""
+    """Applies all rules to one clause."""
     acting = [index for index, hit in enumerate(clause.hits) if hit.classes & VERBS]
-    if acting and not clause.classes & {"idiom", "figure"}:
+    if acting:
         rules = [rule for rule in ON_OBJECTS if rule.acts & clause.classes and _met(rule, clause)]
         plain, done = not clause.classes & PLACED, set[tuple[Classes, Classes, bool]]()
         for index in acting if rules else ():
@@ -359,7 +362,7 @@ def _passive(clause: Clause, index: int, behind: str) -> Classes:
 def _manner(rule: Rule, clause: Clause, index: int, pressed: bool) -> float:
     """How it is asked, as a factor of the rule's weight."""
     classes = clause.classes
-    told = classes & {"past", "tale", "notes"} and not classes & (PERSONAL - {"covert"})
+    told = classes & {"past", "tale", "notes"} and not classes & (OPERATIVE - {"covert", "want"} | {"how_i"})
     if "covert" in classes and not told:
         return SECRETLY
     factor = _asked(rule, clause, index)
@@ -370,14 +373,15 @@ def _manner(rule: Rule, clause: Clause, index: int, pressed: bool) -> float:
     elif "wrong" in classes and not classes & (PERSONAL | {"make_me"}) and _condemned(clause, index):
         factor *= rule.factor("guarded", CONDEMNED)
     if told and rule.category in PLAYABLE - {"weapons"}:
-        factor = min(factor, KNOWN)
+        wanted = classes & {"make_me", "want"} and "text" not in classes
+        factor = min(factor, PRETEXT / rule.weight if wanted else KNOWN)
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
         factor = _played(rule, clause, index, factor)
     return factor
 
 
 def _asked(rule: Rule, clause: Clause, index: int) -> float:
-    """To be learnt about, written as a story, done, or known."""
+    """The factor for how a deed is asked for: to learn about it, as a story, to do it, or as a fact."""
     classes = clause.classes
     if "learn" in classes and clause.before(index, frozenset({"learn"})):
         return rule.factor("known", KNOWN)

@@ -39,6 +39,8 @@ SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 GOES_ON = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,2}|\d{1,2})\.$")
 """A piece that ends with an abbreviation or an ordinal goes on: `Dr.`, `3.`."""
 MARKS = "?？؟"
+BRACKETED = re.compile(r"\[[^\[\]\n]{0,200}+\]")
+"""What is no part of a statement: labels and what passes for one."""
 PLURAL = frozenset({"what", "which"})
 """Question words that a plural may follow."""
 PHRASE = 3
@@ -145,7 +147,8 @@ def source_name(passage: Passage, others: Sequence[Passage]) -> str:
 
 def answer(query: Sequence[str], passage: Passage, title: str) -> Answer | None:
     """What a passage says to the question; None: it has no name, or no value."""
-    told = max(sentences(passage.text[:READ]), key=lambda one: len(holds(query, tokens(one))), default="")
+    said = BRACKETED.sub(" ", passage.text[:READ])
+    told = max(sentences(said), key=lambda one: len(holds(query, tokens(one))), default="")
     found, name = runs(query, told), tokens(title)
     fresh = [run for kind, run in found if kind == FRESH]
     if not title and len(passage.text) <= NOTE and len(holds(query, tokens(told))) == len(query):

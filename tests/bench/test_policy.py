@@ -56,7 +56,7 @@ def test_own_sets_are_whole() -> None:
     told = rows([SETS])
     labels = [row.get("label") or row.get("kind") for row in told]
     assert {name: labels.count(name) for name in set(labels)} == {
-        "COMPLY": 150, "REFUSE": 150, "clear": 100, "ambiguous": 100, "wrap": 32, "lift": 20,
+        "COMPLY": 150, "REFUSE": 150, "clear": 100, "ambiguous": 100, "wrap": 35, "lift": 20,
         "rivals": 61, "single": 68,
     }  # fmt: skip
     bare = [row for row in told if "prompt" in row and not ("corpus" in row or "memories" in row)]

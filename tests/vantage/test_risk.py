@@ -52,7 +52,7 @@ def test_the_strongest_rule_is_told_once_a_category() -> None:
 
 
 def test_the_table_is_sound() -> None:
-    """One id a rule, known categories, and weights that negotiate at least; unknown classes stop the import."""
+    """One id a rule, known categories, weights that negotiate at least; an unknown class stops the import."""
     assert len({rule.id for rule in RULES}) == len(RULES)
     assert {rule.category for rule in RULES} <= set(RISKS)
     assert all(0.4 <= rule.weight <= 1 for rule in RULES)

@@ -15,7 +15,7 @@ from app.vantage.features import extract_sd_features
 from app.vantage.lexicon import DATA, hits
 from app.vantage.text import read
 
-WEIGHTS = "02c5ff51a977c2cb39546f674e4e84ae9295ea24e5c0ddfa60537f3cde6567cf"
+WEIGHTS = "5475985d74d5ecf30d53986e7032162ac030c3a1783ba10572ff73c9654eeaa7"
 """SHA-256 of score.bin; `python -m training.train` prints it and training/README.md has its figures."""
 
 
