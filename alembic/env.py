@@ -1,4 +1,4 @@
-"""How alembic runs here: on the connection that `app/clients/migrations.py` hands in, in its transaction,
+"""How alembic runs here: on the connection that `app/db/migrations.py` hands in, in its transaction,
 which holds the lock that makes runners take turns. `ibid migrate` is the command line for it.
 """
 

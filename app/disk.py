@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.domain.errors import NoRoom
+from app.errors import NoRoom
 
 RESERVE = 64 << 20
 """Stays free of new content, so that deletes, the log of answers and a restart still have room. A new

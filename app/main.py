@@ -37,9 +37,9 @@ from app.api import (
     votes,
 )
 from app.api.limits import FORM_BYTES, MIB, BodyLimit
-from app.config import Settings
-from app.logs import RequestLog
+from app.logging import RequestLog
 from app.services.services import Services
+from app.settings import Settings
 from app.wiring import open_services
 
 ROUTERS = (

@@ -19,10 +19,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.domain import errors as tree
-from app.domain.document import Fault
-from app.domain.errors import IbidError
-from app.logs import request_id
+from app import errors as tree
+from app.db.documents import Fault
+from app.errors import IbidError
+from app.logging import request_id
 
 MEDIA = "application/problem+json"
 URN = "urn:ibid:problem:"

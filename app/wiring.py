@@ -1,67 +1,526 @@
-"""open_services(settings): everything opened, the services built on it, all closed in reverse.
+"""Projects: their sources and services (a part of `wiring.py`).
+
+Memories and the corpus: Qdrant with the two sources, their records and services (a part of `wiring.py`).
+
+Qdrant may be away at the start, and come later. Raises `StartError` for an address that is none.
+
+What is open before any service is built: the data folder, the stores, the models (a part of `wiring.py`).
+
+Order: the data folder, the cache, Chroma (opened in the background), Postgres (migrated), the embedding
+space, Qdrant, the sources, the models. All closed in reverse. Raises `StartError` with what to do.
+
+What answers with citations: /api/chat from documents and projects, /rag/query from memory (a part of
+`wiring.py`, which hands in what is open).
+
+What is kept of a person: every holding and every engine's files, for export and erasure (DESIGN §2.3); and
+what an answer was made of, for its replay.
+
+A part of `wiring.py`, which hands in what is open. Whatever comes to keep something of a person is listed
+here; a test walks the schema and the sources for what is missing.
+
+What fills projects: conversations, dreams, knowledge (a part of `wiring.py`, which gives what is open).
+
+What answers within the policy (/vantage), wired: a part of `wiring.py`.
+
+What goes beyond the first stage of retrieval (a part of `wiring.py`): RERANK_URL, RAG_REWRITE.
+
+open_services(settings): everything opened, the services built on it, all closed in reverse.
 
 The only place where the storing and the serving columns meet; parts of it are `opened.py` (what is open),
 `keeping.py` (memories and corpus), `moving.py` (`ibid reembed`) and `estate.py` (what is kept of a person).
 Raises `StartError` with what to do.
+
+`ibid reembed`: the stores opened for a move to another embedding space (a part of `wiring.py`).
+
+It needs the data folder for itself. Raises `StartError`, and what the work raises.
 """
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypedDict
 
-from app.answering import answering, collecting, contextual, limits, personal
-from app.clients.memory import OutsideProbe, OutsideTemporal, OutsideVotes
-from app.clients.postgres import PostgresProbe
-from app.clients.redis import RedisProbe
-from app.config import Settings
-from app.contexts import coding
-from app.domain.memory import Temporal, Votes
-from app.domain.ports import Embedder, Parser, Probe, Source
-from app.estate import replays, users
-from app.filling import conversations, knowledge
+from app.answering.budget import PromptLimits, scaled
+from app.answering.extractive import Extractive
+from app.answering.recall import Recall
+from app.answering.recorder import Backlog, Keepsake, Recorder
+from app.answering.summaries import Digest, Sentences
+from app.breaker import Breaker
+from app.clients.chroma import Chroma, open_chroma
+from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
+from app.clients.qdrant import Qdrant, greet, open_points
+from app.clients.redis import Redis, RedisProbe, open_cache
+from app.db.answers import AnswerStore, OriginalStore
+from app.db.cards import CardStore, VantageCards
+from app.db.code import CodeStore
+from app.db.conversations import DREAMING, ConversationStore
+from app.db.copies import ChromaCopy, QdrantCopy
+from app.db.corpus import CorpusStore
+from app.db.documents import DocumentStore, Parser
+from app.db.embedded import Held, hold
+from app.db.jobs import JobStore
+from app.db.keys import KeyStore
+from app.db.memories import HeardStore, MemoryStore, Temporal, Votes
+from app.db.outbox import EngineProbe, Outbox
+from app.db.pool import Pool
+from app.db.postgres import PostgresProbe, identity, open_postgres
+from app.db.projects import EventStore, KnowledgeRecord, KnowledgeStore, ProjectSource
+from app.db.sessions import ChatLogStore, SessionStore, Threads
+from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
+from app.db.vectors import SpaceStore, VectorStore
+from app.db.votes import TemporalStore, UtteranceStore, VoteStore
+from app.index.catalogue import Catalogue
+from app.intake.cutter import CodeCutter
 from app.intake.pdf import PdfParser
-from app.keeping import Writers, writers
-from app.models.chat import chat_server, model_at
-from app.models.embedder import grasping
-from app.models.moderation import ModerationProbe
-from app.models.patient import Patient
-from app.models.rerank import RerankProbe
+from app.models.base import ChatModel, Embedder
+from app.models.bundled import grasping
+from app.models.chat import LASTING, chat_name, chat_server, model_at, open_chat, open_token
+from app.models.embeddings import Patient
+from app.models.moderation import HttpModerator, ModerationProbe, open_moderator
+from app.models.probes import open_probes
+from app.models.rerank import HttpReranker, RerankProbe, open_reranker
+from app.models.spaces import open_embedder
 from app.models.tokens import O200k
-from app.opened import Opened, opened
-from app.policy import ruled, warm
-from app.second import second
-from app.services.answers import AnswerService
-from app.services.backlog import Backlog
+from app.retrieval.cache import Cache
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.rerank import Second
+from app.retrieval.rewrite import Rewriter
+from app.retrieval.search import Retrieval
+from app.services.adopt import Adopt, AdoptionStore, ImportStore, Shelves, read_homes
+from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
-from app.services.crew import Work, crew
+from app.services.chat import ChatService, Collector
+from app.services.code import CodeService
+from app.services.conversations import ConversationService
+from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
-from app.services.feedback import FeedbackService
+from app.services.feedback import FeedbackService, Judge, SignalService
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
-from app.services.mixing import MixService
-from app.services.personas import PersonaService
-from app.services.profiles import ProfileService
-from app.services.recall import Recall
-from app.services.recorder import Recorder
-from app.services.retrieval import Retrieval
+from app.services.knowledge import KnowledgeService
+from app.services.memories import MemoryService
+from app.services.profiles import PersonaService, ProfileService, Summary
+from app.services.projects import Means, ProjectService
+from app.services.rag import RagService
+from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.sessions import SessionService
-from app.services.signals import SignalService
-from app.services.summary import Summary
-from app.services.verdict import Judge
-from app.stores.answers import AnswerStore
-from app.stores.cards import CardStore
-from app.stores.documents import DocumentStore
-from app.stores.erasures import evict_erased
-from app.stores.events import EventStore
-from app.stores.keys import KeyStore
-from app.stores.outbox import EngineProbe
-from app.stores.sessions import SessionStore
-from app.stores.temporal import TemporalStore
-from app.stores.utterances import UtteranceStore
-from app.stores.votes import VoteStore
+from app.services.users import Caching, Twofold, UserService
+from app.services.vantage import Briefing, House, MixService, VantageService
+from app.settings import Settings
+from app.sources.code import CodeSource
+from app.sources.conversations import ConversationSource
+from app.sources.corpus import CorpusSource
+from app.sources.documents import DocumentSource
+from app.sources.dreams import DreamSource
+from app.sources.memories import MemorySource
+from app.sources.rows import RowSource
+from app.tasks import Work, crew
+from app.text.greeting import is_small_talk
+from app.types import Probe, Source, Space
+from app.vantage import distress
+from app.vantage.weigh import weigh
+
+DREAMS = frozenset(DREAMING)
+
+
+class Given(TypedDict):
+    """What every source is told."""
+
+    store: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is searched in Postgres."""
+
+    conversations: ConversationSource
+    code: CodeSource
+    dreams: DreamSource
+
+    @property
+    def every(self) -> tuple[RowSource, ...]:
+        """All three."""
+        return self.conversations, self.code, self.dreams
+
+
+async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: float = 6.0) -> Rows:
+    """The sources. `seconds`: RAG_TIMEOUT_SECONDS."""
+    given: Given = {"store": await identity(pool), "seconds": seconds}
+    return Rows(
+        ConversationSource(pool, indexes, space, DREAMS, **given),
+        CodeSource(pool, indexes, space, **given),
+        DreamSource(pool, indexes, space, DREAMS, **given),
+    )
+
+
+def projects(
+    knowledge: KnowledgeRecord,
+    sources: Mapping[str, ProjectSource],
+    retrieval: Retrieval,
+    *,
+    threshold: float,
+) -> ProjectService:
+    """Contexts of projects. `threshold` is RAG_SIMILARITY_THRESHOLD."""
+    means = Means(sources, retrieval, O200k().count, threshold)
+    return ProjectService(means, knowledge)
+
+
+def coding(pool: Pool, embedder: Embedder) -> CodeService:
+    """The write side of code."""
+    return CodeService(CodeStore(pool), embedder, CodeCutter())
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Open."""
+
+    points: Qdrant
+    copy: QdrantCopy
+    outbox: Outbox
+    memories: MemorySource
+    corpus: CorpusSource
+
+
+@asynccontextmanager
+async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: IndexCache) -> AsyncIterator[Kept]:
+    """Qdrant as the settings say, and what is searched in it."""
+    async with open_points(settings, dim=space.dim) as points:
+        kept = await kept_in(settings, pool, space, indexes, points)
+        greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
+        try:
+            yield kept
+        finally:
+            greeting.cancel()
+            await asyncio.gather(greeting, return_exceptions=True)
+
+
+async def kept_in(settings: Settings, pool: Pool, space: Space, indexes: IndexCache, points: Qdrant) -> Kept:
+    """What is searched in an open Qdrant."""
+    homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
+    only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
+    copy = QdrantCopy(pool, points, catalogue, space, external=shared)
+    outbox = Outbox(pool, copy, await identity(pool))
+    points.on_renewal(outbox.lost)
+    on = (pool, points, catalogue, indexes, space)
+    return Kept(
+        points,
+        copy,
+        outbox,
+        MemorySource(*on, store=store, seconds=seconds, shared=shared, homes=homes),
+        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared, homes=homes),
+    )
+
+
+def named(settings: Settings) -> list[str]:
+    """CORPUS_COLLECTIONS; none: all."""
+    return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
+
+
+async def place(settings: Settings, pool: Pool) -> str:
+    """Which database and which Qdrant: results of others are none of ours, also in a cache that is shared."""
+    engine = str(settings.qdrant.url or "")
+    return hashlib.sha256(f"{await identity(pool)} {engine}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """The services that write them."""
+
+    memories: MemoryService
+    corpus: CorpusService
+    keepsake: Keepsake
+
+
+def writers(pool: Pool, embedder: Embedder) -> Writers:
+    """On what is open."""
+    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k())
+    return Writers(
+        memories=memories,
+        corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
+        keepsake=Keepsake(memories, is_small_talk),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is open before any service is built."""
+
+    held: Held
+    pool: Pool
+    embedder: Embedder
+    indexes: IndexCache
+    """Of all sources."""
+    documents: DocumentSource
+    vectors: ChromaCopy
+    """Chroma's copy of their vectors."""
+    outbox: Outbox
+    """Fills it."""
+    kept: Kept
+    """Qdrant, with memories and corpus."""
+    rows: Rows
+    """The projects' sources."""
+    model: ChatModel
+    models: tuple[Probe, Probe]
+    """Whether the chat model and the embedding model answer."""
+    jobs: JobStore
+    token: ChatModel | None = None
+    """FEEDBACK_MODEL, one token of it."""
+    outside: Outside | None = None
+    """The memory services of MEMORY_SERVICE_URL."""
+    moderator: HttpModerator | None = None
+    """The service of VANTAGE_RISK_URL."""
+    reranker: HttpReranker | None = None
+    """The server of RERANK_URL."""
+    redis: Redis | None = None
+    cache: Cache | None = None
+
+
+@asynccontextmanager
+async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Opened]:
+    """Folder, stores and models, each as the settings say. `apart`: for a service, see `models/bundled.py`."""
+    async with (
+        hold(settings.ibid.data_dir) as held,
+        # Before Chroma: both clients import OpenTelemetry; in two threads at once they would deadlock.
+        open_cache(settings) as redis,
+        open_chroma(settings) as chroma,  # opens in the background
+        open_postgres(settings) as pool,
+        open_space(settings, pool, apart=apart) as (embedder, space),
+        open_indexes(settings, space.dim) as indexes,
+        open_vectors(pool, chroma, space) as (vectors, outbox),
+        open_kept(settings, pool, space, indexes) as kept,
+        open_model(settings, embedder, space) as model,
+        open_probes(settings, embedder, space) as models,
+        open_token(settings, chat_server(settings)) as token,
+        open_outside(settings) as outside,
+        open_reranker(settings) as reranker,
+        open_moderator(settings) as moderator,
+        JobStore(pool) as jobs,
+        open_results(settings, redis) as cache,
+    ):
+        seconds, store = settings.rag.timeout_seconds, await identity(pool)
+        documents = DocumentSource(indexes, pool, chroma, space, store=store, seconds=seconds)
+        rows = await open_rows(pool, indexes, space, settings.rag.timeout_seconds)
+        yield Opened(
+            *(held, pool, embedder, indexes, documents, vectors, outbox, kept, rows, model, models),
+            jobs=jobs,
+            token=token,
+            outside=outside,
+            reranker=reranker,
+            moderator=moderator,
+            redis=redis,
+            cache=cache,
+        )
+
+
+@asynccontextmanager
+async def open_space(
+    settings: Settings, pool: Pool, *, apart: bool = False
+) -> AsyncIterator[tuple[Embedder, Space]]:
+    """The embedder, and the space that all vectors belong to; recorded when it is new."""
+    spaces = SpaceStore(pool)
+    recorded = await spaces.current()
+    stored = recorded is not None and await spaces.vectors_in(recorded.name) > 0
+    async with open_embedder(settings, recorded, stored=stored, apart=apart) as (embedder, space):
+        await spaces.keep(space)
+        await spaces.make_current(space.name)
+        yield embedder, space
+
+
+@asynccontextmanager
+async def open_vectors(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
+    """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
+    copy = ChromaCopy(pool, chroma, space)
+    outbox = Outbox(pool, copy, await identity(pool))
+    chroma.renewed = outbox.lost
+    try:
+        await chroma.ready()
+        yield copy, outbox
+    finally:
+        chroma.renewed = None
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, dim: int) -> AsyncIterator[IndexCache]:
+    """The indexes in memory, for vectors of `dim` dimensions."""
+    memory, exact = settings.index.cache_mb << 20, settings.exact.max_mb << 20
+    indexes = IndexCache(dim, memory_bytes=memory, exact_bytes=exact)
+    try:
+        yield indexes
+    finally:
+        await indexes.aclose()
+
+
+@asynccontextmanager
+async def open_model(settings: Settings, embedder: Embedder, space: Space) -> AsyncIterator[ChatModel]:
+    """The chat model: a server's, else the extractive answerer."""
+    at = chat_server(settings)
+    if at is None:
+        yield Extractive(embedder, space.floor)
+        return
+    async with open_chat(settings, at) as model:
+        yield model
+
+
+@asynccontextmanager
+async def open_results(settings: Settings, redis: Redis | None) -> AsyncIterator[Cache | None]:
+    """Finished retrievals, and those under way; None: RAG_CACHE_TTL_SECONDS is 0."""
+    if not settings.rag.cache_ttl_seconds:
+        yield None
+        return
+    async with Cache(settings.rag.cache_ttl_seconds, redis) as cache:
+        yield cache
+
+
+def limits(settings: Settings) -> PromptLimits:
+    """How much of everything a prompt may hold."""
+    rag, chat = settings.rag, settings.chat
+    return PromptLimits(
+        budget=rag.token_budget,
+        top_k=rag.top_k_max,
+        threshold=rag.similarity_threshold,
+        window=chat.context_tokens,
+        history=chat.history_tokens,
+        answer=chat.answer_reserve,
+    )
+
+
+def contextual(settings: Settings, parts: Opened, retrieval: Retrieval) -> ProjectService:
+    """What gives projects' contexts."""
+    rows = {source.name: source for source in parts.rows.every}
+    threshold = settings.rag.similarity_threshold
+    return projects(KnowledgeStore(parts.pool), rows, retrieval, threshold=threshold)
+
+
+def collecting(
+    settings: Settings, parts: Opened, retrieval: Retrieval, contexts: ProjectService
+) -> Collector:
+    """What fetches for a chat."""
+    return Collector(
+        retrieval,
+        ChatLogStore(parts.pool),
+        contexts,
+        KnowledgeStore(parts.pool),
+        limits=limits(settings),
+        documents=DocumentStore(parts.pool),
+    )
+
+
+def answering(
+    settings: Settings, parts: Opened, collector: Collector, recorder: Recorder, writing: Writers
+) -> ChatService:
+    """What answers with citations."""
+    return ChatService(
+        collector,
+        parts.model,
+        O200k(),
+        recorder,
+        limits=limits(settings),
+        clock=lambda: datetime.now(UTC),
+        keepsake=writing.keepsake,
+    )
+
+
+def personal(
+    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, writing: Writers
+) -> RagService:
+    """What answers from memory: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
+    return RagService(
+        recall,
+        parts.model,
+        O200k(),
+        recorder,
+        name=model_at(settings, settings.rag),
+        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
+        clock=lambda: datetime.now(UTC),
+        keepsake=writing.keepsake,
+    )
+
+
+def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
+    """The service of `/users`."""
+    pool, kept = parts.pool, parts.kept
+    return UserService(
+        holdings=(Twofold(Memories(pool), kept.memories), *belongings(pool)),
+        files=(RecordFiles(pool), kept.copy, parts.vectors),
+        erasures=ErasureStore(pool),
+        recorder=recorder,
+        caching=Caching(parts.cache, settings.rag.cache_ttl_seconds if settings.cache.url else 0),
+        engines=(kept.outbox, parts.outbox),
+        outside=settings.memory.service_url is not None,
+    )
+
+
+def replays(parts: Opened, answers: AnswerService, notices: VantageCards) -> ReplayService:
+    """The service of `/answers/{id}/replay`."""
+    rows = {source.name: source.named for source in parts.rows.every}
+    originals = OriginalStore(parts.pool, parts.kept.points, rows)
+    return ReplayService(answers, originals, notices, KnowledgeStore(parts.pool), O200k().count)
+
+
+def conversations(settings: Settings, parts: Opened) -> ConversationService:
+    """Summed up in RAG_MODEL's words, where there is a model."""
+    model = parts.model if chat_server(settings) else None
+    digest = Digest(Sentences(), model, model_at(settings, settings.rag))
+    return ConversationService(ConversationStore(parts.pool), digest, parts.embedder, DREAMS.__contains__)
+
+
+def knowledge(settings: Settings, parts: Opened) -> KnowledgeService:
+    """What is told of projects, in tokens of the model that chats have where they name none."""
+    tokens = O200k()
+    factor = tokens.factor(chat_name(settings))
+    return KnowledgeService(
+        KnowledgeStore(parts.pool),
+        lambda text: scaled(tokens.count(text), factor),
+        settings.chat.context_tokens,
+    )
+
+
+async def warm() -> None:
+    """The tables are compiled and their hash is taken before the first message, off the loop: a second."""
+    await asyncio.to_thread(distress.warm)
+    await asyncio.to_thread(weigh, "Hello.")
+
+
+def ruled(
+    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, room: PromptLimits
+) -> VantageService:
+    """What answers: VANTAGE_MODEL, RETRIEVE_THRESHOLD. `room` is what a prompt may hold."""
+    house = House(
+        model_at(settings, settings.vantage),
+        replace(room, threshold=settings.retrieve.threshold, history=0),
+        personal=settings.vantage.personal_memory,
+        debug=settings.vantage.debug,
+        speaks=chat_server(settings) is not None,
+    )
+    threads = Threads(ChatLogStore(parts.pool))
+    return VantageService(
+        recall,
+        Briefing(threads, CardStore(parts.pool), house, parts.moderator),
+        parts.model,
+        O200k(),
+        recorder,
+        house=house,
+        clock=lambda: datetime.now(UTC),
+    )
+
+
+def second(settings: Settings, parts: Opened) -> Second | None:
+    """None: there is nothing beyond it. The extractive answerer rewords nothing."""
+    seconds = settings.rag.timeout_seconds
+    rewords = settings.rag.rewrite and chat_server(settings) is not None
+    rewriter = (
+        Rewriter(parts.model, Breaker(time.monotonic, lasting=LASTING), seconds=seconds) if rewords else None
+    )
+    if parts.reranker is None and rewriter is None:
+        return None
+    return Second(parts.reranker, rewriter, Breaker(time.monotonic, lasting=LASTING), seconds=seconds)
 
 
 @asynccontextmanager
@@ -207,3 +666,52 @@ def profiles(settings: Settings, parts: Opened, writing: Writers) -> ProfileServ
     summary = Summary(parts.model if chat_server(settings) else None, model_at(settings, settings.rag))
     said = UtteranceStore(parts.pool)
     return ProfileService(said, writing.memories, summary, lambda: datetime.now(UTC))
+
+
+@asynccontextmanager
+async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
+    """The move to the configured space, on stores that no service uses meanwhile."""
+    async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
+        recorded = await SpaceStore(pool).current()
+        async with (
+            open_embedder(settings, recorded, stored=False) as (model, space),
+            open_chroma(settings) as chroma,
+            open_vectors(pool, chroma, space) as (_, outbox),
+            open_points(settings, dim=space.dim) as points,
+        ):
+            embedder, store = Patient(model), ImportStore(pool)
+            if recorded and recorded.name != space.name:
+                await import_others(
+                    Shelves(points, store, embedder, space, await store.collections()), recorded
+                )
+            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
+            yield Reembed(VectorStore(pool), embedder, (outbox, kept.outbox), space)
+
+
+async def import_others(shelves: Shelves, recorded: Space) -> None:
+    """Import what other tools wrote into collections of the record, which are made anew for the new space: it
+    moves with the other rows, and theirs stay as they are."""
+    for shelf in await shelves.found(recorded):
+        if shelf.missing or (not shelf.imported and (shelf.silent or shelf.unowned)):
+            async for _ in shelves.take(shelf, recorded if shelf.fits else None):
+                pass
+
+
+@asynccontextmanager
+async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
+    """The stores of the service's space, which no service uses meanwhile."""
+    async with (
+        hold(settings.ibid.data_dir),
+        open_postgres(settings) as pool,
+        open_space(settings, pool) as (model, space),
+        open_points(settings, dim=space.dim) as points,
+    ):
+
+        async def fill() -> str:
+            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
+            await kept.outbox.drain()
+            return await kept.outbox.waits()
+
+        embedder = Patient(model)
+        shelves = Shelves(points, ImportStore(pool), embedder, space, named(settings))
+        yield Adopt(AdoptionStore(pool), shelves, embedder, space, fill)

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from app.cli.eval import KEPT, Source, apart, chosen, shelf
-from app.config import Exact, Settings
 from app.domain.benchmark import Benchmark
-from app.domain.passage import Query
 from app.intake.plain import PlainParser
+from app.models.embeddings import Patient
 from app.models.memo import Memo, Pages, pages
-from app.models.patient import Patient
 from app.models.tokens import O200k
 from app.services.benchmark import read
 from app.services.evaluation import Evaluation
 from app.services.services import Services
 from app.services.shelf import Shelf
+from app.settings import Exact, Settings
+from app.types import Query
 from app.wiring import open_services
 from bench.figures import OUT, keep, machine, spread
 

@@ -12,12 +12,11 @@ import sys
 import time
 from pathlib import Path
 
-from app.config import load
-from app.domain.document import Chunk, Parsed, Upload
-from app.domain.passage import Scope
+from app.db.documents import Chunk, DocumentStore, Parsed, Upload
 from app.models.tokens import O200k
-from app.opened import Opened, opened
-from app.stores.documents import DocumentStore
+from app.settings import load
+from app.types import Scope
+from app.wiring import Opened, opened
 from bench.byhand import collection
 from bench.corpus import text
 from bench.layout import EVERYBODYS, File, files

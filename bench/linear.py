@@ -10,20 +10,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from app.domain.citation import CitationFilter
-from app.domain.echo import Echoes
-from app.domain.followup import refers, resolve
-from app.domain.greeting import is_pure_reentry_greeting
-from app.domain.probe import is_test
-from app.domain.prompt import Role, Turn
-from app.domain.sanitise import one_line, quote, sanitise_name
+from app.answer import Role, Turn
+from app.answering.citations import CitationFilter
+from app.answering.extractive import quotable
+from app.answering.followup import refers, resolve
 from app.domain.secret import is_secret, masked
-from app.domain.sentiment import marked_sentiment
-from app.domain.tags import extract_tag_from_message, infer_query_tags
 from app.intake.section import sections
 from app.intake.sentence import fitting
-from app.models.sentence import quotable
+from app.retrieval.ranking import is_test
+from app.retrieval.tags import extract_tag_from_message, infer_query_tags
 from app.retrieval.terms import terms
+from app.services.feedback import marked_sentiment
+from app.services.memories import Echoes
+from app.text.greeting import is_pure_reentry_greeting
+from app.text.sanitise import one_line, quote, sanitise_name
 from app.vantage.checks import check
 from app.vantage.features import extract_sd_features
 from app.vantage.overlay import derive_params

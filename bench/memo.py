@@ -15,7 +15,7 @@ import httpx
 from app.cli.eval import KEPT, apart
 from app.cli.server import bind, serving, url
 from app.cli.terminal import configured
-from app.domain.ports import Parser
+from app.db.documents import Parser
 from app.main import create_app
 from app.models.memo import Memo, pages
 from app.wiring import open_services

@@ -17,17 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from app.clients.pool import Pool
-from app.clients.postgres import open_postgres
-from app.config import Ibid, Settings
-from app.domain.memory import Memory
-from app.domain.passage import Embedding, Query, Scope
-from app.domain.space import Space
-from app.keeping import open_kept
-from app.opened import open_indexes
+from app.db.memories import BUMP, NAMES, Memory, row_of
+from app.db.pool import Pool
+from app.db.postgres import open_postgres
 from app.retrieval.postings import pack
+from app.settings import Ibid, Settings
 from app.sources.memories import MemorySource
-from app.stores.register import BUMP, NAMES, row_of
+from app.types import Embedding, Query, Scope, Space
+from app.wiring import open_indexes, open_kept
 from bench import corpus
 from bench.figures import keep, machine, spread
 

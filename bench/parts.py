@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
-from app.clients.pool import Pool
-from app.config import load
-from app.domain.passage import Embedding, Legs, Query, Scope
-from app.domain.ports import Embedder, Source
-from app.opened import opened
+from app.db.pool import Pool
+from app.models.base import Embedder
+from app.settings import load
+from app.types import Embedding, Legs, Query, Scope, Source
+from app.wiring import opened
 from bench.corpus import SESSION, question
 from bench.figures import spread
 

@@ -14,13 +14,12 @@ from time import perf_counter
 
 import numpy as np
 
-from app.clients.pool import Pool
-from app.config import Settings, load
-from app.contexts import projects
-from app.domain.passage import Query, Scope
-from app.opened import opened
-from app.services.retrieval import Retrieval
-from app.stores.knowledge import KnowledgeStore
+from app.db.pool import Pool
+from app.db.projects import KnowledgeStore
+from app.retrieval.search import Retrieval
+from app.settings import Settings, load
+from app.types import Query, Scope
+from app.wiring import opened, projects
 from bench.corpus import question, text
 from bench.figures import spread
 

@@ -16,14 +16,14 @@ from typing import Any
 
 from app.cli.pace import stages
 from app.cli.serve import settle
-from app.config import Ibid, Rag, Settings
-from app.domain.corpus import Given
-from app.domain.memory import Draft
-from app.domain.passage import Embedding, Query, Scope
-from app.domain.ports import Embedder
-from app.domain.stopwatch import STAGES, Took, stage, watched
+from app.db.corpus import Given
+from app.db.memories import Draft
+from app.models.base import Embedder
 from app.services.evaluation import BATCH, TOTAL
 from app.services.services import Services
+from app.settings import Ibid, Rag, Settings
+from app.stopwatch import STAGES, Took, stage, watched
+from app.types import Embedding, Query, Scope
 from app.wiring import open_services
 from bench import server
 from bench.corpus import SESSION, question, text

@@ -13,10 +13,9 @@ from time import perf_counter
 
 import numpy as np
 
-from app.config import load
-from app.domain.passage import Legs
-from app.domain.ports import Source
-from app.opened import opened
+from app.settings import load
+from app.types import Legs, Source
+from app.wiring import opened
 from bench import meter
 from bench.corpus import question
 from bench.figures import spread

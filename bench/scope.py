@@ -20,17 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.clients.pool import Pool
-from app.clients.postgres import open_postgres
-from app.config import Ibid, Settings
-from app.domain.memory import Memory
-from app.domain.passage import Embedding, Legs, Query, Scope
-from app.domain.space import Space
-from app.keeping import Kept, open_kept
-from app.opened import open_indexes
+from app.db.memories import BUMP, NAMES, Memory, row_of
+from app.db.pool import Pool
+from app.db.postgres import open_postgres
 from app.retrieval.index import Matrix
 from app.retrieval.postings import pack
-from app.stores.register import BUMP, NAMES, row_of
+from app.settings import Ibid, Settings
+from app.types import Embedding, Legs, Query, Scope, Space
+from app.wiring import Kept, open_indexes, open_kept
 from bench import corpus, meter
 from bench.figures import keep, machine, spread
 

@@ -15,10 +15,10 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from hypothesis import settings
 
-from app.clients.cluster import Cluster, open_cluster
-from app.clients.migrations import migrate
-from app.clients.pool import Pool, open_pool
-from app.config import names
+from app.db.embedded import Cluster, open_cluster
+from app.db.migrations import migrate
+from app.db.pool import Pool, open_pool
+from app.settings import names
 from tests.fakes.databases import Databases
 from tests.fakes.redis import RedisServer, redis_server
 from tests.network import forbid

@@ -10,35 +10,38 @@ from typing import Any
 
 import pytest
 
-from app import adopting
-from app.adopting import Adopt, Shelves
-from app.clients.cluster import Cluster
-from app.clients.identity import identity
 from app.clients.points import Where
-from app.clients.pool import Pool, open_pool
 from app.clients.qdrant import Qdrant, open_points
-from app.config import Settings
-from app.domain.adoption import SAMPLE, Older, Report, Taken
-from app.domain.corpus import Given
-from app.domain.errors import RetrievalError
-from app.domain.memory import RAW, Tally
-from app.domain.passage import Embedding, Legs, Passage, Query, Scope
-from app.domain.space import Space
-from app.domain.trace import Entry, Verdict
+from app.db.answers import OriginalStore
+from app.db.copies import STATE, QdrantCopy
+from app.db.corpus import CorpusStore, Given
+from app.db.embedded import Cluster
+from app.db.memories import RAW, MemoryStore, Tally
+from app.db.outbox import Outbox
+from app.db.pool import Pool, open_pool
+from app.db.postgres import identity
+from app.db.users import Memories
+from app.db.votes import VoteStore
+from app.errors import RetrievalError
 from app.index.catalogue import Catalogue
-from app.moving import import_others
 from app.retrieval.index_cache import IndexCache
+from app.services import adopt as adopt_
+from app.services.adopt import (
+    SAMPLE,
+    Adopt,
+    AdoptionStore,
+    ImportStore,
+    Older,
+    Report,
+    Shelves,
+    Taken,
+    read_homes,
+)
+from app.settings import Settings
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
-from app.stores.adoption import AdoptionStore
-from app.stores.belongings import Memories
-from app.stores.copies import STATE, QdrantCopy
-from app.stores.corpus import CorpusStore
-from app.stores.imports import ImportStore, read_homes
-from app.stores.memories import MemoryStore
-from app.stores.originals import OriginalStore
-from app.stores.outbox import Outbox
-from app.stores.votes import VoteStore
+from app.types import Embedding, Entry, Legs, Passage, Query, Scope, Space, Verdict
+from app.wiring import import_others
 from tests.fakes.elder import DIM, Elder, elder
 from tests.fakes.filing import SPACE
 from tests.fakes.filing import bag as bag32
@@ -195,7 +198,7 @@ async def others(cluster: Cluster) -> AsyncIterator[Elder]:
 class NoShelves(Shelves):
     """A Qdrant without collections."""
 
-    async def found(self, space: Space | None = None) -> list[adopting.Shelf]:
+    async def found(self, space: Space | None = None) -> list[adopt_.Shelf]:
         """None."""
         return []
 
@@ -253,7 +256,7 @@ async def test_an_interrupted_run_goes_on(
     others: Elder, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was embedded before the fault is not embedded again."""
-    monkeypatch.setattr(adopting, "BATCH", 5)
+    monkeypatch.setattr(adopt_, "BATCH", 5)
     with pytest.raises(RetrievalError):
         await run(others, Model(WIDE.name, room=31 + 12), house)
     assert await others.run("SELECT count(*) FROM conversation_index WHERE space IS NOT NULL") == 10
@@ -392,7 +395,7 @@ async def test_a_run_that_breaks_off_is_finished_by_the_next(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was imported stays, and is found; nothing is embedded twice."""
-    monkeypatch.setattr(adopting, "BATCH", 2)
+    monkeypatch.setattr(adopt_, "BATCH", 2)
     house.plant(RAW, *((n, said(f"{DANUBE} {n}")) for n in range(1, 6)), shape=NARROW)
     house.model.room = 3
     with pytest.raises(RetrievalError):

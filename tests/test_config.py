@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from app.config import Settings, load, misspelt, names
-from app.domain.errors import StartError
+from app.errors import StartError
+from app.settings import Settings, load, misspelt, names
 
 EXAMPLE = Path(".env.example")
 SEEDS = {
@@ -76,8 +76,8 @@ def test_the_example_file_changes_nothing(elsewhere: Path) -> None:
 
 
 ELSEWHERE = {
-    "openai.base_url": "models/openai.py, of a group beside another",
-    "chat.api_key": "models/openai.py, as openai.api_key",
+    "openai.base_url": "models/chat.py, of a group beside another",
+    "chat.api_key": "models/chat.py, as openai.api_key",
     "chat.answer_tokens": "knobs.py, answer_reserve",
     "document.max_pages": "intake/pdf.py, which is given the group",
     "document.memory_mb": "intake/pdf.py",

@@ -12,9 +12,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.clients.folder import Lock, take
-from app.clients.pool import Pool
-from app.config import names
+from app.db.embedded import Lock, take
+from app.db.pool import Pool
+from app.settings import names
 from tests.fakes import process
 from tests.fakes.databases import Databases
 

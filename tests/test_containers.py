@@ -19,8 +19,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from app.cli.serve import STOP_SECONDS
-from app.config import LOOPBACK, load, names
-from app.config import OWN_PREFIXES as OURS
+from app.settings import LOOPBACK, load, names
+from app.settings import OWN_PREFIXES as OURS
 
 ROOT = Path(__file__).parents[1]
 CONTEXT = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]

@@ -9,14 +9,13 @@ from typing import cast
 
 import pytest
 
-from app.clients.pool import Pool
-from app.config import Cache, Qdrant, Settings
-from app.domain.passage import Scope
-from app.estate import users
-from app.opened import Opened
-from app.services.recorder import Recorder
+from app.answering.recorder import Recorder
+from app.db.pool import Pool
+from app.db.users import NAMES_ONLY, TABLES
 from app.services.users import UserService
-from app.stores.belongings import NAMES_ONLY, TABLES
+from app.settings import Cache, Qdrant, Settings
+from app.types import Scope
+from app.wiring import Opened, users
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import FakeFiles
 

@@ -5,15 +5,14 @@ from typing import cast
 
 import pytest
 
-from app.clients.pool import Pool
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.conversation import Draft, Said
-from app.domain.errors import InvalidField, KeptElsewhere
-from app.domain.passage import Scope
-from app.domain.project import Knowledge
-from app.filling import conversations, knowledge
-from app.opened import Opened
+from app.breaker import Breaker
+from app.db.conversations import Draft, Said
+from app.db.pool import Pool
+from app.db.projects import Knowledge
+from app.errors import InvalidField, KeptElsewhere
+from app.settings import Settings
+from app.types import Scope
+from app.wiring import Opened, conversations, knowledge
 from tests.fakes.answering import FakeModel
 from tests.fakes.keeping import FakeVectors
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain import errors
-from app.domain.errors import IbidError, kinds
+from app import errors
+from app.errors import IbidError, kinds
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -69,7 +69,7 @@ def test_nothing_is_swallowed_broadly() -> None:
 
 
 def test_the_environment_is_read_in_one_file() -> None:
-    """app/config.py; everybody else is handed the settings."""
+    """app/settings.py; everybody else is handed the settings."""
     found = set()
     for module in MODULES:
         for node in nodes(module, ast.Attribute, ast.Name, ast.ImportFrom):
@@ -78,7 +78,7 @@ def test_the_environment_is_read_in_one_file() -> None:
                 r"os\.(environb?|getenvb?|putenv)|from os import .*env.*|dotenv_values|load_dotenv", text
             ):
                 found.add(str(module))
-    assert found <= {"app/config.py"}
+    assert found <= {"app/settings.py"}
 
 
 @pytest.mark.parametrize("floor", ["sources", "projects"])

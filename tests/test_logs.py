@@ -9,10 +9,10 @@ import pytest
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from app import logs
+from app import logging as logging_
 from app.api.wire import encoded
-from app.domain.errors import Unavailable
-from app.logs import FRAMES, PATH_SHOWN, RequestLog, configure, fault, request_id
+from app.errors import Unavailable
+from app.logging import FRAMES, PATH_SHOWN, RequestLog, configure, fault, request_id
 from tests.fakes.logged import Lines, captured
 
 SECRET = "the patient's name is Ada"
@@ -212,7 +212,7 @@ def test_a_traceback_tells_our_frames_and_the_place_of_the_fault() -> None:
 
 def test_a_deep_traceback_is_cut_to_its_innermost_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recursion must not fill the disk."""
-    monkeypatch.setattr(logs, "PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(logging_, "PACKAGE", str(Path(__file__).parent))
 
     def deeper(left: int) -> None:
         if left == 0:

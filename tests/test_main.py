@@ -8,9 +8,9 @@ import pytest
 from fastapi import FastAPI
 
 import app.main
-from app.config import DocumentLimits, Settings
 from app.main import create_app, middleware
 from app.services.services import Services
+from app.settings import DocumentLimits, Settings
 from tests.fakes.checks import told
 from tests.fakes.logged import captured
 from tests.fakes.server import browsing, running

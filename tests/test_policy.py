@@ -1,7 +1,7 @@
 """What is made ready before the first message within the policy."""
 
-from app.policy import warm
 from app.vantage.distress import EMERGENCIES, family
+from app.wiring import warm
 
 
 async def test_no_message_waits_for_patterns() -> None:

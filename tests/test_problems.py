@@ -14,11 +14,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from app import problems
-from app.domain import errors
-from app.domain.document import Fault
-from app.domain.errors import IbidError, InvalidField, ModelBusy
-from app.logs import RequestLog
+from app import errors, problems
+from app.db.documents import Fault
+from app.errors import IbidError, InvalidField, ModelBusy
+from app.logging import RequestLog
 from app.problems import LastResort, document, of_fault, printable, responses
 from tests.fakes.checks import told
 from tests.fakes.logged import Lines, captured

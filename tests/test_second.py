@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.config import Settings
-from app.domain.passage import Query, Scope
-from app.knobs import Chat, Rag, Rerank
 from app.models.rerank import HttpReranker, open_reranker
-from app.second import second
+from app.settings import Chat, Rag, Rerank, Settings
+from app.types import Query, Scope
+from app.wiring import second
 from tests.fakes.answering import FakeModel
 
 URL = "http://127.0.0.1:9"

@@ -1,1 +1,1 @@
-"""HTTP only: parse, call one service method, shape the reply. Errors travel as `domain/errors.py`."""
+"""HTTP only: parse, call one service method, shape the reply. Errors travel as `errors.py`."""

@@ -11,16 +11,15 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from app import errors
+from app.answer import Answer
 from app.api import specimens, traced
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING
 from app.api.replies import AnswerReply, shown
 from app.api.wire import Json
-from app.domain import errors
-from app.domain.answer import Answer
-from app.domain.timestamp import moment
-from app.domain.trace import Entry, Trace
 from app.problems import responses
+from app.types import Entry, Trace, moment
 
 router = APIRouter(prefix="/answers", tags=["answers"])
 

@@ -14,16 +14,16 @@ from fastapi import Body as Given
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import SAYS, Body, Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.sessions import Cursor, Limit
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.card import Card, CardDraft, Shape
-from app.domain.timestamp import moment
+from app.db.cards import Card, CardDraft, Shape
 from app.problems import responses
+from app.types import moment
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)
 

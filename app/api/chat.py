@@ -12,6 +12,9 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Request
 from starlette.responses import Response
 
+from app import errors
+from app.answer import Role, Turn
+from app.answering.stream import Reply
 from app.api import examples
 from app.api.bodies import ChatBody
 from app.api.deps import Asker, Opened, scope_of, shows_debug
@@ -20,14 +23,11 @@ from app.api.peer import unless_gone
 from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.replies import ChatReply
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.ports import Caller
-from app.domain.prompt import Role, Turn
-from app.logs import request_id
+from app.db.keys import Caller
+from app.logging import request_id
 from app.problems import responses
-from app.services.ask import Ask
-from app.services.inspection import Inspection
-from app.services.reply import Reply
+from app.services.projects import Ask
+from app.services.vantage import Inspection
 
 router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi import Body as Sent
 from starlette.responses import Response
 
+from app import errors
 from app.api import coded
 from app.api.coded import (
     ClearedReply,
@@ -27,7 +28,6 @@ from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
 from app.problems import responses
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)

@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAd
 
 from app.api.bodies import NO_NUL, SAYS, Body
 from app.api.drafts import Facts, TextId
-from app.domain.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeRow
-from app.domain.timestamp import moment
+from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeRow
+from app.types import moment
 
 MOST = 500
 """Chunks, or files, of one request; a body has 2 MiB."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Path, Request
 from starlette.responses import Response
 
+from app import errors
 from app.api import talks
 from app.api.context import Project
 from app.api.deps import Asker, Opened, scope_of
@@ -19,9 +20,8 @@ from app.api.replies import shown
 from app.api.sessions import Cursor, Limit
 from app.api.talks import KeptReply, RowList, RowReply, Rows, SeveralReply
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.conversation import Outcome
-from app.domain.project import CONVERSATIONS, DREAMS
+from app.db.conversations import Outcome
+from app.db.projects import CONVERSATIONS, DREAMS
 from app.problems import responses
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Path
 from starlette.responses import Response
 
+from app import errors
 from app.api import kept
 from app.api.deps import Asker, Opened, scope_of
 from app.api.drafts import Collection, CorpusBody, TextId
@@ -16,7 +17,6 @@ from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.sessions import Cursor, Limit
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
 from app.problems import responses
 
 router = APIRouter(prefix="/corpus", tags=["corpus"], route_class=JsonRoute)

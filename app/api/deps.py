@@ -13,11 +13,11 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 
 from app.api.guard import local_only
-from app.domain.breaker import CALLER
-from app.domain.errors import Forbidden, InvalidField, Unauthorized, Unavailable
-from app.domain.passage import DEFAULT_TENANT, Scope
-from app.domain.ports import Caller
+from app.breaker import CALLER
+from app.db.keys import Caller
+from app.errors import Forbidden, InvalidField, Unauthorized, Unavailable
 from app.services.services import Services
+from app.types import DEFAULT_TENANT, Scope
 
 BEARER = HTTPBearer(
     auto_error=False,

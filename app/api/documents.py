@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from app import errors
 from app.api import examples
 from app.api.bodies import SessionId, UploadBody
 from app.api.deps import Asker, Opened, scope_of
@@ -22,14 +23,12 @@ from app.api.refusals import ASKING, KEEPING, READING, SENDING
 from app.api.replies import ChunkReply, DocumentList, DocumentReply, shown
 from app.api.upload import Received, received
 from app.api.wire import Json
-from app.domain import errors
-from app.domain.document import Document, Upload
-from app.domain.label import label
-from app.domain.passage import Scope
-from app.domain.timestamp import moment
-from app.logs import request_id
+from app.db.documents import Document, Upload
+from app.logging import request_id
 from app.problems import of_fault, responses
 from app.services.documents import Outcome
+from app.text.labels import label
+from app.types import Scope, moment
 
 STATUS = {Outcome.CREATED: 201, Outcome.ACCEPTED: 202, Outcome.EXISTING: 200}
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -23,8 +23,8 @@ from pydantic_core.core_schema import CoreSchema, NullableSchema, UnionSchema
 
 from app.api.bodies import NO_NUL, SAYS, Body, Name
 from app.api.wire import encoded
-from app.domain.corpus import METADATA_BYTES, Given
-from app.domain.memory import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
+from app.db.corpus import METADATA_BYTES, Given
+from app.db.memories import DESIRE, GRAVITY, NOTE, RAW, UNTOLD, Draft
 
 MOST = 500
 """Memories, or texts, of one request; a body has 2 MiB."""

@@ -15,7 +15,7 @@ from starlette.types import Send
 
 from app.api.stream import Stream, close, piece
 from app.api.wire import encoded
-from app.domain.errors import IbidError
+from app.errors import IbidError
 from app.problems import document, stopping
 
 MEDIA = "text/event-stream"
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class Told(Protocol):
-    """An answer under way, as `services/reply.py` has it."""
+    """An answer under way, as `answering/stream.py` has it."""
 
     answer_id: str
     more: bool

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.api.events import MEDIA
 from app.api.wire import encoded
-from app.domain.errors import ModelTimeout
+from app.errors import ModelTimeout
 from app.problems import EXAMPLE_ID, document
 
 ANSWER_ID = "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"

@@ -8,14 +8,14 @@ from fastapi import Body as Given
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import Body, Message, Name
 from app.api.deps import Asker, Opened, scope_of_user
 from app.api.examples import ANSWER_ID
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from app.problems import responses
 from app.services.feedback import Effect, Remark
 from app.services.services import Services

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from app.domain.errors import Misdirected, NotLocal
+from app.errors import Misdirected, NotLocal
 
 FOREIGN = frozenset({"cross-site", "same-site"})
 """`same-site` too: another port of localhost is another program."""

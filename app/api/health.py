@@ -14,9 +14,9 @@ from app.api import examples
 from app.api.deps import Opened
 from app.api.replies import Alive, Readiness, shown
 from app.api.wire import Json
-from app.domain.errors import IbidError, RetrievalError
-from app.domain.ports import Probe
+from app.errors import IbidError, RetrievalError
 from app.problems import responses
+from app.types import Probe
 
 PROBE_SECONDS = 2.0
 """What one dependency has to answer; load balancers give up soon after."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from app.domain.corpus import Reference, Shelf
-from app.domain.memory import Memory, Outcome, Written
-from app.domain.timestamp import moment
+from app.db.corpus import Reference, Shelf
+from app.db.memories import Memory, Outcome, Written
+from app.types import moment
 
 MEMORY_ID = "6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d"
 MEMORY: Mapping[str, Any] = {

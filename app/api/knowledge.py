@@ -12,14 +12,14 @@ from fastapi import Body as Sent
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import NO_NUL, SAYS, Body, Name
 from app.api.context import Project
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.project import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
+from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote
 from app.problems import responses
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)

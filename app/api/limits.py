@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import problems
-from app.domain.errors import TooLarge
+from app.errors import TooLarge
 
 MIB = 1 << 20
 JSON_BYTES = 2 * MIB

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
+from app import errors
 from app.api import kept
 from app.api.bodies import Name
 from app.api.deps import Asker, Opened, scope_of, scope_of_user
@@ -18,10 +19,9 @@ from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.sessions import Cursor, Limit
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from app.problems import responses
+from app.types import Scope
 
 router = APIRouter(prefix="/memories", tags=["memories"], route_class=JsonRoute)
 

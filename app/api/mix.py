@@ -12,6 +12,8 @@ from fastapi import Body as Given
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from app import errors
+from app.answering.mix import RECENCY, Standing
 from app.api.bodies import Body, Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.examples import ANSWER_ID
@@ -19,12 +21,10 @@ from app.api.feedback import MEMORY_ID
 from app.api.refusals import ASKING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
+from app.db.sessions import MOST
 from app.problems import responses
-from app.services.mixing import Mixed
-from app.services.thread import MOST
-from app.vantage.mix import LENSES, RECENCY, Standing
-from app.vantage.terms import Mix
+from app.services.vantage import Mixed
+from app.vantage.terms import LENSES, Mix
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)
 

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from app.api.reference import STYLE_HASH, rendered
 from app.api.wire import Json
-from app.domain.errors import Missing
+from app.errors import Missing
 from app.problems import response
 
 FOLDER = Path(__file__).parent.parent / "web"

@@ -13,13 +13,13 @@ from fastapi import Body as Given
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import Body, Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from app.problems import responses
 from app.services.services import Services
 

@@ -16,11 +16,11 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from app.answer import new_id
 from app.api.limits import LINGER_SECONDS
 from app.api.wire import encoded
-from app.domain.answer import new_id
-from app.domain.errors import BadInput, HeadersTooLarge, Stalled, UriTooLong
-from app.logs import HEADER
+from app.errors import BadInput, HeadersTooLarge, Stalled, UriTooLong
+from app.logging import HEADER
 from app.problems import MEDIA, document
 
 HEAD_BYTES = 32 << 10

@@ -10,6 +10,9 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Request
 from starlette.responses import Response
 
+from app import errors
+from app.answering.prompt import overlay_to_instructions
+from app.answering.stream import Reply
 from app.api import recalled
 from app.api.bodies import RagBody
 from app.api.chat import Prepared, sent
@@ -17,12 +20,9 @@ from app.api.deps import Asker, Opened, scope_of_user, shows_debug
 from app.api.peer import unless_gone
 from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.overlay import overlay_to_instructions
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from app.problems import responses
 from app.services.rag import Question
-from app.services.reply import Reply
 
 router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
 

@@ -1,6 +1,6 @@
 """Which problems a route may answer, by what it does: for OpenAPI's `responses=`."""
 
-from app.domain import errors
+from app import errors
 
 ASKING = (
     errors.Unauthorized,

@@ -10,15 +10,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from app import errors
 from app.api import specimens
 from app.api.bodies import Name, SessionId
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING, KEEPING
 from app.api.replies import SessionList, TurnList, shown
 from app.api.wire import Json
-from app.domain import errors
-from app.domain.timestamp import moment
 from app.problems import responses
+from app.types import moment
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 

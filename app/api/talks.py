@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, WrapValid
 
 from app.api.bodies import NO_NUL, Body, Name, Said
 from app.api.drafts import Moment, TextId, read
-from app.domain import conversation
-from app.domain.conversation import Conversation, Draft, Written
-from app.domain.passage import Scope
-from app.domain.timestamp import moment
+from app.db import conversations
+from app.db.conversations import Conversation, Draft, Written
+from app.types import Scope, moment
 
 MOST, WORDS = 1_000, 100
 """Rows of one request, in a body of 2 MiB; tags, or entities, of one row."""
@@ -122,7 +121,7 @@ class RowBody(Body):
             tags=None if self.tags is None else tuple(self.tags),
             key_entities=None if self.key_entities is None else tuple(self.key_entities),
             indexed_at=read(self.indexed_at) if self.indexed_at else None,
-            said=tuple(conversation.Said(turn.role, turn.content) for turn in self.turns),
+            said=tuple(conversations.Said(turn.role, turn.content) for turn in self.turns),
             **{name: getattr(self, name) for name in named},
         )
 

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.refusals import ASKING
 from app.api.replies import shown
 from app.api.wire import Json
-from app.domain import errors
-from app.domain.timestamp import moment
 from app.problems import responses
+from app.types import moment
 
 router = APIRouter(prefix="/temporal", tags=["memories"])
 

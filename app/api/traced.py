@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from app.domain.recipe import Block, Recipe
-from app.domain.replay import Replayed
+from app.answer import Block, Recipe
+from app.answering.replay import Replayed
 
 RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "final", "params", "limits", "routing"),

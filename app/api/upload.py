@@ -26,9 +26,9 @@ from starlette.requests import Request
 
 from app import disk
 from app.api.limits import MIB
-from app.config import OURS, Settings
-from app.domain.errors import BadInput, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
-from app.domain.filename import clean
+from app.errors import BadInput, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
+from app.settings import OURS, Settings
+from app.text.labels import clean
 
 BLOCK = 256 << 10
 """Bytes gathered before a thread writes them: what each of hundreds of uploads may hold."""

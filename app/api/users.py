@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import Name
 from app.api.deps import Asker, Opened, scope_of
 from app.api.export import ExportStream
@@ -20,11 +21,10 @@ from app.api.profiles import of_tenant
 from app.api.refusals import ASKING, KEEPING
 from app.api.replies import shown
 from app.api.wire import Json
-from app.domain import errors
-from app.domain.holding import Receipt
-from app.domain.ports import Caller
-from app.domain.timestamp import moment
+from app.db.keys import Caller
+from app.db.users import Receipt
 from app.problems import responses
+from app.types import moment
 
 
 class NameConvertor(Convertor[str]):

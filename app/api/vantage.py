@@ -12,6 +12,9 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Request
 from starlette.responses import Response
 
+from app import errors
+from app.answering.prompt import overlay_to_instructions
+from app.answering.stream import Reply
 from app.api import feedback as remarks
 from app.api import ruled
 from app.api.chat import Prepared, sent
@@ -22,13 +25,9 @@ from app.api.peer import unless_gone
 from app.api.refusals import ASKING, MODEL, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
-from app.domain.overlay import overlay_to_instructions
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from app.problems import responses
-from app.services.inquiry import Inquiry
-from app.services.inspection import Inspection
-from app.services.reply import Reply
+from app.services.vantage import Inquiry, Inspection
 from app.vantage.policy import policy
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)

@@ -11,6 +11,7 @@ from fastapi import Body as Given
 from pydantic import BaseModel, BeforeValidator, Field, RootModel
 from starlette.responses import Response
 
+from app import errors
 from app.api.bodies import Body, Name
 from app.api.deps import Asker, Opened, scope_of_user
 from app.api.examples import ANSWER_ID
@@ -18,7 +19,6 @@ from app.api.feedback import MEMORY_ID
 from app.api.refusals import ASKING, KEEPING, SENDING
 from app.api.replies import shown
 from app.api.wire import Json, JsonRoute
-from app.domain import errors
 from app.problems import responses
 
 router = APIRouter(prefix="/memory_feedback", tags=["memories"], route_class=JsonRoute)

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from app.adopting import Adopt, open_adopt
 from app.cli.progress import shown
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
-from app.config import Settings
-from app.domain.adoption import Report, Taken
-from app.domain.errors import RetrievalError, Unavailable
+from app.errors import RetrievalError, Unavailable
+from app.services.adopt import Adopt, Report, Taken
+from app.settings import Settings
+from app.wiring import open_adopt
 
 LOST = {"embedding": "the embedding model does not answer", "": "Qdrant does not answer"}
 """By the reason."""

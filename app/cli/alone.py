@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from app.cli.server import bind, serving, url
 from app.cli.session import client
-from app.config import Settings
 from app.main import create_app
+from app.settings import Settings
 from app.wiring import open_services
 
 if TYPE_CHECKING:

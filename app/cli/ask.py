@@ -13,8 +13,8 @@ import typer
 from app.cli.events import events
 from app.cli.session import Answered, connect, taken
 from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, session_id, tell
-from app.config import Settings
-from app.domain.errors import Unavailable
+from app.errors import Unavailable
+from app.settings import Settings
 
 if TYPE_CHECKING:
     import httpx

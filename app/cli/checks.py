@@ -18,23 +18,20 @@ from packaging.requirements import Requirement
 
 from app.cli.store import held_dsn, open_store
 from app.clients import damage
-from app.clients.faults import postgres_faults
-from app.clients.folder import hold, read_lock
 from app.clients.memory import open_outside
-from app.clients.postgres import open_server, superuser
 from app.clients.redis import open_cache
-from app.clients.revision import Behind
-from app.config import Settings
-from app.domain.errors import IbidError, RetrievalError
-from app.domain.space import Space
-from app.models.chat import chat_name, chat_server
-from app.models.line import open_line
+from app.db.embedded import hold, read_lock
+from app.db.pool import postgres_faults
+from app.db.postgres import Behind, open_server, superuser
+from app.db.vectors import SpaceStore
+from app.errors import IbidError, RetrievalError
+from app.models.chat import chat_name, chat_server, open_line, told
 from app.models.moderation import open_moderator
-from app.models.openai import told
 from app.models.rerank import open_reranker
 from app.models.spaces import open_embedder
 from app.retrieval.vocabulary import count
-from app.stores.spaces import SpaceStore
+from app.settings import Settings
+from app.types import Space
 
 PYTHON = (3, 11)
 DISK = 1 << 30

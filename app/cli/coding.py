@@ -18,7 +18,7 @@ from app.cli.session import connect
 from app.cli.sync import AT_ONCE, BATCH_BYTES, BATCH_FILES, Report, Shelf, batched, hashed, visible
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, remark, run, tell
 from app.cli.tree import Root, Skipped, Text, read, rooted, walk
-from app.config import Settings
+from app.settings import Settings
 
 SLICE = 50
 """Files read at a time, between two looks at the bar."""

@@ -18,9 +18,9 @@ from app.cli.checks import Ailment
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.clients import damage
 from app.clients.damage import Damage
-from app.clients.faults import postgres_faults
-from app.config import Settings
-from app.domain.errors import IbidError, StartError
+from app.db.pool import postgres_faults
+from app.errors import IbidError, StartError
+from app.settings import Settings
 
 PATIENCE_SECONDS = 60.0
 """For one part: a first start measures an outside model's floor with some thirty texts."""

@@ -5,18 +5,16 @@ Looks alone. Raises `Ailment`, and what the stores raise.
 
 from app.cli.checks import Ailment
 from app.cli.store import open_store
-from app.clients.pool import Pool
 from app.clients.qdrant import open_points
-from app.clients.revision import Behind
-from app.config import Settings
-from app.domain.adoption import Table
-from app.domain.errors import RetrievalError
-from app.domain.memory import RAW
-from app.domain.space import Space
+from app.db.memories import RAW
+from app.db.pool import Pool
+from app.db.postgres import Behind
+from app.db.vectors import SpaceStore
+from app.errors import RetrievalError
 from app.index.catalogue import fits
-from app.stores.adoption import AdoptionStore
-from app.stores.imports import read_homes, read_unimported
-from app.stores.spaces import SpaceStore
+from app.services.adopt import AdoptionStore, Table, read_homes, read_unimported
+from app.settings import Settings
+from app.types import Space
 
 ADOPT, MOVE = (
     "ibid adopt, with no service on the folder; --dry-run first tells how much it is",

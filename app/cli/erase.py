@@ -17,8 +17,8 @@ from rich.table import Table
 from app.cli.progress import shown
 from app.cli.session import connect, taken
 from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, tell
-from app.config import Settings
-from app.domain.passage import DEFAULT_TENANT
+from app.settings import Settings
+from app.types import DEFAULT_TENANT
 
 PATIENCE_SECONDS = 600.0
 """For the files: a large table takes minutes."""

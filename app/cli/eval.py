@@ -31,13 +31,12 @@ from app.cli.report import COMPARED, comparison, grouped, remarks, table
 from app.cli.report import against as held
 from app.cli.terminal import Json, as_json, configured, remark, run
 from app.cli.written import distinct, lines, wanted
-from app.clients.folder import read_lock
-from app.config import Cache, Chroma, Postgres, Qdrant, Settings
+from app.db.embedded import read_lock
 from app.domain.benchmark import SERVED, Benchmark
-from app.domain.errors import StartError
+from app.errors import StartError
 from app.intake.plain import PlainParser, disguised
+from app.models.embeddings import Patient
 from app.models.memo import Memo, Pages, pages
-from app.models.patient import Patient
 from app.models.tokens import O200k
 from app.services.benchmark import read
 from app.services.cabinet import CodeShelf, ConversationShelf
@@ -45,6 +44,7 @@ from app.services.evaluation import Evaluation, Found
 from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
 from app.services.shelf import CorpusShelf, DocumentShelf, MemoryShelf, Shelf
+from app.settings import Cache, Chroma, Postgres, Qdrant, Settings
 from app.wiring import open_services
 
 OURS = "ibid-eval-"

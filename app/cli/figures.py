@@ -13,7 +13,7 @@ from app.cli.beside import beside, best, groups
 from app.cli.measures import Figures, column, measured
 from app.cli.resample import interval, paired
 from app.domain.benchmark import ABLATIONS, MEASURES, SERVED, Benchmark
-from app.domain.errors import BadInput
+from app.errors import BadInput
 from app.services.evaluation import Found
 from app.services.evaluation import Run as Ranked
 

@@ -13,17 +13,16 @@ from app.cli.session import client, holder
 from app.cli.store import open_store
 from app.clients.chroma import open_chroma
 from app.clients.chroma_process import Damaged
-from app.clients.folder import hold, read_lock
-from app.clients.identity import identity
-from app.clients.pool import Pool
 from app.clients.qdrant import open_points, too_old
-from app.clients.revision import Behind
-from app.config import OURS, Settings
-from app.domain.errors import RetrievalError, StartError
+from app.db.copies import ChromaCopy, Copy, QdrantCopy
+from app.db.embedded import hold, read_lock
+from app.db.outbox import DIFFERS, Outbox, State, state
+from app.db.pool import Pool
+from app.db.postgres import Behind, identity
+from app.db.vectors import SpaceStore
+from app.errors import RetrievalError, StartError
 from app.index.catalogue import Catalogue
-from app.stores.copies import ChromaCopy, Copy, QdrantCopy
-from app.stores.outbox import DIFFERS, Outbox, State, state
-from app.stores.spaces import SpaceStore
+from app.settings import OURS, Settings
 
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
 REFILLED = "start the service: it is filled anew from Postgres, beside the searches"

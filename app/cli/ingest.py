@@ -16,7 +16,7 @@ from app.cli.progress import shown
 from app.cli.session import connect
 from app.cli.terminal import DataDir, Json, configured, counted, remark, run, session_id, tell
 from app.cli.upload import Form, Outcome, Status, upload_all
-from app.config import Settings
+from app.settings import Settings
 
 
 def ingest(

@@ -13,11 +13,10 @@ from rich.table import Table
 
 from app.cli.store import open_store
 from app.cli.terminal import DataDir, Json, as_json, configured, name, remark, run, tell
-from app.config import Settings
-from app.domain.errors import Missing
-from app.domain.key import ApiKey
-from app.domain.timestamp import moment
-from app.stores.keys import KeyStore
+from app.db.keys import ApiKey, KeyStore
+from app.errors import Missing
+from app.settings import Settings
+from app.types import moment
 
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 

@@ -15,7 +15,7 @@ import typer
 from app.cli.rows import STDIN, Unreadable, there
 from app.cli.session import connect, taken
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
-from app.config import Settings
+from app.settings import Settings
 
 Text = Annotated[Path | None, typer.Option(callback=there, help="A file; - is stdin.")]
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from app.domain.benchmark import Benchmark
-from app.domain.errors import StartError
+from app.errors import StartError
 from app.services.evaluation import Run
 
 NAMES = {"ndcg@10": "nDCG@10", "recall@5": "R@5", "recall@10": "R@10", "recall@20": "R@20", "mrr": "RR"}

@@ -2,7 +2,7 @@
 
 from app.cli.store import open_store
 from app.cli.terminal import DataDir, Json, as_json, configured, run, tell
-from app.config import Settings
+from app.settings import Settings
 
 
 def migrate(*, json: Json = False, data_dir: DataDir = None) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 from rich.table import Table
 
 from app.cli.terminal import counted
-from app.domain.stopwatch import STAGES, Took
 from app.services.evaluation import TOTAL
+from app.stopwatch import STAGES, Took
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95}
 

@@ -13,8 +13,8 @@ import typer
 from app.cli.progress import shown
 from app.cli.session import connect, patient
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
-from app.config import Settings
-from app.domain.passage import DEFAULT_TENANT
+from app.settings import Settings
+from app.types import DEFAULT_TENANT
 
 
 def profiles(

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from app.cli.late import resting
 from app.cli.terminal import remark, tell
-from app.domain.errors import BadInput, IbidError
+from app.errors import BadInput, IbidError
 
 FAILED, USAGE = 1, 2
 REFUSED = 422

@@ -6,8 +6,8 @@ itself; interrupted, it goes on from where it was at the next run.
 
 from app.cli.progress import shown
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, remark, run, tell
-from app.config import Settings
-from app.moving import open_reembed
+from app.settings import Settings
+from app.wiring import open_reembed
 
 
 def reembed(json: Json = False, data_dir: DataDir = None) -> None:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import typer
 
 from app.cli.session import Answered, patient
-from app.domain.errors import IbidError
+from app.errors import IbidError
 
 if TYPE_CHECKING:
     import httpx

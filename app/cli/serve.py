@@ -22,12 +22,12 @@ import typer
 
 from app.cli.server import bind, is_loopback, serving, url
 from app.cli.terminal import DataDir, configured, remark, run, tell
-from app.clients.folder import read_lock, refusal
-from app.config import Settings
-from app.domain.errors import StartError
-from app.domain.ports import Keys
+from app.db.embedded import read_lock, refusal
+from app.db.keys import Keys
+from app.errors import StartError
 from app.main import create_app
-from app.services.crew import crew
+from app.settings import Settings
+from app.tasks import crew
 from app.wiring import open_services
 
 STOP_SECONDS = 5.0

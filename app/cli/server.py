@@ -16,8 +16,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.protocol import Protocol
-from app.config import LOOPBACK
-from app.domain.errors import StartError
+from app.errors import StartError
+from app.settings import LOOPBACK
 
 GRACE_SECONDS = 2
 """What answers under way are given to end. Closing the stores takes half a second more, three on a machine
@@ -102,7 +102,7 @@ async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
         ending(app),
         http=Protocol,
         ws="none",
-        log_config=None,  # app/logs.py has set them up
+        log_config=None,  # app/logging.py has set them up
         access_log=False,
         proxy_headers=False,
         server_header=False,

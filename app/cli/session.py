@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cli.late import resting
-from app.clients.folder import Lock, read_lock
-from app.config import Settings
-from app.domain.errors import IbidError, Unavailable
+from app.db.embedded import Lock, read_lock
+from app.errors import IbidError, Unavailable
+from app.settings import Settings
 
 if TYPE_CHECKING:
     import httpx

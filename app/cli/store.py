@@ -8,13 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from app.clients.faults import postgres_faults
-from app.clients.folder import hold, read_lock
-from app.clients.pool import Pool, open_pool
-from app.clients.postgres import open_postgres
-from app.clients.revision import bring, look
-from app.config import Settings
-from app.domain.errors import StartError, Unavailable
+from app.db.embedded import hold, read_lock
+from app.db.pool import Pool, open_pool, postgres_faults
+from app.db.postgres import bring, look, open_postgres
+from app.errors import StartError, Unavailable
+from app.settings import Settings
 
 SOCKET_LINE = 4
 """Of postmaster.pid, from 0: the socket's folder (PostgreSQL, utils/pidfile.h)."""

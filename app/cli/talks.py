@@ -16,8 +16,8 @@ from app.cli.progress import shown
 from app.cli.rows import Refused, Sum, lines, sent, size, there
 from app.cli.session import connect
 from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, remark, run, tell
-from app.config import Settings
-from app.domain.project import CONVERSATIONS, DREAMS
+from app.db.projects import CONVERSATIONS, DREAMS
+from app.settings import Settings
 
 File = Annotated[Path, typer.Argument(callback=there, help="JSON lines; - is stdin.")]
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 import uvloop
 
-from app.config import Settings, load
-from app.logs import configure
+from app.logging import configure
+from app.settings import Settings, load
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
-from app.domain.errors import BadInput
+from app.errors import BadInput
 
 
 @contextmanager

@@ -19,12 +19,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import structlog
 
+from app.breaker import Breaker
 from app.clients.chroma_client import Answer, Client, Lost, Matrix, Vendor, perform, remote
 from app.clients.chroma_process import ChromaProcess
 from app.clients.threads import Threads
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import Overloaded, RetrievalError, StartError, Unavailable
+from app.errors import Overloaded, RetrievalError, StartError, Unavailable
+from app.settings import Settings
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has, so that there is time left for Postgres to stand in."""

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.errors import IbidError
+from app.errors import IbidError
 
 HNSW = {"space": "cosine", "batch_size": 100, "sync_threshold": 100}
 """Changes that wait to be written to the index's files: the first delete costs the square of their number,

@@ -19,7 +19,7 @@ import structlog
 from app.child import INTERNAL
 from app.clients.chroma_child import UNFILLED
 from app.clients.chroma_client import BROKEN, Answer, Lost, Matrix, packed, unpacked
-from app.domain.errors import Overloaded
+from app.errors import Overloaded
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
 
 PROGRAM = Program("chroma", python("app.clients.chroma_child"), calls=72, start_seconds=600.0)

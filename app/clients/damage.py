@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from app.clients.faults import DAMAGE
+from app.db.pool import DAMAGE
 
 SECONDS = 30.0
 """For all of them; what is left then is not read."""

@@ -17,11 +17,11 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from app.config import Settings
-from app.domain.breaker import Attempt, Breaker
-from app.domain.errors import RetrievalError, StartError, Unavailable
-from app.domain.memory import OUTSIDE, Ballots, Moment, Tallies, Tally, Temporal, Told
-from app.domain.passage import DEFAULT_TENANT, Scope
+from app.breaker import Attempt, Breaker
+from app.db.memories import OUTSIDE, Ballots, Moment, Tallies, Tally, Temporal, Told
+from app.errors import RetrievalError, StartError, Unavailable
+from app.settings import Settings
+from app.types import DEFAULT_TENANT, Scope
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 
-from app.domain.passage import Embedding
+from app.types import Embedding
 
 Payload = Mapping[str, Any]
 TEXTS = ("text", "content", "chunk")

@@ -1,7 +1,7 @@
 """Qdrant: an embedded engine (IBID_DATA_DIR/qdrant) or a server (QDRANT_URL), with deadlines and a breaker.
 
 The embedded one runs in a child process (`qdrant_process.py`), a server is asked by the vendor's client
-(`qdrant_server.py`). After several failures in a row it is not asked for some seconds (`domain/breaker.py`);
+(`qdrant_server.py`). After several failures in a row it is not asked for some seconds (`breaker.py`);
 a refusal (no such collection, another shape) and a full pool of ours are no failures. Keeps `points.Points`;
 raises `RetrievalError`, and `NoRoom` for a write. Times are seconds.
 """
@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import structlog
 
+from app.breaker import Breaker
 from app.clients.points import Collection, Point, Points, Where
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError, StartError
-from app.domain.passage import Embedding
+from app.errors import RetrievalError, StartError
+from app.settings import Settings
+from app.types import Embedding
 
 READ_SECONDS = 4.0
 """Below the 6 s that all retrieval has."""

@@ -14,7 +14,7 @@ from typing import Any
 from app.child import Call, Parent, connected
 from app.clients.points import Point, Where
 from app.clients.qdrant_engine import Broken, Edge
-from app.domain.errors import NoRoom, RetrievalError
+from app.errors import NoRoom, RetrievalError
 
 THREADS = 8
 READS = frozenset({"search", "scroll", "count"})

@@ -26,8 +26,8 @@ from app import disk
 from app.clients import qdrant_files
 from app.clients.points import DENSE, Point, Where, by_score, floats, identities, identity, packed
 from app.clients.qdrant_files import Shape
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
+from app.errors import RetrievalError
+from app.types import Embedding
 
 REFUSALS = (
     "Vector dimension error",

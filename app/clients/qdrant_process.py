@@ -19,9 +19,9 @@ import structlog
 
 from app.clients.points import DENSE, Collection, Point, Where
 from app.clients.qdrant_child import packed, unpacked
-from app.domain.errors import NoRoom, RetrievalError
-from app.domain.passage import Embedding
+from app.errors import NoRoom, RetrievalError
 from app.process import Child, ChildProcess, Died, Fault, Full, Program, Reply, python
+from app.types import Embedding
 
 PROGRAM = Program("qdrant", python("app.clients.qdrant_child"))
 ANSWER_SECONDS = 60.0

@@ -18,8 +18,8 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
+from app.errors import RetrievalError
+from app.types import Embedding
 
 CALL_SECONDS = 60
 """The vendor's own deadline, for calls that nobody waits for any more; whoever asks has a shorter one."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import StartError, Unavailable
-from app.domain.found import VALUE_BYTES
+from app.breaker import Breaker
+from app.errors import StartError, Unavailable
+from app.settings import Settings
+from app.types import VALUE_BYTES
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Vendor
@@ -109,7 +109,7 @@ class Redis:
 
 
 class RedisProbe:
-    """Whether it answers, for /readyz (`domain/ports.py`, Probe)."""
+    """Whether it answers, for /readyz (`models/base.py`, Probe)."""
 
     name = "cache"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from app.domain.errors import Overloaded
+from app.errors import Overloaded
 
 CLOSE_SECONDS = 5.0
 """What closing waits for calls under way."""

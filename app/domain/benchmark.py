@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any
 
-from app.domain.calendar import FIRST as NEVER
-from app.domain.calendar import ONE
-from app.domain.span import resolved
-from app.domain.when import expressions
+from app.text.dates import FIRST as NEVER
+from app.text.dates import ONE, expressions, resolved
 
 MEASURES = ("ndcg@10", "recall@5", "recall@10", "recall@20", "mrr", "failure@20")
 """As they are printed, in this order. `failure@20`, the share of what answers that is not among the first

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from app.clients.points import Collection, Point, Points
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.space import Space
+from app.errors import RetrievalError, Unavailable
+from app.types import Space
 
 SECONDS = 30.0
 """As long a collection that somebody else made may go unseen."""

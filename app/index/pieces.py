@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 READ = 512
-"""Pieces that the bundled embedder reads of a text, the two around it included (`models/embedder.py`)."""
+"""Pieces that the bundled embedder reads of a text, the two around it included (`models/bundled.py`)."""
 WORD = re.compile(r"[^\W_]+")
 MARK = re.compile(r"[^\w\s]|_")
 UNKNOWN = "[UNK]"

@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 from app.clients.points import Payload, Point
-from app.domain.corpus import Given, Reference
-from app.domain.label import label, label_name
-from app.domain.passage import Embedding, Passage, Scope, new_passage
-from app.domain.text import kept
+from app.db.corpus import Given, Reference
 from app.index import payload
 from app.retrieval.retrievers.qdrant import MARK
+from app.text.labels import label, label_name
+from app.text.memo import kept
+from app.types import Embedding, Passage, Scope, new_passage
 
 NAME = "corpus"
 REFERENCE = "reference"

@@ -12,16 +12,15 @@ from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import Any
 
-from app.clients.faults import retrieval_faults
 from app.clients.points import Point, Where
-from app.clients.pool import Pool
-from app.domain.days import recall
-from app.domain.label import label
-from app.domain.memory import NOTE, RAW, Memory
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
-from app.domain.text import kept
+from app.db.memories import NOTE, RAW, Memory
+from app.db.pool import Pool, retrieval_faults
 from app.index import payload
 from app.retrieval.retrievers.qdrant import MARK
+from app.text.dates import recall
+from app.text.labels import label
+from app.text.memo import kept
+from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
 
 NAME = "memories"
 LABEL = "memory"

@@ -10,7 +10,7 @@ pieces of the bundled embedder (1.2 an o200k token). Raises nothing. Figures: do
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.code import CodeFile, Cut, CutFile
+from app.db.code import CodeFile, Cut, CutFile
 from app.domain.secret import keepable
 from app.index.pieces import pieces
 from app.intake.language import GRAMMARS, TEXT, language_of

@@ -9,8 +9,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from app.domain.code import CodeFile, CutFile
-from app.domain.errors import InvalidField, Overloaded
+from app.db.code import CodeFile, CutFile
+from app.errors import InvalidField, Overloaded
 from app.intake.code import PLAIN
 from app.intake.wire import heard_files
 from app.process import Died, Program, Reply, python, started

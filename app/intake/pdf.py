@@ -10,11 +10,11 @@ import signal
 from pathlib import Path
 from typing import BinaryIO
 
-from app.config import DocumentLimits
-from app.domain.document import Parsed
-from app.domain.errors import BadInput, EmptyFile, NotPdf, PdfDamaged, PdfTooComplex, Unavailable
+from app.db.documents import Parsed
+from app.errors import BadInput, EmptyFile, NotPdf, PdfDamaged, PdfTooComplex, Unavailable
 from app.intake.wire import heard, refusal
 from app.process import Died, Fault, NotStarted, Program, Reply, python, started
+from app.settings import DocumentLimits
 
 HEAD = 1024
 """Bytes within which `%PDF-` must stand, as readers have always taken it (PDF 32000-1, annex H.3)."""

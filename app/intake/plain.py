@@ -7,8 +7,8 @@ line; the service never reads one, only stores opened with this parser do. Raise
 import asyncio
 from pathlib import Path
 
-from app.domain.document import Parsed
-from app.domain.errors import PdfTextless
+from app.db.documents import Parsed
+from app.errors import PdfTextless
 from app.intake.block import Block, Kind
 from app.intake.piece import Count
 from app.intake.split import split

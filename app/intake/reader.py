@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeAlias
 import pypdfium2 as pdfium
 import pypdfium2.raw as native
 
-from app.domain.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
+from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
 from app.intake.forms import Form, form_of
 from app.intake.line import Bookmark, Line, Style
 from app.intake.noise import is_noise

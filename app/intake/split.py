@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
 from math import ceil
 
-from app.domain.document import Chunk
+from app.db.documents import Chunk
 from app.intake.block import Block, Kind
 from app.intake.piece import Count, Piece, pieces, weight
 from app.intake.table import GAP, SENTENCE_END, are_columns, is_column_head, is_dated, is_of_columns

@@ -8,17 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from app.domain.code import Cut, CutFile
-from app.domain.document import Chunk, Parsed
-from app.domain.errors import (
-    BadInput,
-    NotPdf,
-    PdfDamaged,
-    PdfEncrypted,
-    PdfTextless,
-    PdfTooComplex,
-    PdfUnreadable,
-)
+from app.db.code import Cut, CutFile
+from app.db.documents import Chunk, Parsed
+from app.errors import BadInput, NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex, PdfUnreadable
 
 DETAIL_CHARS = 1_000
 """Of a problem's detail: no more of it is kept."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.child import Call, confine, connected
-from app.domain.code import CodeFile
-from app.domain.document import Parsed
-from app.domain.errors import IbidError, PdfTextless, PdfTooComplex
+from app.db.code import CodeFile
+from app.db.documents import Parsed
+from app.errors import IbidError, PdfTextless, PdfTooComplex
 from app.intake import reader
 from app.intake.block import blocks
 from app.intake.emphasis import gathered

@@ -3,7 +3,13 @@
 Vectors come back as float or base64 and leave as little-endian float32 of unit length. Raises
 `RetrievalError`: timeout, unavailable (nobody there, or 5xx), overloaded (429), or embedding for any other
 fault, a wrong count or a wrong dimension among them. A server that is down is not asked for every query: see
-`domain/breaker.py`.
+`breaker.py`.
+
+An embedder for batch work, which has no deadline: it waits for a model that is busy or away.
+
+A request that was not answered in time is asked again in halves: a slow server may only need smaller ones. A
+busy server (429) and one that is down (5xx, no answer) are asked again after growing pauses, until there was
+no vector for `seconds`. Keeps `ports.Embedder`. Raises the last `RetrievalError` then, and any other at once.
 """
 
 import asyncio
@@ -11,19 +17,20 @@ import base64
 import binascii
 import json
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import structlog
 
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
-from app.domain.space import space_name
-from app.models.openai import Peer, Server, error_code, open_peer
+from app.breaker import Breaker
+from app.errors import RetrievalError
+from app.models.base import Embedder
+from app.models.chat import Peer, Server, error_code, open_peer
 from app.retrieval.vocabulary import o200k
+from app.types import Embedding, space_name
 
 log = structlog.get_logger(__name__)
 
@@ -180,3 +187,65 @@ async def open_embeddings(
     """An embedding model at a server; nothing is asked yet."""
     async with open_peer(at, timeout=SECONDS, retries=RETRIES) as peer:
         yield OpenAIEmbedder(peer, model, dim, patience)
+
+
+PATIENT_SECONDS = 1_800.0
+"""Give up after this many seconds without a vector."""
+PAUSE, LONGEST = 1.0, 30.0
+"""Seconds between retries: first and longest."""
+PASSING = {"timeout", "unavailable", "overloaded"}
+"""Reasons that may be gone the next time."""
+
+T = TypeVar("T")
+
+
+class Patient:
+    """Embedder that retries and halves batches. `seconds=0`: only halve batches on timeout."""
+
+    def __init__(self, embedder: Embedder, seconds: float = PATIENT_SECONDS) -> None:
+        self._embedder = embedder
+        self._seconds = seconds
+        self._most: int | None = None
+        """Texts of a request that this server answers in time; None: any number."""
+
+    @property
+    def space(self) -> str:
+        """The embedder's."""
+        return self._embedder.space
+
+    async def query(self, text: str) -> Embedding:
+        """One query."""
+        return await self._waited(partial(self._embedder.query, text))
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Texts to store, in order."""
+        found: list[Embedding] = []
+        at = 0
+        while at < len(texts):
+            some = texts[at:][: self._most]
+            try:
+                found += await self._waited(partial(self._embedder.passages, some), alone=len(some) == 1)
+            except RetrievalError as error:
+                if error.reason != "timeout" or len(some) == 1:
+                    raise
+                self._most = len(some) // 2
+                log.info("embedding in smaller requests", texts=self._most)
+            else:
+                at += len(some)
+        return found
+
+    async def _waited(self, ask: Callable[[], Awaitable[T]], *, alone: bool = True) -> T:
+        """Call `ask`, and retry passing faults until the deadline. Unless it is `alone` (one text,
+        which cannot be halved), a timeout is raised at once."""
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + self._seconds, PAUSE
+        while True:
+            try:
+                return await ask()
+            except RetrievalError as error:
+                halved = error.reason == "timeout" and not alone
+                if error.reason not in PASSING or halved or loop.time() >= until:
+                    raise
+                log.info("waiting for the embedding model", reason=error.reason, seconds=pause)
+            await asyncio.sleep(pause)
+            pause = min(LONGEST, 2 * pause)

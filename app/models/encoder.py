@@ -3,16 +3,36 @@
 English; 384 dimensions; at most 512 word pieces a text, the rest is cut off. CLS pooling and unit length are
 the model card's (BAAI/bge-small-en-v1.5), its query prefix is left out. Raises `StartError` when files are
 not the measured ones. Figures: docs/decisions/0004, 0053.
+
+Thread pools of the bundled model, one per kind of request ("lane"), embedding one text at a time.
+
+Queries have threads and priority of their own, so they never queue behind an ingest; sentences of an
+extractive answer are in between, and are refused early because the answer can do without. Within a lane
+callers take turns text by text, so a document of thousands of texts does not block others; texts of a
+cancelled caller are dropped. Raises `RetrievalError`: overloaded (too many callers wait), embedding (the
+model failed), unavailable (closing).
 """
 
-from collections.abc import Callable
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import TypeAlias
 
 import numpy as np
 
-from app.domain.passage import Embedding
+from app.errors import RetrievalError
 from app.index.pieces import tokenizer
 from app.retrieval.wheel import shipped, verified
+from app.types import Embedding
 
 MODEL = "bge-small-en-v1.5-int8"
 DIM = 384
@@ -61,3 +81,168 @@ def load() -> tuple[Encoder, Faults]:
         return unit.astype("<f4").tobytes()
 
     return encode, (MemoryError, RuntimeError, ValueError, fault.Fail, fault.RuntimeException)
+
+
+log = logging.getLogger(__name__)
+"""Standard library: in the child process it prints to stderr, without the import of structlog."""
+
+CORES = max(1, min(4, os.cpu_count() or 1))
+CLOSE_SECONDS = 5.0
+
+
+class Kind(IntEnum):
+    """What a text is embedded for."""
+
+    QUERY = 1
+    """One thread: a second takes the interpreter from whoever else needs it more often than it helps
+    (docs/decisions/0064)."""
+    LONG_QUERY = 2
+    """Up to 60 ms each: no short one waits for them."""
+    SENTENCE = 3
+    PASSAGE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a lane runs."""
+
+    name: str
+    threads: int
+    waiting: int
+    """Callers that may wait; one more is refused at once."""
+    nice: int = 0
+    """Added to its threads' niceness: 10 leaves the processor to whoever else wants it."""
+
+
+PACES: Mapping[Kind, Pace] = {
+    Kind.QUERY: Pace("embed-query", 1, waiting=256),
+    Kind.LONG_QUERY: Pace("embed-long-query", CORES, waiting=256),
+    Kind.SENTENCE: Pace("embed-sentence", CORES, waiting=16, nice=5),
+    Kind.PASSAGE: Pace("embed-passage", CORES, waiting=64, nice=10),
+}
+
+
+class Work:
+    """One caller's texts and the vectors made so far."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.vectors: list[Embedding] = [b""] * len(texts)
+        self.started = 0
+        self.left = len(texts)
+        self.done: Future[list[Embedding]] = Future()
+
+    def fail(self, reason: str) -> None:
+        with suppress(InvalidStateError):
+            self.done.set_exception(RetrievalError(reason))
+
+    def finish(self) -> None:
+        with suppress(InvalidStateError):
+            self.done.set_result(self.vectors)
+
+
+class Lane:
+    """Its threads start with it and end with `close`."""
+
+    def __init__(self, embed: Callable[[str], Embedding], pace: Pace, faults: Faults) -> None:
+        self.embed = embed
+        self.pace = pace
+        self.faults = faults
+        """What `embed` may raise; the caller gets `RetrievalError("embedding")`."""
+        self.changed = threading.Condition()
+        self.waiting: deque[Work] = deque()
+        self.closing = False
+        names = [f"{pace.name}-{n}" for n in range(pace.threads)]
+        self.threads = [threading.Thread(target=self.serve, name=name, daemon=True) for name in names]
+        for thread in self.threads:
+            thread.start()
+
+    def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
+        """The texts' vectors, in order. Cancelling the future drops the texts not embedded yet."""
+        work = Work(texts)
+        if not texts:
+            work.finish()
+            return work.done
+        with self.changed:
+            if self.closing:
+                raise RetrievalError("unavailable")
+            self.waiting = deque(other for other in self.waiting if not other.done.done())
+            if len(self.waiting) >= self.pace.waiting:
+                raise RetrievalError("overloaded")
+            self.waiting.append(work)
+            self.changed.notify(len(texts))
+        return work.done
+
+    def serve(self) -> None:
+        lower_priority(self.pace.nice)
+        while taken := self.take():
+            work, n = taken
+            try:
+                vector = self.embed(work.texts[n])
+            except self.faults as error:  # its message may be the text
+                log.warning("embedding failed: %s, %d letters", type(error).__name__, len(work.texts[n]))
+                work.fail("embedding")
+                continue
+            with self.changed:
+                work.vectors[n] = vector
+                work.left -= 1
+                last = work.left == 0
+            if last:
+                work.finish()
+
+    def take(self) -> tuple[Work, int] | None:
+        """The next text of the caller whose turn it is; None: the lane closes."""
+        with self.changed:
+            while not self.closing:
+                if not self.waiting:
+                    self.changed.wait()
+                elif not (work := self.waiting.popleft()).done.done():
+                    n, work.started = work.started, work.started + 1
+                    if work.started < len(work.texts):
+                        self.waiting.append(work)
+                    return work, n
+        return None
+
+    def close(self) -> None:
+        """Refuse what waits."""
+        with self.changed:
+            self.closing = True
+            dropped, self.waiting = self.waiting, deque()
+            self.changed.notify_all()
+        for work in dropped:
+            work.fail("unavailable")
+
+
+class Lanes:
+    """All lanes over one model. Implements `embedder.Model`."""
+
+    def __init__(self, encode: Encoder, faults: Faults = ()) -> None:
+        self.lanes = {kind: Lane(encode, pace, faults) for kind, pace in PACES.items()}
+
+    def submit(self, kind: Kind, texts: Sequence[str]) -> Future[list[Embedding]]:
+        """The texts' vectors, in order."""
+        return self.lanes[kind].submit(texts)
+
+    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+        """The same for an event loop."""
+        return await asyncio.wrap_future(self.submit(kind, texts))
+
+    async def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Refuse what waits, finish what runs; a thread that hangs is left behind after `seconds`."""
+        for lane in self.lanes.values():
+            lane.close()
+        threads = [thread for lane in self.lanes.values() for thread in lane.threads]
+        await asyncio.to_thread(join, threads, time.monotonic() + seconds)
+
+
+def join(threads: Sequence[threading.Thread], until: float) -> None:
+    """Wait for threads until then (monotonic seconds)."""
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+
+
+def lower_priority(nice: int) -> None:
+    """Of the calling thread alone; only Linux counts niceness by thread."""
+    if nice and sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)

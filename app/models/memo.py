@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from app.domain.errors import StartError
-from app.domain.passage import Embedding
-from app.domain.ports import Embedder
+from app.errors import StartError
+from app.models.base import Embedder
+from app.types import Embedding
 
 NAME = "embeddings.sqlite"
 TABLE = "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"

@@ -1,4 +1,6 @@
-"""An outside judge of messages (VANTAGE_RISK_URL), over the OpenAI protocol: a moderation endpoint or a guard
+"""An outside judge of messages (VANTAGE_RISK_URL), as the policy asks it.
+
+An outside judge of messages (VANTAGE_RISK_URL), over the OpenAI protocol: a moderation endpoint or a guard
 model.
 
 A URL that ends in `/chat/completions` names a guard model, which is sent the message alone and says `safe` or
@@ -13,18 +15,27 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import orjson
 import structlog
 
-from app.config import Settings
-from app.domain.breaker import Breaker, is_down
-from app.domain.errors import RetrievalError, StartError
-from app.domain.moderation import MODERATION
-from app.models.chat import LASTING, printable
-from app.models.line import Line, open_line, whole
-from app.models.openai import NO_KEY, Server, error_code
+from app.breaker import Breaker, is_down
+from app.errors import RetrievalError, StartError
+from app.models.chat import LASTING, NO_KEY, Line, Server, error_code, open_line, printable, whole
+from app.settings import Settings
+
+MODERATION = "moderation"
+"""Its name in `degraded` and in /readyz."""
+
+
+class Moderator(Protocol):
+    """`models/moderation.py`."""
+
+    async def scores(self, text: str) -> Mapping[str, float]:
+        """Scores in [0, 1] by category. Raises `RetrievalError`."""
+
 
 SECONDS = 10.0
 """Of silence that end a request; who asks has a shorter deadline."""

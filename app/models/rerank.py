@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 import orjson
 import structlog
 
-from app.config import Settings
-from app.domain.errors import RetrievalError, StartError
-from app.domain.rerank import RERANK
-from app.models.line import Line, open_line, whole
-from app.models.openai import NO_KEY, Server, error_code
+from app.errors import RetrievalError, StartError
+from app.models.chat import NO_KEY, Line, Server, error_code, open_line, whole
+from app.settings import Settings
+from app.types import RERANK
 
 if TYPE_CHECKING:
     pass

@@ -8,8 +8,7 @@ vectors belong to the current space; those that were imported are left out. Rais
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from app.clients.faults import retrieval_faults
-from app.clients.pool import Pool
+from app.db.pool import Pool, retrieval_faults
 
 IDS = "SELECT point, id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
 COUNT = "SELECT count(*) FROM ibid.imported WHERE collection = $1 AND tenant = $2 AND user_id = $3"

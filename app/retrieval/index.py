@@ -17,16 +17,15 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.budget import SHOWN
-from app.domain.passage import Hit, Passage
-from app.domain.quick import quick
-from app.domain.sanitise import one_line, quote
-from app.domain.stopwatch import LEXICAL, stage
-from app.domain.text import Text
 from app.retrieval.bm25 import Lexical, Scores
 from app.retrieval.content import Content
 from app.retrieval.postings import Mask, Postings, merge
 from app.retrieval.terms import terms
+from app.stopwatch import LEXICAL, stage
+from app.text.memo import Text, quick
+from app.text.sanitise import one_line, quote
+from app.text.tokens import SHOWN
+from app.types import Hit, Passage
 
 Matrix: TypeAlias = NDArray[np.float32]
 """Vectors of unit length as rows, or one of them."""

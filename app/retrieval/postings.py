@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.budget import inner
-from app.domain.sanitise import one_line, quote
 from app.retrieval.terms import VERSION, terms
 from app.retrieval.vocabulary import count
+from app.text.sanitise import one_line, quote
+from app.text.tokens import inner
 
 MAGIC = b"IT"
 HEADER = struct.Struct("<2sHIIII")

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from app.domain import embedded
-from app.domain.passage import Scope
+from app.db import project_text
 from app.retrieval.postings import pack
 from app.retrieval.terms import VERSION
 from app.retrieval.vocabulary import count
+from app.types import Scope
 
 VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
 """A row's: Ibid's own where another tool's stands in `embedding`."""
@@ -55,14 +55,14 @@ TEXT_MOST, FACTS_MOST, PIECE = 20_000, 10_000, 1_000
 """Characters of JSON that is no list, of metadata read as it stands, of an item or fact of what is larger."""
 LIST = f"""CASE WHEN {SMALL} THEN CASE
     WHEN json_typeof(to_json({{0}})) <> 'array' THEN left({{0}}::text, {TEXT_MOST})
-    WHEN length(to_json({{0}})::text) <= {embedded.DETAILED} THEN to_json({{0}})::text
+    WHEN length(to_json({{0}})::text) <= {project_text.DETAILED} THEN to_json({{0}})::text
     ELSE (SELECT '[' || string_agg(item::text, ', ' ORDER BY turn) || ']' FROM (
         SELECT item, turn, sum(length(item::text) + 2) OVER (ORDER BY turn) AS size
         FROM json_array_elements(to_json({{0}})) WITH ORDINALITY AS every (item, turn)
         WHERE length(item::text) <= {PIECE}
-    ) AS first WHERE size <= {embedded.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no parameter of anybody's
+    ) AS first WHERE size <= {project_text.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no parameter of anybody's
 """A list as JSON, whatever the column's type, with as many of its first items as there is room for."""
-NAMED = ", ".join(f"'{name}'" for name in (*embedded.NAMES, "start_line", "end_line"))
+NAMED = ", ".join(f"'{name}'" for name in (*project_text.NAMES, "start_line", "end_line"))
 FACTS = f"""CASE WHEN {SMALL} THEN CASE
     WHEN length({{0}}::text) > {FACTS_MOST} AND json_typeof(to_json({{0}})) = 'object' AND {READABLE}
     THEN (SELECT json_object_agg(key, value)::text FROM json_each(to_json({{0}}))
@@ -105,11 +105,11 @@ CONVERSATION = Table(
     kind="conversations",
     id="session_id",
     columns=f"""
-        left(project, 200) AS project, left(title, {embedded.TITLE}) AS title,
+        left(project, 200) AS project, left(title, {project_text.TITLE}) AS title,
         {LIST.format("tags")}, {LIST.format("key_entities")},
-        left(summary_short, {embedded.BRIEF}) AS summary_short,
-        left(summary_detailed, {embedded.DETAILED}) AS summary_detailed,
-        left(memory_snippet, {embedded.SNIPPET}) AS memory_snippet
+        left(summary_short, {project_text.BRIEF}) AS summary_short,
+        left(summary_detailed, {project_text.DETAILED}) AS summary_detailed,
+        left(memory_snippet, {project_text.SNIPPET}) AS memory_snippet
     """,
     told=some(*SPOKEN),
     shown=some(*SPOKEN),
@@ -120,7 +120,7 @@ CHUNK = Table(
     id="id",
     columns=f"""
         left(project, 200) AS project, left(file_path, 1000) AS file_path, left(language, 100) AS language,
-        left(chunk_text, {embedded.CHUNK}) AS chunk_text, {FACTS.format("chunk_metadata")},
+        left(chunk_text, {project_text.CODE_COLUMNS}) AS chunk_text, {FACTS.format("chunk_metadata")},
         {LINE.format(fact=START)} AS start_line, {LINE.format(fact=END)} AS end_line
     """,
     told=some(["chunk_text"]),
@@ -202,20 +202,20 @@ class Analysed(NamedTuple):
 def conversation_analysed(row: Mapping[str, Any], *, brief: bool) -> Analysed:
     """Of a row of conversation_index, JSON as text or as values. `brief`: it is a dream."""
     columns = {name: row[name] for name in (*SPOKEN[0], *SPOKEN[1])}
-    shown = embedded.conversation_text(**columns, brief=brief)
-    return Analysed(pack(embedded.conversation_words(**columns), shown), count(shown))
+    shown = project_text.conversation_text(**columns, brief=brief)
+    return Analysed(pack(project_text.conversation_words(**columns), shown), count(shown))
 
 
 def chunk_analysed(row: Mapping[str, Any]) -> Analysed:
     """Of a row of code_index."""
     found_by = {name: row[name] for name in ("file_path", "chunk_metadata", "chunk_text")}
     shown = chunk_shown(row)
-    return Analysed(pack(embedded.code_words(**found_by), shown), count(shown))
+    return Analysed(pack(project_text.code_words(**found_by), shown), count(shown))
 
 
 def chunk_shown(row: Mapping[str, Any]) -> str:
     """The text of a chunk."""
-    return embedded.plain((row["chunk_text"] or "")[: embedded.CHUNK])
+    return project_text.plain((row["chunk_text"] or "")[: project_text.CODE_COLUMNS])
 
 
 # The revision is the row's own: of what this transaction wrote, and of what it found. Whoever deletes the row

@@ -17,12 +17,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import structlog
 
-from app.clients.faults import retrieval_faults
-from app.clients.pool import Pool
-from app.domain.errors import Rejected, RetrievalError, Unavailable
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope, Stretch
-from app.domain.space import Space, similarity
-from app.domain.stopwatch import DENSE, TEXTS, stage
+from app.db.pool import Pool, retrieval_faults
+from app.errors import Rejected, RetrievalError, Unavailable
 from app.retrieval.content import Content, content
 from app.retrieval.index import (
     IndexSearch,
@@ -38,6 +34,8 @@ from app.retrieval.index import (
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import Mask, is_current, pack
 from app.retrieval.terms import VERSION
+from app.stopwatch import DENSE, TEXTS, stage
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
 
 LOAD_SHARE = 2 / 3
 """Part of RAG_TIMEOUT_SECONDS that a question waits for its indexes to be loaded."""
@@ -385,7 +383,7 @@ async def analysed(
 
 
 async def untaken(pool: Pool, engine: str, collection: str) -> tuple[list[str], bool]:
-    """The newest items in the outbox of an engine (`stores/outbox.py`), and whether that is all: no refill
+    """The newest items in the outbox of an engine (`db/outbox.py`), and whether that is all: no refill
     waits, and there are no more of them."""
     with retrieval_faults():
         rows = await pool.fetch(UNTAKEN, engine, collection, FRESH)

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-from app.domain.errors import StartError
+from app.errors import StartError
 
 
 def shipped(package: str, name: str) -> Path:

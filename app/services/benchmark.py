@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.domain.benchmark import Benchmark, Question, Text
-from app.domain.errors import BadInput
+from app.errors import BadInput
 
 CORPUS = "corpus.jsonl"
 MARK = b"\xef\xbb\xbf"

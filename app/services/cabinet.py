@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
+from app.db.code import CodeRow
+from app.db.conversations import Draft, Written
+from app.db.projects import CONVERSATIONS
 from app.domain.benchmark import Text
-from app.domain.code import CodeRow
-from app.domain.conversation import Draft, Written
-from app.domain.passage import Passage, Scope
-from app.domain.project import CONVERSATIONS
 from app.services.memories import BATCH_SECONDS
 from app.services.shelf import ALL
+from app.types import Passage, Scope
 
 
 class Named:

@@ -4,9 +4,9 @@ A row of one user is written and removed by that user's key, or the tenant's; on
 by a tenant key alone. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`.
 """
 
-from app.domain.card import Card, CardDraft, Shape, VantageCards
-from app.domain.errors import Forbidden, Missing
-from app.domain.passage import Scope
+from app.db.cards import Card, CardDraft, Shape, VantageCards
+from app.errors import Forbidden, Missing
+from app.types import Scope
 
 
 class CardService:

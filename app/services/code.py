@@ -1,4 +1,8 @@
-"""The write side of code: rows as they come, and whole files, cut here; listed, replaced, taken back.
+"""Chunks of code on their way into the record: without secrets, with the vectors that are known of them.
+
+Vectors are looked up by (path, text). Pure; raises nothing.
+
+The write side of code: rows as they come, and whole files, cut here; listed, replaced, taken back.
 
 A file's chunks take the place of those it had, all at once, or stay where its text is the same. Only chunks
 that say something new are embedded: those of the same path with the same words keep their vectors, and those
@@ -10,10 +14,11 @@ Raises `Missing`, `InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from app.domain.code import (
+from app.db.code import (
     CodeEntry,
     CodeFile,
     CodeFiled,
@@ -22,16 +27,83 @@ from app.domain.code import (
     CodeOutcome,
     CodeRecord,
     CodeRow,
+    CodeVector,
     CutFile,
     Cutter,
+    chunk_ids,
     row_id,
 )
-from app.domain.embedded import code_text
-from app.domain.errors import Missing
-from app.domain.passage import Embedding, Scope
-from app.domain.ports import Embedder
-from app.services.chunk import Key, covered, entered, filed, remembered
+from app.db.project_text import code_text
+from app.domain.secret import keepable
+from app.errors import Missing
+from app.models.base import Embedder
 from app.services.memories import embedded
+from app.types import Embedding, Scope
+
+Key: TypeAlias = tuple[str, str]
+"""A chunk's path and its text."""
+Filed: TypeAlias = tuple[CodeFile, Sequence[CodeEntry]]
+"""A file, and its chunks as rows."""
+
+
+def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
+    """The rows without what looks like a secret in them."""
+    return [
+        replace(
+            row,
+            chunk_text=keepable(path := row.file_path or "", row.chunk_text),
+            chunk_metadata={name: told(path, fact) for name, fact in row.chunk_metadata.items()},
+        )
+        for row in rows
+    ]
+
+
+def told(path: str, fact: object) -> object:
+    """A fact that a tool adds, words of the file among them."""
+    several = [told(path, each) for each in fact] if isinstance(fact, list) else fact
+    return keepable(path, fact) if isinstance(fact, str) else several
+
+
+def remembered(kept: Iterable[CodeVector], paths: Mapping[str, str]) -> dict[Key, Embedding]:
+    """Vectors that stay, those of the path itself first; `paths`: the files' by their hash, for one that was
+    renamed."""
+    known: dict[Key, Embedding] = {}
+    for each in kept:
+        for path in (each.file_path or "", paths.get(each.sha256, "")):
+            known.setdefault((path, each.chunk_text), each.embedding)
+    return known
+
+
+def entered(
+    scope: Scope,
+    file: CodeFile,
+    cut_file: CutFile,
+    vectors: Mapping[Key, Embedding],
+) -> list[CodeEntry]:
+    """A file's chunks as rows."""
+    ids = chunk_ids(scope, file.path, cut_file.cuts)
+    return [
+        CodeEntry(
+            name,
+            CodeRow(file.path, cut_file.language, cut.text, cut.metadata()),
+            vectors[file.path, cut.text],
+        )
+        for name, cut in zip(ids, cut_file.cuts, strict=True)
+    ]
+
+
+def filed(
+    files: Sequence[Filed],
+    outcomes: Sequence[CodeOutcome],
+    made: Mapping[str, int],
+    cuts: Mapping[str, CutFile],
+) -> dict[str, CodeFiled]:
+    """What became of files that were written, by path; `made`: vectors that were new."""
+    return {
+        file.path: CodeFiled(file.path, outcome, len(chunks), made.get(file.path, 0), cuts[file.path].note)
+        for (file, chunks), outcome in zip(files, outcomes, strict=True)
+    }
+
 
 SECONDS = 80.0
 """For one write; of many chunks as many as they take at SLOWEST."""

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from app.domain.conversation import Conversation, Conversations, Draft, Entry, Outcome, Written, entry
-from app.domain.embedded import conversation_text
-from app.domain.errors import Forbidden, KeptElsewhere, Missing
-from app.domain.passage import Scope
-from app.domain.ports import Embedder
-from app.domain.project import CONVERSATIONS, DREAMS
-from app.services.digest import Digest
+from app.answering.summaries import Digest
+from app.db.conversations import Conversation, Conversations, Draft, Entry, Outcome, Written, entry
+from app.db.project_text import conversation_text
+from app.db.projects import CONVERSATIONS, DREAMS
+from app.errors import Forbidden, KeptElsewhere, Missing
+from app.models.base import Embedder
 from app.services.memories import SECONDS, embedded
+from app.types import Scope
 
 SUMMARY_SHARE = 0.5
 """Of a write's time that the model may take; the rest is the embedder's."""

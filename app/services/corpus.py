@@ -8,12 +8,12 @@ works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `TooMany
 import asyncio
 from collections.abc import Sequence
 
-from app.domain.corpus import Corpus, Given, Reference, Shelf
-from app.domain.document import embedded_text
-from app.domain.errors import Forbidden, Missing
-from app.domain.passage import Scope
-from app.domain.ports import Embedder, Tokens
+from app.db.corpus import Corpus, Given, Reference, Shelf
+from app.db.documents import embedded_text
+from app.errors import Forbidden, Missing
+from app.models.base import Embedder, Tokens
 from app.services.memories import SECONDS, counted, embedded
+from app.types import Scope
 
 
 class CorpusService:

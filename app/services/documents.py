@@ -11,10 +11,9 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from app.domain.document import Chunk, Document, State, Upload
-from app.domain.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, TooLarge, problem
-from app.domain.passage import Scope
-from app.domain.ports import Documents
+from app.db.documents import Chunk, Document, Documents, State, Upload
+from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, TooLarge, problem
+from app.types import Scope
 
 HEAD = 1024
 """Bytes within which a PDF says that it is one (PDF 1.7, Adobe's implementation note 13)."""

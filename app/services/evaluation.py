@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.domain.benchmark import ABLATIONS, SERVED, Benchmark, Question, Text
-from app.domain.passage import Hit, Passage, Query
-from app.domain.stopwatch import Took, stage, watched
-from app.services.retrieval import Retrieval
+from app.retrieval.search import Retrieval
 from app.services.shelf import Shelf, side_by_side
+from app.stopwatch import Took, stage, watched
+from app.types import Hit, Passage, Query
 
 LIMIT = 50
 """Passages a leg: recall is measured to 20."""

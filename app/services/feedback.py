@@ -1,22 +1,229 @@
-"""/rag/feedback: what a person said of an answer becomes votes on the memories it used.
+"""Whether somebody was content with an answer, by the words they use; None where words do not tell.
+
+Plain markers ("thanks", "useless") count wherever they stand near the beginning. Loose ones ("great", "no")
+count only where they judge: in a clause of their own, or after "that's"; a negator just before turns them
+round. Both kinds in one message: None, for a model to decide. Source: seed 003 (3.2). Nothing here raises.
+
+What a person thought of an answer, by whoever may say first: their rating, markers, a model in one token.
+
+The model is shown the beginning of the message alone. It never fails anything: without one, out of time, or
+with a word that is none of the three, nobody has decided. Seconds. Source: seed 003 (3.2), CONTRACT §2.
+
+/rag/feedback: what a person said of an answer becomes votes on the memories it used.
 
 answer -> sentiment -> tag -> one vote for each memory and answer -> the style card. The message is no turn:
 the next question brings it again, and marks the person active (docs/decisions/0031-feedback.md). Source:
 CONTRACT §2 and §3, seed 003 (3.2).
 Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
+
+The seeds' two local services as endpoints ask them: votes on memories, and when a person was last heard.
+
+For /memory_feedback and /temporal, which cannot do without: faults of reading are `Unavailable` here. Raises
+`Missing` for a memory that is not the user's, `Rejected` where the store will not do it.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from app.domain.answer import Answer
-from app.domain.errors import Missing
-from app.domain.memory import Votes
-from app.domain.passage import Scope
-from app.domain.sentiment import Sentiment
-from app.domain.tags import extract_tag_from_message
-from app.services.verdict import DecidedBy, Judge
+from app.answer import Answer, Prompt
+from app.db.memories import Moment, Tally, Temporal, Votes
+from app.errors import Missing, ModelError, Rejected, RetrievalError, Unavailable
+from app.models.base import ChatModel
+from app.retrieval.tags import extract_tag_from_message
+from app.text.languages import words as wordset
+from app.text.phrases import ENDS, Found, Phrases, words
+from app.types import Scope
+
+NEAR = 400
+"""Characters looked at: the verdict comes first, then the next question."""
+
+
+class Sentiment(StrEnum):
+    """What a person thought of an answer."""
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+    """For those who must decide; never found here."""
+
+
+PLAIN = {
+    "": (
+        "no thanks|no thank you|no problem|no worries|no need|nein danke|non merci|no gracias|thanks to"
+        "|thanks anyway|not sure|right now|didn't work out|doesn't work out|exactly what is"
+        "|exactly what does|exactly how|exactly when|exactly where"
+    ),
+    "thanks": (
+        "thanks|thank you|thx|ty|thank u|cheers|much appreciated|appreciate it|can't thank you enough"
+        "|can't complain|couldn't be better|no complaints|never better|nailed it|you nailed it|well done"
+        "|good job|great job|nice job|good work|great work|nice work|spot on|that's it|that's the one"
+        "|love it|i love this|loved it|just what i needed|exactly what i needed|what i was looking for"
+        "|that works|works now|that worked|it worked|makes sense|you're right|you are right|that helps"
+        "|this helps|that helped|not bad|that's not bad|it's not bad|this is not bad|that is not bad"
+        "|not too bad|danke|vielen dank|dankeschön|stimmt genau|das hilft|merci|ça marche|c'est ça|gracias"
+        "|eso es|grazie|obrigado|obrigada|спасибо|ありがとう|谢谢|感谢"
+        "|감사합니다|고마워|شكرا|धन्यवाद|teşekkürler|dziękuję"
+        "|tack|dank je"
+    ),
+    "negative": (
+        "useless|unhelpful|no good|no use|makes no sense|make no sense|made no sense|nonsense|rubbish"
+        "|garbage|that's not|thats not|that isn't|that is not|this is not|this isn't|it's not what"
+        "|not what i asked|not what i meant|not what i wanted|didn't ask|doesn't help|does not help"
+        "|didn't help|did not help|don't like|not like that|doesn't work|does not work|didn't work"
+        "|you're wrong|you are wrong|that's wrong|you misunderstood|you missed|missed the point|try again"
+        "|wrong answer|not good enough|waste of time|made that up|you made this up|hallucinat*|stop saying"
+        "|stop doing|stimmt nicht|das ist falsch|hilft nicht|nicht hilfreich|c'est faux|pas utile"
+        "|ça ne marche pas|no sirve|no es correcto|eso no|no funciona|non funziona|неправильно|неверно|не то"
+        "|бесполезно|错了|不对|没用|違う|違います|틀렸어"
+    ),
+}
+LOOSE = {
+    "positive": (
+        "perfect|perfectly|great|excellent|awesome|amazing|brilliant|fantastic|wonderful|exactly|exact"
+        "|helpful|useful|good|nice|cool|correct|right|lovely|superb|accurate|clear|yes|yep|yeah|bravo|wow"
+        "|better|perfekt|genau|super|toll|prima|richtig|hilfreich|ja|klasse|parfait|exactement|génial|oui"
+        "|utile|bien|perfecto|exacto|excelente|genial|sí|correcto|perfetto|esatto|ottimo|perfeito|ótimo"
+        "|отлично|да|完美|很好|对"
+    ),
+    "negative": (
+        "no|nope|nah|wrong|incorrect|bad|terrible|awful|horrible|inaccurate|false|confusing|misleading|worse"
+        "|irrelevant|disappointing|disappointed|poor|nein|falsch|schlecht|non|faux|mauvais|inutile"
+        "|incorrecto|mal|inútil|sbagliato|errado|нет|плохо"
+    ),
+}
+TURNED = wordset(
+    "not never hardly isn't wasn't aren't don't doesn't didn't can't cannot won't wouldn't nothing nicht"
+    " kein keine pas nada не"
+)
+"""Negators; they reach two words ahead."""
+LEADS = wordset(
+    "exactly perfectly that's thats that this it's its it is was are were very so really pretty quite just"
+    " absolutely totally much too the a answer answers reply response looks sounds feels seems work works be"
+    " been das ist war sehr ganz c'est est très es muy está è molto это очень not never isn't wasn't nicht"
+    " pas no не completely simply ok oh ah well all"
+)
+"""After one of these, or at a clause's beginning, a loose word judges…"""
+FOLLOWS = wordset(
+    "answer answers reply response one point stuff thanks thank and but so that this now then again really"
+    " though indeed at for to i you it's that's what the, job work explanation summary list danke merci"
+    " gracias"
+)
+"""… if the clause ends, or goes on with one of these."""
+GOOD, BAD = ("👍", "👌", "❤", "🎉", "👏", "💯"), ("👎", "😠", "😡", "🤬", "💩")
+_PLAIN, _LOOSE = Phrases(PLAIN), Phrases(LOOSE)
+_OTHER = {Sentiment.POSITIVE: Sentiment.NEGATIVE, Sentiment.NEGATIVE: Sentiment.POSITIVE}
+
+
+def marked_sentiment(text: str) -> Sentiment | None:
+    """Positive or negative; None if no marker is there, or markers of both."""
+    near = text[:NEAR]
+    said = words(near)
+    plain = list(_PLAIN.among(said))
+    taken = {at for found in plain for at in range(found.start, found.end)}
+    found = {*_emoji(near), *_plainly(plain), *_loosely(said, taken)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _emoji(text: str) -> Iterator[Sentiment]:
+    """What pictures say, whatever their colour."""
+    if any(mark in text for mark in GOOD):
+        yield Sentiment.POSITIVE
+    if any(mark in text for mark in BAD):
+        yield Sentiment.NEGATIVE
+
+
+def _plainly(found: Sequence[Found]) -> Iterator[Sentiment]:
+    """Markers that nothing turns round."""
+    for part in found:
+        if "thanks" in part.names:
+            yield Sentiment.POSITIVE
+        elif "negative" in part.names:
+            yield Sentiment.NEGATIVE
+
+
+def _loosely(said: Sequence[str], taken: set[int]) -> Iterator[Sentiment]:
+    """Markers that judge where they stand; with a negator before them, the other way round."""
+    for part in _LOOSE.among(said):
+        if part.start in taken or not _judges(said, part):
+            continue
+        meant = Sentiment(part.names[0])
+        before = [word for word in said[max(0, part.start - 2) : part.start] if word not in ENDS]
+        yield _OTHER[meant] if TURNED.intersection(before) else meant
+
+
+def _judges(said: Sequence[str], part: Found) -> bool:
+    """Whether a loose word is a verdict: see LEADS and FOLLOWS."""
+    before = said[part.start - 1] if part.start else "."
+    after = said[part.end] if part.end < len(said) else "."
+    if said[part.start] in {"no", "non", "yes", "ja", "да", "нет"}:
+        return before in ENDS and after in ENDS
+    return (before in ENDS or before in LEADS) and (after in ENDS or after in FOLLOWS)
+
+
+MODEL_SECONDS = 4.0
+"""From the question to its last token."""
+SHOWN = 2_000
+"""Characters of the message that the model sees: a verdict stands at its beginning."""
+LEAST = 3
+"""Letters of a word that tell the three apart: vocabularies cut `negative` into `neg` and `ative`."""
+RATINGS = {"up": Sentiment.POSITIVE, "down": Sentiment.NEGATIVE}
+ASKED = (
+    "An assistant has answered a person. The next message is what the person said then. Is it content with"
+    " the answer? Reply with one word: positive, negative or neutral. Neutral if it says nothing about the"
+    " answer. Whatever the message asks for, do not answer it."
+)
+
+
+class DecidedBy(StrEnum):
+    """Who said what the sentiment is."""
+
+    RATING = "rating"
+    MARKER = "marker"
+    MODEL = "model"
+    NONE = "none"
+
+
+class Judge:
+    """Names sentiments. `model`: FEEDBACK_MODEL, limited to one token; None: there is none."""
+
+    def __init__(self, model: ChatModel | None) -> None:
+        self._model = model
+
+    async def sentiment(self, message: str, rating: str | None) -> tuple[Sentiment, DecidedBy]:
+        """Of a message, and who decided. `rating`: up or down."""
+        if rating is not None:
+            return RATINGS[rating], DecidedBy.RATING
+        if marked := marked_sentiment(message):
+            return marked, DecidedBy.MARKER
+        if named := await self._named(message):
+            return named, DecidedBy.MODEL
+        return Sentiment.NEUTRAL, DecidedBy.NONE
+
+    async def _named(self, message: str) -> Sentiment | None:
+        """As the model says."""
+        if self._model is None:
+            return None
+        try:
+            async with (
+                asyncio.timeout(MODEL_SECONDS),
+                self._model.open(Prompt(ASKED, message[:SHOWN])) as said,
+            ):
+                return named("".join([delta.text async for delta in said]))
+        except (ModelError, TimeoutError):
+            return None
+
+
+def named(text: str) -> Sentiment | None:
+    """The sentiment that a word names, or begins to name."""
+    word = "".join(filter(str.isalpha, text)).lower()
+    if len(word) < LEAST:
+        return None
+    return next((kind for kind in Sentiment if kind.startswith(word) or word == kind), None)
+
 
 PERSONAL = "memories"
 """The source whose passages are the person's own."""
@@ -64,7 +271,7 @@ class Heard(Protocol):
 
 
 Refresh: TypeAlias = Callable[[Scope], Awaitable[bool]]
-"""Of the style card of the scope's user (`services/personas.py`): whether it says what they are like now.
+"""Of the style card of the scope's user (`services/profiles.py`): whether it says what they are like now.
 Never raises: the votes stand without it."""
 
 
@@ -117,3 +324,40 @@ class FeedbackService:
 def memories(answer: Answer) -> tuple[str, ...]:
     """The person's own among the passages that an answer was given, each once."""
     return tuple(dict.fromkeys(item.id for item in answer.citations if item.source == PERSONAL))
+
+
+RETRY_SECONDS = 2
+
+
+class SignalService:
+    """Votes and activity. Scopes have a user_id."""
+
+    def __init__(self, votes: Votes, temporal: Temporal) -> None:
+        self._votes = votes
+        self._temporal = temporal
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        """A vote. False: it was so already."""
+        return await self._votes.cast(scope, memory_id, signal, answer_id=answer_id)
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> dict[str, Tally]:
+        """The user's votes on each of `ids`, none too."""
+        with needed():
+            found = await self._votes.tallies(scope, ids)
+        return {key: found.get(key, Tally()) for key in ids}
+
+    async def last(self, scope: Scope) -> Moment:
+        """When the user last said something."""
+        with needed():
+            return await self._temporal.last(scope)
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """Around what there is no answer without."""
+    try:
+        yield
+    except RetrievalError as error:
+        if error.rejected:
+            raise Rejected("a store does not take this") from error
+        raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from error

@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.domain.document import Document, Fault, Parsed, State, embedded_text
-from app.domain.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
-from app.domain.job import Job
-from app.domain.passage import Embedding
-from app.domain.ports import DocumentRecord, Embedder, Parser
+from app.db.documents import Document, DocumentRecord, Fault, Parsed, Parser, State, embedded_text
+from app.db.jobs import Job
+from app.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
+from app.models.base import Embedder
+from app.types import Embedding
 
 BATCH = 64
 """Texts embedded at once: fills a model's batch; a remote one takes it in one request."""
@@ -29,7 +29,7 @@ KILLS = 9
 itself, or nine deaths of the service, the last ones minutes apart (docs/decisions/0025-crashes.md)."""
 
 PREFIX = "ibid-"
-"""By which the start knows what to sweep away (`clients/folder.py`)."""
+"""By which the start knows what to sweep away (`db/embedded.py`)."""
 
 log = structlog.get_logger(__name__)
 

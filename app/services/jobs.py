@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import structlog
 
-from app.domain.errors import Damaged, RetrievalError, Unavailable
-from app.domain.job import Job, Jobs
+from app.db.jobs import Job, Jobs
+from app.errors import Damaged, RetrievalError, Unavailable
 
 LEASE_SECONDS = 30.0
 """After this a dead worker's job is taken by another; renewed three times as often."""

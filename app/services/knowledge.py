@@ -8,11 +8,11 @@ reads it, and may not write it (CONTRACT §6). Raises `Forbidden`, `InvalidField
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.domain.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
-from app.domain.knowledge import QUARTER, sizes
-from app.domain.passage import Scope
-from app.domain.project import Knowledge, KnowledgeChange, KnowledgeRecord, merged
+from app.answering.prompt import QUARTER, sizes
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeRecord, merged
+from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.services.memories import AGAIN
+from app.types import Scope
 
 
 class KnowledgeService:

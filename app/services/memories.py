@@ -1,28 +1,113 @@
-"""The write side of memories: said, kept, searchable; listed; taken back.
+"""What of a text is the person's own: sentences that only repeat what was heard are left out.
 
-Words -> what of them is new (`domain/echo.py`) -> vectors -> the record, in one transaction: from then on it
+Heard is what was recalled or said by the assistant in the same conversation. Kept as memories, such sentences
+would be recalled again, answered with again, and kept again: a loop that drowns what the person said. Pure,
+without a model: words are compared, case, punctuation, citations, quotation marks and bullets aside.
+Source: issue 3 ("no recall loop"), docs/decisions/0028-memories-written.md.
+
+The write side of memories: said, kept, searchable; listed; taken back.
+
+Words -> what of them is new (`services/memories.py`) -> vectors -> the record, in one transaction: from then on it
 is durable and searchable. Qdrant follows by the outbox. Times are seconds. Raises `Unavailable`, `NoRoom`,
 `Missing`, `RemovedMeanwhile`, `InvalidField` (a cursor); what is embedded in vain is `Unavailable` too.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import ParamSpec, Protocol, TypeVar
 
-from app.domain.echo import Echoes
-from app.domain.errors import Missing, RetrievalError, Unavailable
-from app.domain.memory import CARDS, DAEMONS, Draft, Memories, Memory, Outcome, Written, memory_id
-from app.domain.passage import Embedding, Scope
-from app.domain.ports import Embedder, Tokens
+from app.db.memories import CARDS, DAEMONS, Draft, Memories, Memory, Outcome, Written, memory_id
+from app.errors import Missing, RetrievalError, Unavailable
+from app.models.base import Embedder, Tokens
+from app.types import Embedding, Scope
+
+SPAN = 3
+"""Words compared at a time: two agree by chance all day, four miss a changed word too often."""
+SHARE = 0.8
+"""Of a sentence's spans that one heard text must hold for it to be an echo."""
+
+MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
+"""A citation as answers carry it (CONTRACT §0)."""
+SOURCES = re.compile(r"(?i)\bsources:\s*(?=\[|【|$)")
+GAP = re.compile(r"(?<![ \t])[ \t]+(?=[.,;:!?])")
+"""White space before a stop. Tried once a run of it, else long runs take the square of their length."""
+BULLET = re.compile(r"^[\s>*•·\-–—]*(?:\d{1,2}[.)]\s+)?")
+SENTENCE = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|(?<=[。！？])")
+WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
+"""A word; where words are written without spaces (Thai, Japanese, Chinese), a character."""
+
+Span = tuple[str, ...]
+
+
+class Echoes:
+    """What was heard, ready to be compared with."""
+
+    def __init__(self, heard: Iterable[str]) -> None:
+        """Half a million characters take a fifth of a second of a processor."""
+        self._texts: dict[Span, set[int]] = {}
+        self._judged: dict[Span, bool] = {}
+        for number, text in enumerate(heard):
+            for span in runs(words(plain(text)), range(1, SPAN + 1)):
+                self._texts.setdefault(span, set()).add(number)
+
+    def own(self, text: str) -> str:
+        """The sentences of `text` with new words, in order; "" if there is none; all new: `text` as it is."""
+        sentences = split(text)
+        said = [words(sentence) for sentence in sentences]
+        kept = [index for index, each in enumerate(said) if each and not self._repeats(each)]
+        if len(kept) == sum(map(bool, said)):
+            return text if kept else ""
+        return " ".join(sentences[index] for index in kept)
+
+    def _repeats(self, said: Sequence[str]) -> bool:
+        """Whether one of the heard texts holds (almost) all spans of a sentence."""
+        key = tuple(said)
+        if key not in self._judged:
+            asked = spans(said)
+            shared = Counter(number for span in asked for number in self._texts.get(span, ()))
+            self._judged[key] = any(count >= SHARE * len(asked) for count in shared.values())
+        return self._judged[key]
+
+
+def spans(said: Sequence[str]) -> list[Span]:
+    """Every run of SPAN words; of fewer words the one run there is."""
+    return list(runs(said, [min(SPAN, len(said))]))
+
+
+def runs(said: Sequence[str], sizes: Iterable[int]) -> Iterator[Span]:
+    """Every run of these numbers of words."""
+    for size in sizes:
+        yield from zip(*(said[at:] for at in range(size)), strict=False)
+
+
+def split(text: str) -> list[str]:
+    """Its sentences as they stand, without citations and bullets."""
+    lines = (BULLET.sub("", line) for line in plain(text).splitlines())
+    pieces = (piece.strip() for line in lines for piece in SENTENCE.split(line))
+    return [piece for piece in pieces if piece]
+
+
+def plain(text: str) -> str:
+    """Without citations and the list of sources."""
+    bare = MARKER.sub("", SOURCES.sub("", text))
+    return GAP.sub("", bare)
+
+
+def words(text: str) -> list[str]:
+    """Its words, folded."""
+    return WORD.findall(text.casefold())
+
 
 BATCH = 64
 """Texts embedded at once (as in `services/ingest.py`)."""
 SECONDS = 60.0
 """For one write: five hundred long texts with the bundled model take about that."""
 BATCH_SECONDS = 86_400.0
-"""Deadline of writes by batch commands (a day). In practice `models/patient.py` gives up first."""
+"""Deadline of writes by batch commands (a day). In practice `models/embeddings.py` gives up first."""
 MOMENT = 4_000
 """Characters that are compared or counted on the loop (a millisecond or two); more, in a thread."""
 AGAIN = 2
@@ -33,7 +118,7 @@ T = TypeVar("T")
 
 
 class Heard(Protocol):
-    """What was heard in a conversation (`stores/heard.py`). `Unavailable`."""
+    """What was heard in a conversation (`db/memories.py`). `Unavailable`."""
 
     async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> Sequence[str]:
         """What the assistant said in the user's thread, and what it recalled there."""

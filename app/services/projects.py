@@ -1,30 +1,293 @@
-"""What a project has to say to a message: the seeds' functions, under their names.
+"""One question of /api/chat, as the API took it.
+
+One message's way through the sources of a project: all sections at once, then their entries and notes.
+
+The message is embedded once, and by its own earlier deadline, so that a hung embedding server leaves the
+stores time to answer. A part that fails or is late ends in `lost`, and the others are shown. Seconds. Raises
+what is a bug alone (in an `ExceptionGroup`). Source: CONTRACT §4, seed 000 (Behavior), seed 001 (1).
+
+What a project has to say to a message: the seeds' functions, under their names.
 
 Sections are fetched at once, under one deadline (RAG_TIMEOUT_SECONDS), with one embedding of the message; a
 source that fails or is late costs its section, never the answer. Whatever else goes wrong falls through to
 the project's conversations by words and meaning. Raises nothing but on cancellation; times are seconds.
 Source: seeds 000-002, CONTRACT §4; docs/decisions/0043.
+
+What of a project's context is shown: its sections by turns, while the block with it stays in budget.
+
+No threshold: what a section shows its profile says (seeds 000 and 001 take the nearest, or the newest). Of a
+short message that resembles nothing (CONTRACT §1, skip rule) only the sections by time are shown, for they
+never looked at it. Taken are the first of each section, then the second of each, and so on: neither budget
+nor top_k starves a section. An item that is too long is passed over. Tokens are those of the model that
+answers. Pure but for their count; docs/decisions/0044.
 """
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from typing import TypedDict
 
 import structlog
 
-from app.domain.instructions import SYSTEM_PROJECT
-from app.domain.knowledge import knowledge_text
-from app.domain.passage import Passage, Scope
-from app.domain.project import CODE, CONVERSATIONS, KnowledgeRecord
-from app.domain.prompt import BREAK
-from app.domain.trace import Degraded, Reason
-from app.projects.gathered import Gathered, row_of
-from app.projects.profile import DAAS, THN, Profile, default_of, profile_of
-from app.projects.thn import ROW, SNIPPET
-from app.services.excerpt import Excerpt, Means
-from app.services.recall import timely
+from app.answer import BREAK, Recipe, Turn
+from app.answering.budget import Meter, Selection, noted
+from app.answering.projects import (
+    DAAS,
+    NAME_CUT,
+    ROW,
+    SNIPPET,
+    THN,
+    Choice,
+    Gathered,
+    Item,
+    Part,
+    Profile,
+    Section,
+    default_of,
+    fitted,
+    profile_of,
+    row_of,
+    symbol,
+)
+from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
+from app.answering.recall import Drawn, draw, judged, of, timely
+from app.answering.replay import FORMS
+from app.db.projects import CODE, CONVERSATIONS, KnowledgeRecord, ProjectSource
+from app.retrieval.relevance import skipped
+from app.retrieval.search import EMBEDDING_SHARE, Retrieval
+from app.types import (
+    ASIDE,
+    STAGES,
+    Candidate,
+    Degraded,
+    Embedding,
+    Found,
+    Passage,
+    Query,
+    Reason,
+    Scope,
+    Verdict,
+)
+
+DEFAULT_SOURCES = ("documents",)
+"""Where is searched when neither the request nor a project says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question as the API took it."""
+
+    scope: Scope
+    message: str
+    sources: tuple[str, ...] | None = None
+    """None: what the scope's project defines; without a project, documents."""
+    history: tuple[Turn, ...] | None = None
+    """None: the thread's stored turns."""
+    notes: tuple[str, ...] = ()
+    top_k: int | None = None
+    model: str | None = None
+    remember: bool = False
+    on_disconnect: str = "cancel"
+    debug: bool = False
+    """Show candidates and the prompt in the reply."""
+    endpoint: str = "/api/chat"
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The sources that are searched, where no project's own context is shown."""
+        return DEFAULT_SOURCES if self.sources is None else self.sources
+
+    @property
+    def projected(self) -> bool:
+        """Whether the project says what is shown: one is named, and no sources are."""
+        return self.scope.project is not None and self.sources is None
+
+
+CANDIDATES = 40
+"""Passages a leg of each source gives to fused sections, at least."""
+EMBEDDING = "embedding"
+"""What is degraded where the message could not be embedded."""
+
+Vector = asyncio.Task[Embedding | None]
+Fused = asyncio.Task[Found | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What an excerpt is made with."""
+
+    sources: Mapping[str, ProjectSource]
+    retrieval: Retrieval
+    count: Callable[[str], int]
+    """o200k tokens."""
+    threshold: float
+    """RAG_SIMILARITY_THRESHOLD: of fused sections."""
+
+
+@dataclass(slots=True)
+class Excerpt:
+    """What one message draws from a project."""
+
+    means: Means
+    scope: Scope
+    message: str
+    until: float
+    """The loop's time."""
+    lost: list[Degraded] = field(default_factory=list)
+
+    @property
+    def blank(self) -> bool:
+        """Nothing can be searched for."""
+        return not self.message.strip()
+
+    async def of(self, profile: Profile, top_k: int | None) -> Gathered:
+        """All sections of a profile."""
+        limits = {section: section.wanted(top_k) for section in profile.sections}
+        async with asyncio.TaskGroup() as group:
+            vector = group.create_task(self._vector(profile))
+            fused = group.create_task(self._fused(limits))
+            drawn = [
+                group.create_task(self._drawn(section, limit, vector, fused))
+                for section, limit in limits.items()
+            ]
+        found = fused.result() or Found()
+        results = [task.result() for task in drawn]
+        stored = found.stored > 0 or await self._stored(profile, results)
+        if any(section.tokens for section in profile.sections):  # counting may take milliseconds
+            return await asyncio.to_thread(self._gathered, profile, results, found, stored=stored)
+        return self._gathered(profile, results, found, stored=stored)
+
+    async def nearest(self, source: str, limit: int) -> list[Passage] | None:
+        """By cosine; None: the message is blank, or something failed."""
+        vector = None if self.blank else await self._embedded()
+        if vector is None:
+            return None
+        asked = self.means.sources[source].most_similar(self.scope, vector, limit)
+        return await timely(source, asked, self.until, self.lost)
+
+    async def _stored(self, profile: Profile, drawn: Sequence[Drawn | None]) -> bool:
+        """Whether anything is stored where the nearest were none: rows without a vector are not nothing."""
+        if any(one.chosen or one.left for one in drawn if one):
+            return True
+        sections = zip(profile.sections, drawn, strict=True)
+        doubtful = {section.source for section, one in sections if one and section.choice is Choice.NEAREST}
+        for source in sorted(doubtful):
+            asked = self.means.sources[source].newest(self.scope, 1)
+            if await timely(source, asked, self.until, self.lost):
+                return True
+        return False
+
+    async def _vector(self, profile: Profile) -> Embedding | None:
+        """The message's, where a section looks for the nearest."""
+        asked = any(section.choice is Choice.NEAREST for section in profile.sections)
+        return await self._embedded() if asked and not self.blank else None
+
+    async def _embedded(self) -> Embedding | None:
+        """The message's vector, if it comes in its part of the time."""
+        until = self.until - self.means.retrieval.seconds * (1 - EMBEDDING_SHARE)
+        return await timely(
+            EMBEDDING, self.means.retrieval.embedded(self.message, self.scope), until, self.lost
+        )
+
+    async def _fused(self, limits: Mapping[Section, int]) -> Found | None:
+        """One search for all fused sections; None: there are none, or nothing to search for."""
+        fused = {section.source: limit for section, limit in limits.items() if section.choice is Choice.FUSED}
+        if not fused or self.blank:
+            return None
+        limit = max(CANDIDATES, *fused.values())
+        query = Query(self.message, self.scope, limit=limit, threshold=self.means.threshold)
+        found = await self.means.retrieval.gather(query, list(fused), until=self.until)
+        self.lost.extend(found.degraded)
+        return found
+
+    async def _drawn(self, section: Section, limit: int, vector: Vector, fused: Fused) -> Drawn | None:
+        """What a section may show; None: it was not searched."""
+        if section.choice is Choice.FUSED:
+            return self._matches(section, limit, await asyncio.shield(fused))
+        if section.choice is Choice.NEWEST:
+            asked = self.means.sources[section.source].newest(self.scope, limit)
+        else:
+            embedding = await asyncio.shield(vector)
+            if embedding is None:
+                return None
+            asked = self.means.sources[section.source].most_similar(self.scope, embedding, limit)
+        rows = await timely(section.source, asked, self.until, self.lost)
+        return None if rows is None else Drawn(tuple(map(Candidate, rows)))
+
+    def _matches(self, section: Section, limit: int, found: Found | None) -> Drawn | None:
+        """Those of a section's source that match, most relevant first."""
+        mine = of(found.candidates, section.source) if found else []
+        if found is None or (not mine and any(item.source == section.source for item in found.degraded)):
+            return None
+        drawn = draw(mine, self.means.threshold, limit)
+        twins = judged(of(found.duplicates, section.source), Verdict.DUPLICATE)
+        return Drawn(drawn.chosen, (*drawn.left, *twins))
+
+    def _gathered(
+        self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
+    ) -> Gathered:
+        """Entries, notes and the reason."""
+        answered = self._answered(profile.sections, drawn)
+        parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
+        lost = tuple(dict.fromkeys(self.lost))
+        failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
+        notes = [
+            self._note(section, part)
+            for section, part in zip(profile.sections, answered, strict=True)
+            if not section.optional or (part.items if part else not self.blank)
+        ]
+        return Gathered(
+            profile,
+            parts,
+            self._reason(parts, stored=stored, answered=any(answered)),
+            degraded=lost,
+            notes=() if failed and profile.silent else (*notes, *found.notes),
+            cached=found.cached,
+            sources=found.sources,
+        )
+
+    def _answered(self, sections: Sequence[Section], drawn: Sequence[Drawn | None]) -> list[Part | None]:
+        """What each section may show; None: it was not searched."""
+        pairs = zip(sections, drawn, strict=True)
+        return [None if one is None else self._part(section, one) for section, one in pairs]
+
+    def _part(self, section: Section, drawn: Drawn) -> Part:
+        """A section's entries; rows that hold nothing are not shown."""
+        told = [
+            Item(item, fitted(section.form, row_of(item.passage), section.tokens, self.means.count))
+            for item in drawn.chosen
+        ]
+        empty = judged([item.candidate for item in told if not item.text], Verdict.SKIPPED)
+        return Part(section, tuple(item for item in told if item.text), (*empty, *drawn.left))
+
+    def _note(self, section: Section, part: Part | None) -> str:
+        """How it went, in the seeds' words; in ours where they have none."""
+        if part is not None:
+            return section.note.format(count=len(part.items))
+        if self.blank:
+            return f"No {section.noun} retrieved: the message is blank"
+        told = [item for item in self.lost if item.source in (section.source, EMBEDDING)]
+        why = ", ".join(f"{item.source} {item.reason}" for item in dict.fromkeys(told))
+        return f"No {section.noun} retrieved: {why}"
+
+    def _reason(self, parts: Sequence[Part], *, stored: bool, answered: bool) -> Reason:
+        """In CONTRACT §1's precedence."""
+        if shown(parts):
+            return Reason.OK
+        lost = [item.reason for item in self.lost if item.source not in STAGES]
+        if not lost:
+            return Reason.EMPTY if answered and not stored else Reason.NO_MATCH
+        if answered:
+            return Reason.NO_MATCH
+        return Reason.TIMEOUT if "timeout" in lost else Reason.UNAVAILABLE
+
+
+def shown(parts: Sequence[Part]) -> bool:
+    """Whether anything is."""
+    return any(part.items for part in parts)
+
 
 ANYBODY = Scope()
 """Who asks where nobody says: the default tenant, as in the seeds."""
@@ -51,7 +314,7 @@ class ProjectService:
     async def gathered(
         self, scope: Scope, message: str | None, *, top_k: int | None = None, until: float | None = None
     ) -> Gathered:
-        """What `scope.project` shows for a message, before any budget (`app/projects/gathered.py`).
+        """What `scope.project` shows for a message, before any budget (`app/answering/projects.py`).
 
         Never raises but on cancellation; ends within RAG_TIMEOUT_SECONDS, or by `until` (the loop's time)
         where part of it is gone already. `Gathered.items` are in the order shown, each with its passage
@@ -141,3 +404,146 @@ class ProjectService:
 def rows_of(found: list[Passage] | None) -> list[Mapping[str, object]]:
     """Rows of passages; none of what failed."""
     return [row_of(passage) for passage in found or ()]
+
+
+Key = tuple[str, str]
+"""Source and id."""
+Judged = tuple[Candidate, Verdict]
+
+TOKEN_BYTES = 128
+"""A token of o200k is no longer: what is certainly over the budget is not even counted."""
+
+
+def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
+    """The items in prompt order, and the ledger of all that was seen."""
+    short = curt(ask.message, gathered.parts, threshold)
+    offered, verdicts = offers(gathered.parts, short=short)
+    packed, over = fitting(offered, budget, ask.top_k, meter)
+    cut = Verdict.OVER_LIMIT if len(packed) == ask.top_k else Verdict.OVER_BUDGET
+    ledger = [
+        *((item, Verdict.PACKED) for item in packed),
+        *((item, cut) for item in over),
+        *verdicts,
+        *((scored(left, part.section), verdict) for part in gathered.parts for left, verdict in part.left),
+    ]
+    entries = tuple(noted(item, verdict) for item, verdict in ledger)
+    return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def sought(part: Part) -> bool:
+    """Whether its items were looked for; else they are the newest, whatever was said."""
+    return part.section.choice is not Choice.NEWEST
+
+
+def curt(message: str, parts: Sequence[Part], threshold: float) -> bool:
+    """Whether the message is too short for what was found by it."""
+    found = [item.candidate for part in parts if sought(part) for item in part.items]
+    return bool(found) and skipped(message, found, threshold)
+
+
+def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]], list[Judged]]:
+    """(what each section has to show, what became of the rest): a passage is shown by one section."""
+    offered: list[list[Candidate]] = []
+    verdicts: list[Judged] = []
+    seen = set[Key]()
+    for part in parts:
+        items = [dressed(part.section, item) for item in part.items]
+        if short and sought(part):
+            verdicts += judged(items, Verdict.SKIPPED)
+            items = []
+        first = {key(item): item for item in reversed(items) if key(item) not in seen}
+        verdicts += [(item, Verdict.DUPLICATE) for item in items if first.get(key(item)) is not item]
+        offered.append([item for item in items if first.get(key(item)) is item])
+        seen |= first.keys()
+    return offered, verdicts
+
+
+def key(item: Candidate) -> Key:
+    """Which passage it is."""
+    return item.passage.source, item.passage.id
+
+
+def dressed(section: Section, item: Item) -> Candidate:
+    """An item as its section shows it, with its score."""
+    shown = placed(item.passage, section, item.text)
+    return scored(Candidate(shown, item.candidate.words), section)
+
+
+def scored(item: Candidate, section: Section) -> Candidate:
+    """With the score that chose it: where cosine alone did, that is the similarity, from 0 to 1. Time gives
+    none."""
+    passage = item.passage
+    if section.choice is not Choice.NEAREST or passage.similarity is None:
+        return item
+    return replace(item, passage=replace(passage, score=min(max(passage.similarity, 0.0), 1.0)))
+
+
+def placed(passage: Passage, section: Section, text: str) -> Passage:
+    """A row as its section shows it; code is called what it defines, for its label tells the path."""
+    name = symbol(passage.fields.get("chunk_metadata"), NAME_CUT)
+    return entry(passage, text, heading=section.heading, between=section.between, name=name)
+
+
+def entries(
+    recipe: Recipe, passages: Mapping[Key, Passage], count: Callable[[str], int]
+) -> dict[Key, Passage]:
+    """Rows as the project's profile shows them today, where an answer showed them so."""
+    if FORMS[recipe.form] is not PROJECT_FORM:
+        return dict(passages)
+    sections = {section.source: section for section in profile_of(recipe.project or "").sections}
+    return {
+        key: rewritten(passage, sections[passage.source], count) if passage.source in sections else passage
+        for key, passage in passages.items()
+    }
+
+
+def rewritten(passage: Passage, section: Section, count: Callable[[str], int]) -> Passage:
+    """A row as an entry of its section."""
+    return placed(passage, section, fitted(section.form, row_of(passage), section.tokens, count))
+
+
+def fitting(
+    offered: Sequence[Sequence[Candidate]], budget: int, most: int | None, meter: Meter
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(packed, over) of sections' items, both in the order shown. Counted as the block would be sent, so that
+    it is never over."""
+    shown = list(chain.from_iterable(offered))
+    turns = [item for rank in zip_longest(*offered) for item in rank if item is not None]
+    taken = {id(item) for item in turns[:most]}
+    if not fits(among(shown, taken), budget, meter):
+        taken = by_turns(turns, shown, budget, most, meter)
+    return among(shown, taken), [item for item in shown if id(item) not in taken]
+
+
+def by_turns(
+    turns: Iterable[Candidate], shown: Sequence[Candidate], budget: int, most: int | None, meter: Meter
+) -> set[int]:
+    """As many as fit together, at most `most`; one that is too long is passed over."""
+    taken = set[int]()
+    for item in turns:
+        if most is not None and len(taken) >= most:
+            break
+        if fits(among(shown, more := taken | {id(item)}), budget, meter):
+            taken = more
+    return taken
+
+
+def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
+    """Those of these identities, in their order."""
+    return [item for item in items if id(item) in ids]
+
+
+def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
+    """Whether a block of these stays in budget."""
+    if sum(len(item.passage.text) for item in items) > budget * TOKEN_BYTES:
+        return False
+    return meter(PROJECT_FORM.block([item.passage for item in items])) <= budget
+
+
+def reason(gathered: Gathered, selection: Selection) -> Reason:
+    """`rag.reason` in its precedence."""
+    if gathered.reason is not Reason.OK:
+        return gathered.reason
+    if selection.passages:
+        return Reason.OK
+    return Reason.SKIPPED if selection.short else Reason.NO_MATCH

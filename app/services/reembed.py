@@ -8,9 +8,9 @@ one transaction, the old space is what is searched. Raises `RetrievalError` if t
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from app.domain.document import Unembedded, embedded_text
-from app.domain.ports import Embedder, Vectors
-from app.domain.space import Space
+from app.db.documents import Unembedded, Vectors, embedded_text
+from app.models.base import Embedder
+from app.types import Space
 
 BATCH = 64
 """Texts embedded and kept at a time: what an interruption can lose."""

@@ -3,27 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.domain.ports import Keys, Probe
-from app.services.answers import AnswerService
+from app.db.keys import Keys
+from app.retrieval.search import Retrieval
+from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
-from app.services.feedback import FeedbackService
+from app.services.feedback import FeedbackService, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mixing import MixService
 from app.services.profiles import ProfileService
 from app.services.projects import ProjectService
 from app.services.rag import RagService
-from app.services.replay import ReplayService
-from app.services.retrieval import Retrieval
 from app.services.sessions import SessionService
-from app.services.signals import SignalService
 from app.services.users import UserService
-from app.services.vantage import VantageService
+from app.services.vantage import MixService, VantageService
+from app.types import Probe
 
 
 @dataclass(frozen=True, slots=True)

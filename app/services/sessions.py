@@ -1,9 +1,9 @@
 """A session looked back at, and removed. Raises `Missing`, `InvalidField` (a cursor), `Unavailable`."""
 
-from app.domain.errors import Missing
-from app.domain.passage import Scope
-from app.domain.session import Session, Sessions, Utterance
-from app.services.recorder import Recorder
+from app.answering.recorder import Recorder
+from app.db.sessions import Session, Sessions, Utterance
+from app.errors import Missing
+from app.types import Scope
 
 
 class SessionService:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from app.db.corpus import Given
+from app.db.documents import Document, Upload
+from app.db.memories import Draft, Outcome, Written
 from app.domain.benchmark import Text
-from app.domain.corpus import Given
-from app.domain.document import Document, Upload
-from app.domain.memory import Draft, Outcome, Written
-from app.domain.passage import Passage, Scope
-from app.domain.ranking import content
+from app.retrieval.ranking import content
 from app.services.memories import BATCH_SECONDS
+from app.types import Passage, Scope
 
 COLLECTION = "texts"
 ALL = "everyone"

@@ -3,6 +3,11 @@
 Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that what was
 asked for before it leaves nothing behind, on any replica; then each holding drops what it has, also where
 another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/decisions/0032.
+
+A holding that is kept twice: in the record, and in an engine that may hold others' points of the user too.
+
+Memories are such: rows of Postgres, points of Qdrant, and points that older tools wrote there without a row.
+The record goes first: searches read it, also while the engine is away. Raises `Unavailable`.
 """
 
 import asyncio
@@ -11,14 +16,15 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Protocol
 
 import structlog
 
-from app.domain.errors import IbidError, Unavailable
-from app.domain.holding import Due, Engine, Erasures, Files, Holding, Mark, Receipt
-from app.domain.passage import DEFAULT_TENANT, Scope
-from app.services.cache import Cache
-from app.services.recorder import Recorder
+from app.answering.recorder import Recorder
+from app.db.users import Due, Engine, Erasures, Files, Holding, Mark, Receipt
+from app.errors import IbidError, Unavailable
+from app.retrieval.cache import Cache
+from app.types import DEFAULT_TENANT, Scope
 
 WITHIN = timedelta(minutes=10)
 """What a receipt promises for the files; it takes seconds, but a table in use is waited for."""
@@ -253,3 +259,46 @@ def dirty(due: Iterable[Due]) -> set[str]:
 def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tuple[str, ...]:
     """Engines whose files yet hold something of it."""
     return tuple(name for name, done in left_by.items() if done[due].intersection(due.dirty))
+
+
+class Recorded(Protocol):
+    """The record's side (`stores/belongings.Memories`)."""
+
+    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """The user's rows, each with its `id`."""
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete the user's rows; how many there were."""
+
+    async def enter(self, scope: Scope) -> None:
+        """All points of the user's are gone: what was written meanwhile is given back to the engine."""
+
+
+class Twofold:
+    """Keeps `domain/holding.Holding`."""
+
+    def __init__(self, record: Recorded, index: Holding) -> None:
+        self._record = record
+        self._index = index
+
+    @property
+    def name(self) -> str:
+        """The index's."""
+        return self._index.name
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """The record's rows, then what the index alone has."""
+        known = set()
+        async for row in self._record.export(scope):
+            known.add(row["id"])
+            yield row
+        async for point in self._index.export(scope):
+            if point["id"] not in known:
+                yield point
+
+    async def erase(self, scope: Scope) -> int:
+        """Out of the record, then out of the engine. What the engine alone had counts too."""
+        rows = await self._record.erase(scope)
+        points = await self._index.erase(scope)
+        await self._record.enter(scope)
+        return max(rows, points)

@@ -8,12 +8,12 @@ Raises `RetrievalError`. Source: seeds 001 and 002, CONTRACT §4; docs/decisions
 from collections.abc import Mapping
 from typing import Any
 
-from app.domain.label import is_label, label, path_name
-from app.domain.passage import Passage
-from app.domain.project import CODE
-from app.domain.text import Text
+from app.db.projects import CODE
 from app.retrieval.project_tables import CHUNK, Analysed, chunk_analysed, chunk_shown
 from app.sources.rows import RowSource
+from app.text.labels import is_label, label, path_name
+from app.text.memo import Text
+from app.types import Passage
 
 COLUMNS = ("file_path", "language", "chunk_metadata", "start_line", "end_line", "project")
 """Beside the text."""

@@ -7,13 +7,13 @@ Source: seeds 001 and 002, CONTRACT §4; docs/decisions/0042.
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from app.domain.embedded import conversation_text
-from app.domain.label import label
-from app.domain.passage import Passage
-from app.domain.project import CONVERSATIONS
-from app.domain.text import Text
+from app.db.project_text import conversation_text
+from app.db.projects import CONVERSATIONS
 from app.retrieval.project_tables import CONVERSATION, Analysed, conversation_analysed
 from app.sources.rows import RowSource
+from app.text.labels import label
+from app.text.memo import Text
+from app.types import Passage
 
 COLUMNS = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
 """Shown."""

@@ -14,12 +14,11 @@ from itertools import chain
 
 import structlog
 
-from app.clients.faults import retrieval_faults
+from app.answer import new_id
 from app.clients.points import Collection, Point, Where
-from app.domain.answer import new_id
-from app.domain.errors import RetrievalError
-from app.domain.memory import RAW
-from app.domain.passage import Embedding, Passage, Query, Scope
+from app.db.memories import RAW
+from app.db.pool import retrieval_faults
+from app.errors import RetrievalError
 from app.index import referred
 from app.index.mark import short
 from app.index.remembered import tenants
@@ -30,6 +29,7 @@ from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.retrieval.source import Foreign, Reached, revisions
 from app.sources.points import PointSource, Table
+from app.types import Embedding, Passage, Query, Scope
 
 AT_ONCE = 8
 """Collections of other tools asked at the same time for one question."""

@@ -18,18 +18,16 @@ import numpy as np
 import structlog
 
 from app.clients.chroma import Chroma
-from app.clients.faults import postgres_faults, retrieval_faults
-from app.clients.pool import Pool
-from app.domain.document import Part, indexed_text
-from app.domain.label import distinct, key, label, label_name
-from app.domain.passage import Embedding, Passage, Scope, new_passage
-from app.domain.space import Space
-from app.domain.text import Text
+from app.db.documents import Part, indexed_text
+from app.db.pool import Pool, postgres_faults, retrieval_faults
 from app.retrieval.index import IndexSearch, Matrix, Place, ScopeIndex, Segment, Spot, computed
 from app.retrieval.index_cache import IndexCache, Listing
 from app.retrieval.postings import invert
 from app.retrieval.retrievers.chroma import collection, nearest, passage_id, place_of
 from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
+from app.text.labels import distinct, key, label, label_name
+from app.text.memo import Text
+from app.types import Embedding, Passage, Scope, Space, new_passage
 
 NAME_COST = 25
 """What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""

@@ -4,7 +4,7 @@ Newest, nearest, and by words and meaning. Label `dream#<8 of its id>`. Raises `
 Source: seed 000, CONTRACT §4; docs/decisions/0042.
 """
 
-from app.domain.project import DREAMS
+from app.db.projects import DREAMS
 from app.sources.conversations import ConversationSource
 
 

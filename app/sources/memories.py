@@ -16,12 +16,11 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from app.clients.faults import retrieval_faults
+from app.answer import new_id
 from app.clients.points import Point, Where
-from app.domain.answer import new_id
-from app.domain.errors import RetrievalError
-from app.domain.memory import RAW, UNTOLD, Memory
-from app.domain.passage import Embedding, Passage, Query, Scope
+from app.db.memories import RAW, UNTOLD, Memory
+from app.db.pool import retrieval_faults
+from app.errors import RetrievalError
 from app.index import remembered
 from app.index.catalogue import unavailable
 from app.index.mark import short
@@ -34,6 +33,7 @@ from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.qdrant import NOT_OURS
 from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions
 from app.sources.points import PointSource, Row, Table
+from app.types import Embedding, Passage, Query, Scope
 
 log = structlog.get_logger(__name__)
 
@@ -202,7 +202,7 @@ class MemorySource(PointSource[User]):
         return remembered.newest_of([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
-        """Whether a memory is the user's, whoever wrote it (for `stores/votes.py`)."""
+        """Whether a memory is the user's, whoever wrote it (for `db/votes.py`)."""
         if not scope.user_id:
             return False
         with retrieval_faults():

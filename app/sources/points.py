@@ -13,11 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.clients.faults import record_faults, retrieval_faults
 from app.clients.points import Point, Points, Where
-from app.clients.pool import Pool
-from app.domain.passage import Embedding
-from app.domain.space import Space
+from app.db.pool import Pool, record_faults, retrieval_faults
 from app.index import payload
 from app.index.catalogue import Catalogue, fits
 from app.retrieval.imported import NONE, Homes, imported
@@ -26,6 +23,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import invert
 from app.retrieval.retrievers import qdrant
 from app.retrieval.source import IndexedSource, ScopeKey, analysed, stack, untaken
+from app.types import Embedding, Space
 
 SEGMENT = """
     SELECT {id} AS id, terms, CASE WHEN $2 THEN embedding END AS embedding {columns}

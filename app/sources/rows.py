@@ -16,12 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import structlog
 
-from app.clients.faults import record_faults, retrieval_faults
-from app.clients.pool import Pool
-from app.domain.errors import Rejected, Unavailable
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
-from app.domain.space import Space, similarity
-from app.domain.text import Text
+from app.db.pool import Pool, record_faults, retrieval_faults
+from app.errors import Rejected, Unavailable
 from app.index.mark import short
 from app.retrieval.index import INLINE, IndexSearch, Matrix, Place, Segment, Spot, computed, rows_segment
 from app.retrieval.index_cache import IndexCache, Listing
@@ -40,6 +36,8 @@ from app.retrieval.project_tables import (
 from app.retrieval.retrievers import postgres
 from app.retrieval.source import IndexedSource, Reached, revisions, stack
 from app.retrieval.vocabulary import count
+from app.text.memo import Text
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, similarity
 
 BRIEFLY = 0.05
 """Seconds that `most_similar` waits for indexes that are loaded or small: pgvector is as exact, and no slower

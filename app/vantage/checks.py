@@ -131,7 +131,7 @@ QUOTED = re.compile(r'“[^“”]*+”|«[^«»]*+»|"[^"\n]*+"')
 NAMED = re.compile(r"\bM(?:ay|AY)\b")
 """The month, a name, or a rule's MAY: no hedge."""
 LABEL = re.compile(r"[,:]?[ \t]?[\[【][^\[\]【】#\n]{1,160}+(?<!\s)#[0-9A-Za-z][^\[\]【】\n]{0,300}+[\]】]")
-"""A citation as `domain/citation.py` sends it, or a group of them."""
+"""A citation as `answering/citations.py` sends it, or a group of them."""
 
 
 @dataclass(frozen=True, slots=True)

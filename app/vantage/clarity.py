@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from app.domain.greeting import is_small_talk
-from app.domain.tongue import words as wordset
+from app.text.greeting import is_small_talk
+from app.text.languages import words as wordset
 from app.vantage.lexicon import DATA
 from app.vantage.terms import Finding
 from app.vantage.text import ENDS, Text, read

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from app.domain.phrases import Phrases
+from app.text.phrases import Phrases
 from app.vantage.text import CUTS, Text, read
 
 DATA = Path(__file__).parent / "data"

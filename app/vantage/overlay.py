@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.domain.sanitise import one_line
+from app.text.sanitise import one_line
 from app.vantage.checks import EACH as PER
 from app.vantage.checks import HELP, OWN
 from app.vantage.decision import DISTRESSED, Levels, levels

@@ -8,10 +8,9 @@ from app.vantage import checks, decision, overlay, rivals, score
 from app.vantage.decision import DETOURS, ORDER, RULES
 from app.vantage.distress import EMERGENCIES
 from app.vantage.features import DOUBTFUL, HARMLESS, PRESSURE, STAKES
-from app.vantage.mix import LENSES
 from app.vantage.risk import RISKS
 from app.vantage.sentences import HEDGES
-from app.vantage.terms import ResponseClass
+from app.vantage.terms import LENSES, ResponseClass
 from app.vantage.version import digests, sha256, version
 
 LANGUAGES: Mapping[str, str] = {

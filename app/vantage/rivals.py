@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 from operator import itemgetter
 
-from app.domain.passage import Passage
+from app.types import Passage
 from app.vantage.clarity import lists
 from app.vantage.terms import Rival
 from app.vantage.text import fold

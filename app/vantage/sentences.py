@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.phrases import ENDS, LONGEST, Phrases, words
-from app.domain.tongue import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue
+from app.text.languages import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue
+from app.text.phrases import ENDS, LONGEST, Phrases, words
 from app.vantage.lexicon import Entries, entries, phrases, sections
 
 ASKING = frozenset("?？؟‽⁇⁈⁉⸮፧߹꘏\u037e")

@@ -8,6 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+FM = "fm"
+"""The lens of `lens_fm: true`."""
+
+LENSES: Mapping[str, str] = {
+    # The seeds name FM and never say what it stands for; their own texts do, so the lens sends there.
+    FM: "Look at the question through FM, in the sense in which the texts shown here use that word. Put"
+    " first what bears on it and leave out what does not. Where no text shown here speaks of FM, say so;"
+    " never guess what it stands for.",
+    "evidence": "Say only what the texts shown here say, each statement with its citation. What they leave"
+    " open, name as open; add nothing from elsewhere.",
+    "plain": "Take each word in its first, everyday meaning. Short sentences, no metaphors, no terms of a"
+    " trade without their meaning.",
+}
+"""Instructions for one answer, by name."""
+
 
 class ResponseClass(StrEnum):
     """The class of an answer, from the freest to the strictest."""

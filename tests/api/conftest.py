@@ -7,8 +7,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.config import DocumentLimits, Ibid, Settings
 from app.main import create_app
+from app.settings import DocumentLimits, Ibid, Settings
 from tests.fakes.logged import Lines, captured
 from tests.fakes.server import browsing, running
 from tests.fakes.services import Fakes

@@ -5,15 +5,14 @@ from dataclasses import asdict, fields, replace
 import httpx
 import pytest
 
+from app.answering.replay import Change, Replayed
 from app.api import traced
 from app.api.answers import rag, shape
 from app.api.replies import AnswerReply, CandidateReply, PendingReply, Rag
 from app.api.traced import ReplayReply
-from app.domain.errors import Missing, Unavailable
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.domain.replay import Change, Replayed
-from app.domain.trace import Entry, Pending, Verdict
+from app.db.keys import Caller
+from app.errors import Missing, Unavailable
+from app.types import Entry, Pending, Scope, Verdict
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 from tests.stores.test_answers import ANSWER, RULED

@@ -5,12 +5,11 @@ from typing import Any
 import httpx
 import pytest
 
+from app import errors
 from app.api.cards import CARD, CARDS, EXAMPLES, CardBody, CardList, CardReply
-from app.config import Settings
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.knobs import Enable
+from app.db.keys import Caller
+from app.settings import Enable, Settings
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import DOCUMENT_ID, Fakes
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.domain.prompt import Role, Turn
+from app import errors
+from app.answer import Role, Turn
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.server import connected, events, post
 from tests.fakes.services import FakeKeys, FakeReply, Fakes

@@ -5,11 +5,11 @@ from typing import Any
 import httpx
 import pytest
 
+from app import errors
 from app.api.coded import CodeFileList, CodeFilesReply, CodeReply, CodeRowsReply, CodeWrittenReply
-from app.domain import errors
-from app.domain.code import CodeFile, CodeRow
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.code import CodeFile, CodeRow
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.coding import CODE_ID
 from tests.fakes.services import Fakes

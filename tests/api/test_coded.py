@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter
 
 from app.api import coded
-from app.domain.code import CodeFiled, CodeKept, CodeListed, CodeOutcome
+from app.db.code import CodeFiled, CodeKept, CodeListed, CodeOutcome
 from tests.fakes.coding import NOON
 
 

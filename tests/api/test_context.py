@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from app.api.context import ASKED, CONTEXT, ContextBody, ContextReply
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

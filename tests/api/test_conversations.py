@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app import errors
 from app.api.talks import KeptReply, RowList, RowReply, SeveralReply
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
+from app import errors
 from app.api.kept import CollectionList, TextList, TextsReply
-from app.domain import errors
-from app.domain.corpus import Given
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.corpus import Given
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

@@ -12,12 +12,11 @@ from fastapi.routing import APIRoute
 
 from app.api import chat, documents
 from app.api.deps import caller, scope_of, shows_debug
-from app.config import Settings
-from app.domain.errors import Forbidden, Unavailable
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.knobs import Enable
+from app.db.keys import Caller
+from app.errors import Forbidden, Unavailable
 from app.main import ROUTERS, VANTAGE, create_app
+from app.settings import Enable, Settings
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.server import browsing, connected, request_head
 from tests.fakes.services import FakeKeys, Fakes

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from app import errors
 from app.api.documents import disposition
 from app.api.replies import ChunkReply, DocumentList, DocumentReply
-from app.domain import errors
-from app.domain.document import Fault, State
-from app.domain.filename import clean
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.documents import Fault, State
+from app.db.keys import Caller
 from app.services.documents import Outcome
+from app.text.labels import clean
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.server import connected
 from tests.fakes.services import DOCUMENT_ID, OTHER_ID, PDF, FakeKeys, Fakes, stored

@@ -7,8 +7,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from app.api.drafts import FACT, CorpusBody, Memories, MemoryBody, read
-from app.domain.corpus import Given
-from app.domain.memory import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
+from app.db.corpus import Given
+from app.db.memories import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
 
 MEMORY = {"user_id": "ada", "text": "I moved."}
 EITHER = TypeAdapter[Any](Memories)

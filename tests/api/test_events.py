@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starlette.types import Message
 
 from app.api.events import EventStream
-from app.domain.errors import ModelTimeout
+from app.errors import ModelTimeout
 from tests.fakes.logged import Lines
 from tests.fakes.server import Event, events
 from tests.fakes.services import FakeReply

@@ -5,13 +5,12 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from app import errors
 from app.api.feedback import ASKED, EFFECT, EXAMPLES, FeedbackBody, FeedbackReply
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.domain.sentiment import marked_sentiment
-from app.domain.tags import extract_tag_from_message
-from app.services.feedback import Remark
+from app.db.keys import Caller
+from app.retrieval.tags import extract_tag_from_message
+from app.services.feedback import Remark, marked_sentiment
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import DOCUMENT_ID, Fakes
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.api.guard import is_local_name, is_loopback
-from app.domain.ports import Caller
+from app.db.keys import Caller
 from tests.fakes.checks import told
 from tests.fakes.server import browsing
 from tests.fakes.services import Fakes

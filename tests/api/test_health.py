@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from app.api import health
 from app.api.replies import Alive, Readiness
-from app.domain.errors import IbidError, RetrievalError, Unavailable
+from app.errors import IbidError, RetrievalError, Unavailable
 from tests.fakes.server import browsing
 from tests.fakes.services import FakeProbe, Fakes
 

@@ -3,11 +3,10 @@
 import httpx
 import pytest
 
+from app.answering.mix import lens_name
 from app.api.inquiry import QUERY, LimitsBody, RoutingBody, VantageBody
 from app.api.mix import MixBody
-from app.config import Settings
-from app.knobs import Enable
-from app.vantage.mix import lens_name
+from app.settings import Enable, Settings
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import Limits, ResponseClass, Routing
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, TypeAdapter
 
 from app.api import kept
 from app.api.drafts import CorpusBody, Memories
-from app.domain.corpus import Shelf
-from app.domain.memory import Outcome, Written
+from app.db.corpus import Shelf
+from app.db.memories import Outcome, Written
 from tests.fakes.keeping import NOON, reference
 from tests.fakes.keeping import kept as memory
 

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from app.api.knowledge import KNOWN, KnowledgeReply
-from app.domain.ports import Caller
-from app.domain.project import MOST_NOTES
+from app.db.keys import Caller
+from app.db.projects import MOST_NOTES
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

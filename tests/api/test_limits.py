@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
+from app import errors
 from app.api import limits
 from app.api.limits import JSON_BYTES, BodyLimit, declared, has_body
-from app.domain import errors
 from tests.fakes.checks import told
 from tests.fakes.server import Answer, connected, post, request_head
 from tests.fakes.services import Fakes

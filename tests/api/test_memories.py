@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
+from app import errors
 from app.api.kept import MemoryList, SeveralReply, WrittenReply
-from app.domain import errors
-from app.domain.memory import Outcome
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.db.memories import Outcome
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.keeping import kept
 from tests.fakes.services import Fakes

@@ -7,12 +7,10 @@ import httpx
 import pytest
 
 from app.api.mix import CANDIDATE, EXAMPLES, MIX, MIXED, MixBody, MixedReply, RemixBody, StandingReply
-from app.config import Settings
-from app.domain.ports import Caller
-from app.domain.trace import Trace
-from app.knobs import Enable
-from app.vantage.mix import LENSES
-from app.vantage.terms import Mix
+from app.db.keys import Caller
+from app.settings import Enable, Settings
+from app.types import Trace
+from app.vantage.terms import LENSES, Mix
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 from tests.services.test_mixing import RULED

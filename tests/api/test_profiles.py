@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from app.api.profiles import DONE, ProfilesReply
-from app.domain.errors import Unavailable
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.errors import Unavailable
+from app.types import Scope
 from tests.fakes.services import Fakes
 
 PATH = "/profiles"

@@ -8,7 +8,7 @@ import pytest
 
 from app.api import protocol
 from app.api.protocol import refusal
-from app.domain.errors import BadInput
+from app.errors import BadInput
 from tests.fakes.logged import Lines
 from tests.fakes.server import Answer, connected, request_head
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app import errors
+from app.db.keys import Caller
 from app.services.rag import Question
+from app.types import Scope
 from tests.api.test_chat import EARLY, SOON, said, until
 from tests.fakes.checks import told
 from tests.fakes.server import connected, events, post

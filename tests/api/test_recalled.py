@@ -6,7 +6,7 @@ import pytest
 from app.api import recalled
 from app.api.bodies import RagBody
 from app.api.examples import EVENT, whole
-from app.domain.memory import Moment
+from app.db.memories import Moment
 from app.services.rag import Question
 from tests.fakes.remembering import FakeTemporal
 from tests.fakes.server import events

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from app.domain import errors
-from app.domain.errors import kinds
+from app import errors
+from app.errors import kinds
 
 ELSEWHERE: dict[type[errors.IbidError], str] = {
     errors.StartError: "the service does not run",

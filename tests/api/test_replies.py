@@ -2,9 +2,9 @@
 
 from dataclasses import fields
 
+from app.answer import Citation, Finish, Usage
 from app.api.replies import ChatReply, CitationReply, DegradedReply, KeptRag, Rag, UsageReply, shown
-from app.domain.answer import Citation, Finish, Usage
-from app.domain.trace import Degraded, Reason
+from app.types import Degraded, Reason
 
 
 def names(kind: type) -> set[str]:

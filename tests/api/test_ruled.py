@@ -7,7 +7,7 @@ import pytest
 from app.api import ruled
 from app.api.examples import EVENT, whole
 from app.api.wire import encoded
-from app.services.inquiry import Inquiry
+from app.services.vantage import Inquiry
 from app.vantage.policy import policy
 from app.vantage.terms import ResponseClass, Routing
 from tests.fakes.server import events

@@ -7,9 +7,8 @@ import pytest
 from fastapi import FastAPI
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from app.config import Rag, Settings
-from app.knobs import Enable
 from app.main import create_app
+from app.settings import Enable, Rag, Settings
 from tests.fakes.services import Fakes
 
 Operation = dict[str, Any]

@@ -4,10 +4,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app import errors
 from app.api.replies import SessionList, TurnList
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import DOCUMENT_ID, Fakes
 

@@ -1,10 +1,10 @@
 """The examples of the past, as clients will read them."""
 
+from app.answer import Role, Turn
+from app.answering.followup import resolve
 from app.api import specimens
 from app.api.replies import AnswerReply, SessionList, TurnList
-from app.domain.followup import resolve
-from app.domain.prompt import Role, Turn
-from app.stores.cursor import opened
+from app.db.rows import opened
 
 
 def test_they_are_of_their_schemas() -> None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from app.api import talks
 from app.api.talks import KeptReply, RowBody, RowList, RowReply
-from app.domain.conversation import Conversation, Draft, Outcome, Said
+from app.db.conversations import Conversation, Draft, Outcome, Said
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 BARE = Conversation("7", "", None, (), (), None, None, None, None)

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
+from app import errors
 from app.api.temporal import MOMENT, MomentReply
-from app.domain import errors
-from app.domain.memory import Moment
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.db.memories import Moment
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

@@ -2,16 +2,16 @@
 
 import pytest
 
+from app.answer import Block, Kind, Recipe, Ref, recipe_block
+from app.answering.replay import Replayed
 from app.api.specimens import REPLAY
 from app.api.traced import BlockReply, RecipeReply, RefReply, ReplayReply, recipe, replay, ruling
-from app.domain.recipe import Block, Kind, Recipe, Ref, block
-from app.domain.replay import Replayed
 from tests.stores.test_answers import RULED, RULING
 
 KEPT = Recipe(
     "memories",
-    block(Kind.INSTRUCTIONS, "You answer.", name="memories"),
-    before=(block(Kind.OVERLAY, "Rhyme.", keep=True),),
+    recipe_block(Kind.INSTRUCTIONS, "You answer.", name="memories"),
+    before=(recipe_block(Kind.OVERLAY, "Rhyme.", keep=True),),
     turns=(Block(Kind.TURN, "aa", "hello", "user", (Ref("chat_log", "7", "aa"),)),),
     ranking=3,
 )

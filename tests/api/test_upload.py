@@ -16,8 +16,8 @@ from starlette.types import Message
 
 from app.api import upload
 from app.api.upload import Form, Received, boundary, disposed, received
-from app.config import Ibid, Settings
-from app.domain.errors import BadInput, IbidError, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
+from app.errors import BadInput, IbidError, InvalidField, NoRoom, TooLarge, Unavailable, WrongType
+from app.settings import Ibid, Settings
 
 KIND = "multipart/form-data; boundary=XX"
 MIB = 1 << 20

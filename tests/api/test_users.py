@@ -5,9 +5,9 @@ import pytest
 from fastapi import FastAPI
 
 from app.api.users import EXPORT, RECEIPT, ExportReply, ReceiptReply
-from app.domain.errors import Unavailable
-from app.domain.passage import Scope
-from app.domain.ports import Caller
+from app.db.keys import Caller
+from app.errors import Unavailable
+from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.services import Fakes
 

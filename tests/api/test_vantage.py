@@ -9,15 +9,14 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app import errors
 from app.api.ruled import PolicyReply
-from app.config import Settings
-from app.domain import errors
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.knobs import Enable, Vantage
+from app.db.keys import Caller
 from app.main import create_app
 from app.services.feedback import Remark
-from app.services.inquiry import Inquiry
+from app.services.vantage import Inquiry
+from app.settings import Enable, Settings, Vantage
+from app.types import Scope
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from tests.api.test_chat import EARLY, SOON, said
 from tests.fakes.checks import told

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from app import problems
 from app.api.bodies import Body
 from app.api.wire import BLOCK, Json, JsonRoute, encoded, is_json, parsed, values
-from app.domain.errors import BadInput
-from app.domain.timestamp import moment
+from app.errors import BadInput
+from app.types import moment
 from tests.fakes.server import browsing
 
 VALUES = st.recursive(

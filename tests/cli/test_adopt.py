@@ -8,8 +8,8 @@ import pytest
 
 from app.cli import adopt
 from app.cli.adopt import lines
-from app.domain.adoption import Older, Report, Taken
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
+from app.services.adopt import Older, Report, Taken
 from tests.cli.conftest import Ibid, Running
 
 REPORT = Report(

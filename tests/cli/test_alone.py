@@ -2,7 +2,7 @@
 
 from app.cli.alone import LOCAL, own
 from app.cli.terminal import settings
-from app.clients.folder import read_lock
+from app.db.embedded import read_lock
 from tests.cli.conftest import Ibid
 
 

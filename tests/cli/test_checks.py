@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from app.cli import checks
 from app.cli.checks import Ailment, unmet
-from app.clients.pool import open_pool
-from app.clients.revision import recorded
-from app.config import Cache, Chat, Embed, Ibid, Memory, Postgres, Rerank, Settings
-from app.domain.errors import IbidError
+from app.db.pool import open_pool
+from app.db.postgres import recorded
+from app.errors import IbidError
+from app.settings import Cache, Chat, Embed, Ibid, Memory, Postgres, Rerank, Settings
 from tests.fakes.model import Fault, model_server
 from tests.fakes.outside import Ill, outside_server
 from tests.fakes.redis import RedisServer, free_port

@@ -15,7 +15,7 @@ import pytest
 from app.cli.coding import followed, gone, named, prefix
 from app.cli.sync import Report
 from app.cli.tree import Reason, Root, Skipped
-from app.clients.folder import read_lock
+from app.db.embedded import read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 
 FUNCTION = "def {0}(values):\n    '''Of {0}.'''\n" + "    total = sum(value for value in values)\n" * 6

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.cli.doctor import PARTS, Finding, finding
-from app.config import Settings
-from app.domain.errors import Unavailable
+from app.errors import Unavailable
+from app.settings import Settings
 from tests.cli.conftest import Ibid, Running
 
 

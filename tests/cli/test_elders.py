@@ -8,13 +8,13 @@ import pytest
 
 from app.cli.checks import Ailment
 from app.cli.elders import ADOPT, AGAIN, MOVE, older
-from app.clients.cluster import Cluster
-from app.clients.pool import open_pool
-from app.config import Settings
-from app.domain.memory import RAW
-from app.domain.space import Space
-from app.stores.imports import ImportStore
-from app.stores.spaces import SpaceStore
+from app.db.embedded import Cluster
+from app.db.memories import RAW
+from app.db.pool import open_pool
+from app.db.vectors import SpaceStore
+from app.services.adopt import ImportStore
+from app.settings import Settings
+from app.types import Space
 from tests.fakes.elder import Elder, elder
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 

@@ -16,11 +16,11 @@ from app.cli.eval import Source, apart, chosen, interruptible, tell_all
 from app.cli.figures import result
 from app.cli.pace import Pace
 from app.cli.pace import told as timed
-from app.clients.folder import take
-from app.config import Ibid as IbidKnobs
-from app.config import OpenAI, Postgres, Qdrant, Settings
+from app.db.embedded import take
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
 from app.services.evaluation import Found
+from app.settings import Ibid as IbidKnobs
+from app.settings import OpenAI, Postgres, Qdrant, Settings
 from tests.cli.conftest import COMMAND_SECONDS, PROGRAM, Ibid, lines
 from tests.fakes.model import Fault, model_server
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.cli.figures import compared, earlier, result, rows, since, summary, ways
 from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question
-from app.domain.errors import BadInput
+from app.errors import BadInput
 from app.services.evaluation import Found
 
 QUESTIONS = [Question("q1", "one?", {"a": 1}), Question("q2", "two?", {"b": 1})]

@@ -12,16 +12,16 @@ from pydantic import SecretStr
 from app.cli import indexes
 from app.cli.checks import Ailment
 from app.cli.doctor import Check
-from app.clients.folder import hold
-from app.clients.identity import identity
-from app.clients.pool import Pool
 from app.clients.qdrant_files import folder_of
 from app.clients.qdrant_process import open_qdrant_process
-from app.config import Chroma, Ibid, Postgres, Qdrant, Settings
+from app.db.copies import QdrantCopy
+from app.db.embedded import hold
+from app.db.outbox import Outbox
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.db.vectors import SpaceStore
 from app.index.catalogue import Catalogue
-from app.stores.copies import QdrantCopy
-from app.stores.outbox import Outbox
-from app.stores.spaces import SpaceStore
+from app.settings import Chroma, Ibid, Postgres, Qdrant, Settings
 from tests.fakes.keeping import say
 from tests.fakes.points import DIM, point
 from tests.fakes.qdrant import qdrant_server

@@ -7,7 +7,7 @@ import pytest
 
 from app.cli.measures import column, measured
 from app.domain.benchmark import MEASURES, Benchmark, Question
-from app.domain.errors import StartError
+from app.errors import StartError
 
 
 def asked(*grades: dict[str, int]) -> Benchmark:

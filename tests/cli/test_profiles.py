@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.clients.folder import read_lock
+from app.db.embedded import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 SAID = ("I need more sleep and rest.", "My workout as a list.", "Rest days matter to my training plan.")

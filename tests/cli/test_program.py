@@ -9,7 +9,7 @@ import pytest
 from app.cli import program
 from app.cli.program import COMMANDS, main, own
 from app.cli.session import Answered
-from app.domain.errors import BadInput, IbidError, StartError
+from app.errors import BadInput, IbidError, StartError
 from tests.cli.conftest import Ibid
 
 

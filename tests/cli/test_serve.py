@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from app.cli.serve import COLLECTED, settle
-from app.clients.folder import NAME, read_lock
+from app.db.embedded import NAME, read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 from tests.fakes.checks import told
 from tests.fakes.model import Fault, model_server

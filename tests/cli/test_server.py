@@ -12,8 +12,8 @@ from fastapi.responses import PlainTextResponse
 
 from app.cli import server
 from app.cli.server import bind, is_loopback, refusal, serving, url
-from app.domain.errors import StartError
-from app.logs import RequestLog
+from app.errors import StartError
+from app.logging import RequestLog
 from app.problems import LastResort
 from tests.fakes.checks import told
 from tests.fakes.logged import captured

@@ -7,12 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app import config
+from app import settings as settings_
 from app.cli import session
 from app.cli.session import Answered, client, holder, taken
-from app.clients.folder import Lock, hold, read_lock
-from app.config import Settings
-from app.domain.errors import Unavailable
+from app.db.embedded import Lock, hold, read_lock
+from app.errors import Unavailable
+from app.settings import Settings
 from tests.cli.conftest import Ibid
 from tests.fakes.pdfs import text_pdf
 
@@ -48,7 +48,7 @@ async def test_a_service_that_came_meanwhile_is_used(tmp_path: Path, monkeypatch
         return await holder(data_dir) if len(looked) > 1 else None
 
     monkeypatch.setattr(session, "holder", free_at_first)
-    settings = Settings(_env_file=None, ibid=config.Ibid(data_dir=tmp_path))
+    settings = Settings(_env_file=None, ibid=settings_.Ibid(data_dir=tmp_path))
     async with hold(tmp_path) as held:
         held.publish("http://127.0.0.1:1")
         async with session.connect(settings) as opened:

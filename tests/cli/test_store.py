@@ -6,13 +6,12 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli.store import held_dsn, open_store
-from app.clients.cluster import Cluster
-from app.clients.folder import hold
-from app.clients.pool import open_pool
-from app.clients.revision import Behind, recorded
-from app.config import Ibid, Postgres, Settings
-from app.domain.errors import StartError, Unavailable
-from app.stores.keys import KeyStore
+from app.db.embedded import Cluster, hold
+from app.db.keys import KeyStore
+from app.db.pool import open_pool
+from app.db.postgres import Behind, recorded
+from app.errors import StartError, Unavailable
+from app.settings import Ibid, Postgres, Settings
 
 
 async def test_the_record_of_a_held_folder_is_reached_over_its_socket(

@@ -14,7 +14,7 @@ from app.cli import session
 from app.cli.session import Answered
 from app.cli.sync import Report, Shelf, batched, hashed, visible
 from app.cli.tree import Reason, Root, Skipped, Text
-from app.domain.code import CodeFile
+from app.db.code import CodeFile
 
 ROOT = Root(Path("/repo"), "")
 

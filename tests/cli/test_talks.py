@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.cli import rows
-from app.clients.folder import read_lock
+from app.db.embedded import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 GOOD = {"session_id": "a", "title": "Ferries", "summary_short": "They need a deeper harbour."}

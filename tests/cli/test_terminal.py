@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.cli import terminal
 from app.cli.terminal import as_json, configured, remark, run, safe, tell
-from app.domain.errors import StartError
+from app.errors import StartError
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 

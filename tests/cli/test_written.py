@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.written import distinct, lines, wanted, writable
-from app.domain.errors import BadInput
+from app.errors import BadInput
 
 
 def test_a_file_is_there_once_all_is_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.cluster import open_cluster
+from app.db.embedded import open_cluster
 from tests.fakes.chromas import ChromaServer, chroma_server
 from tests.fakes.servers import ask
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.clients.qdrant_engine import Broken, engine_faults
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 
 
 @pytest.mark.parametrize(

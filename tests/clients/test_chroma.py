@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
+from app.breaker import Breaker
 from app.clients import chroma as room
 from app.clients.chroma import START_SECONDS, Chroma, InThreads, open_chroma
 from app.clients.chroma_client import Client, Lost, Vendor, VendorClient, VendorCollection, remote
 from app.clients.chroma_process import PROGRAM, ChromaProcess
 from app.clients.threads import Threads
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError, StartError, Unavailable
+from app.errors import RetrievalError, StartError, Unavailable
+from app.settings import Settings
 from tests.fakes.processes import children
 
 Result = TypeVar("Result")

@@ -19,7 +19,7 @@ from app.clients import chroma_process as room
 from app.clients.chroma_child import NICE, UNFILLED, open_folder
 from app.clients.chroma_client import Lost, VendorCollection
 from app.clients.chroma_process import PROGRAM, ChromaProcess, Damaged
-from app.domain.errors import Overloaded
+from app.errors import Overloaded
 from app.process import Child
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.logged import captured

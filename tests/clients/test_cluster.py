@@ -11,10 +11,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.clients import cluster as module
-from app.clients import launcher
-from app.clients.cluster import Cluster, open_cluster
-from app.domain.errors import StartError
+from app.db import embedded as module
+from app.db import launcher
+from app.db.embedded import Cluster, open_cluster
+from app.errors import StartError
 from tests.fakes.servers import alive, ask, pid
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")

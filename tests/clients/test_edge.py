@@ -11,7 +11,7 @@ import pytest
 from app.clients import qdrant_files
 from app.clients.points import Point, Where
 from app.clients.qdrant_engine import Broken, Edge, Shard
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 
 NAME = "memory_raw"

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager
 import asyncpg
 import pytest
 
-from app.clients.faults import postgres_faults, record_faults, retrieval_faults
-from app.clients.pool import Pool
-from app.domain.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
+from app.db.pool import Pool, postgres_faults, record_faults, retrieval_faults
+from app.errors import Damaged, NoRoom, Rejected, RetrievalError, Unavailable
 from tests.fakes.logged import captured
 
 SERVER = [

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.clients import folder as module
-from app.clients.folder import Lock, hold, read_lock
-from app.domain.errors import StartError
+from app.db import embedded as module
+from app.db.embedded import Lock, hold, read_lock
+from app.errors import StartError
 
 HOLDER = """
 import asyncio, pathlib, sys
-from app.clients.folder import hold
+from app.db.embedded import hold
 async def main():
     async with hold(pathlib.Path(sys.argv[1])) as held:
         held.publish("http://127.0.0.1:8123")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.clients.memory import MOST_VOTES, moment, tallies
-from app.domain.errors import RetrievalError
-from app.domain.memory import Moment, Tally
+from app.db.memories import Moment, Tally
+from app.errors import RetrievalError
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

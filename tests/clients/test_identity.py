@@ -3,9 +3,9 @@
 import asyncpg
 import pytest
 
-from app.clients.cluster import Cluster
-from app.clients.identity import SERVER, identity
-from app.clients.pool import Pool, open_pool
+from app.db.embedded import Cluster
+from app.db.pool import Pool, open_pool
+from app.db.postgres import SERVER, identity
 
 
 @pytest.fixture

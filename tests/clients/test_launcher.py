@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients import launcher
+from app.db import launcher
 
 LAUNCH = [sys.executable, "-I", "-S", launcher.__file__]
 NOBODY = pwd.getpwnam("nobody")

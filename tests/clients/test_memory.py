@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from app.breaker import Breaker
 from app.clients import memory
 from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVotes, open_outside
-from app.config import Memory, Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError, StartError, Unavailable
-from app.domain.memory import Moment, Tallies, Tally, Told
-from app.domain.passage import Scope
+from app.db.memories import Moment, Tallies, Tally, Told
+from app.errors import RetrievalError, StartError, Unavailable
+from app.settings import Memory, Settings
+from app.types import Scope
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 
 ADA = Scope(user_id="ada")

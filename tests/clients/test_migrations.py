@@ -7,13 +7,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.clients import revision as module
-from app.clients.migrations import migrate
-from app.clients.pool import Pool
-from app.domain.errors import StartError
-from app.domain.passage import Scope
+from app.db import postgres as module
+from app.db.migrations import migrate
+from app.db.pool import Pool
+from app.errors import StartError
 from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
 from app.sources.rows import NEWEST
+from app.types import Scope
 
 TABLES = (
     "SELECT table_name, column_name, data_type FROM information_schema.columns "

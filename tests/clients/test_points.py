@@ -20,7 +20,7 @@ from qdrant_client import AsyncQdrantClient
 from app.clients.points import DENSE, Collection, Point, Points, Where, floats, identities, identity, packed
 from app.clients.qdrant_process import open_qdrant_process
 from app.clients.qdrant_server import QdrantRemote, connected
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 from tests.fakes.points import DIM, cosine, embedding, ids, meets, owned, point
 from tests.fakes.qdrant import qdrant_server
 

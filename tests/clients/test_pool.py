@@ -11,27 +11,22 @@ import asyncpg
 import pytest
 from pydantic import SecretStr
 
-from app.clients import pool as module
-from app.clients.pool import Pool, open_pool
-from app.clients.postgres import open_postgres
-from app.config import Postgres, Rag, Settings
-from app.domain.breaker import Breaker
-from app.domain.card import CardDraft, Shape
-from app.domain.errors import IbidError, Missing, RetrievalError, Unavailable
-from app.domain.passage import Scope
-from app.domain.project import Knowledge
+from app.breaker import Breaker
+from app.db import pool as pool_
+from app.db.answers import AnswerStore
+from app.db.cards import CardDraft, CardStore, Shape
+from app.db.code import CodeStore
+from app.db.conversations import ConversationStore
+from app.db.documents import DocumentStore
+from app.db.pool import Pool, open_pool
+from app.db.postgres import open_postgres
+from app.db.projects import Knowledge, KnowledgeStore
+from app.db.sessions import ChatLogStore, SessionStore
+from app.db.votes import TemporalStore, UtteranceStore, VoteStore
+from app.errors import IbidError, Missing, RetrievalError, Unavailable
 from app.index.remembered import standing_of
-from app.stores.answers import AnswerStore
-from app.stores.cards import CardStore
-from app.stores.chatlog import ChatLogStore
-from app.stores.code import CodeStore
-from app.stores.conversations import ConversationStore
-from app.stores.documents import DocumentStore
-from app.stores.knowledge import KnowledgeStore
-from app.stores.sessions import SessionStore
-from app.stores.temporal import TemporalStore
-from app.stores.utterances import UtteranceStore
-from app.stores.votes import VoteStore
+from app.settings import Postgres, Rag, Settings
+from app.types import Scope
 from tests.fakes.postgres import postgres_server
 
 
@@ -44,7 +39,7 @@ async def test_opening_touches_nothing() -> None:
 
 async def test_waiting_for_a_free_connection_ends(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all connections are taken, the next caller is told so within the deadline."""
-    monkeypatch.setattr(module, "ACQUIRE_SECONDS", 0.1)
+    monkeypatch.setattr(pool_, "ACQUIRE_SECONDS", 0.1)
     async with open_pool(dsn, max_size=1) as pool, pool.acquire():
         with pytest.raises(TimeoutError):
             await pool.fetchval("SELECT 1")
@@ -52,7 +47,7 @@ async def test_waiting_for_a_free_connection_ends(dsn: str, monkeypatch: pytest.
 
 async def test_statements_have_a_deadline(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A statement that takes too long is cancelled on the server too."""
-    monkeypatch.setattr(module, "COMMAND_SECONDS", 0.1)
+    monkeypatch.setattr(pool_, "COMMAND_SECONDS", 0.1)
     async with open_pool(dsn, max_size=1) as pool:
         with pytest.raises(TimeoutError):
             await pool.execute("SELECT pg_sleep(30)")
@@ -63,7 +58,7 @@ async def test_statements_have_a_deadline(dsn: str, monkeypatch: pytest.MonkeyPa
 
 async def test_closing_ends_in_time(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is not given back cannot hold up the shutdown."""
-    monkeypatch.setattr(module, "CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr(pool_, "CLOSE_SECONDS", 0.2)
     async with open_pool(dsn) as pool:
         kept = await pool.acquire()
     with pytest.raises(asyncpg.InterfaceError):

@@ -9,12 +9,11 @@ import asyncpg
 import pytest
 from pydantic import SecretStr
 
-from app.clients.faults import postgres_faults
-from app.clients.pool import Pool
-from app.clients.postgres import PostgresProbe, open_postgres
-from app.config import Ibid, Postgres, Settings
-from app.domain.errors import StartError, Unavailable
-from app.domain.ports import Probe
+from app.db.pool import Pool, postgres_faults
+from app.db.postgres import PostgresProbe, open_postgres
+from app.errors import StartError, Unavailable
+from app.settings import Ibid, Postgres, Settings
+from app.types import Probe
 
 
 def embedded(folder: Path) -> Settings:

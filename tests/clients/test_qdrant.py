@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from app.breaker import Breaker
 from app.clients import qdrant as module
 from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant, greet, open_points, too_old
 from app.clients.qdrant_files import folder_of
-from app.config import Ibid, Settings
-from app.config import Qdrant as Named
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError, StartError
+from app.errors import RetrievalError, StartError
+from app.settings import Ibid, Settings
+from app.settings import Qdrant as Named
 from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server

@@ -17,7 +17,7 @@ from app.clients.points import Point, Where
 from app.clients.qdrant_child import answer
 from app.clients.qdrant_engine import Edge
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.domain.errors import NoRoom, RetrievalError
+from app.errors import NoRoom, RetrievalError
 from app.process import Child
 from tests.clients.test_edge import DAMAGES, inside, stored
 from tests.fakes.logged import captured

@@ -9,7 +9,7 @@ import pytest
 
 from app.clients.points import DENSE, Collection, Point, Where
 from app.clients.qdrant_server import EXACT_MOST, QdrantRemote, connected
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients import quarters as module
-from app.clients.cluster import open_cluster
-from app.clients.quarters import SOCKET_NAME, Quarters, prepare, programs, socket_folder
-from app.domain.errors import StartError
+from app.db import embedded as module
+from app.db.embedded import SOCKET_NAME, Quarters, open_cluster, prepare, programs, socket_folder
+from app.errors import StartError
 from tests.fakes.servers import ask, pid, status
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's server changes its user")

@@ -9,12 +9,12 @@ import pytest
 import uvloop
 from pydantic import SecretStr
 
+from app.breaker import Breaker
 from app.clients import redis as module
 from app.clients.redis import CALLS, PATIENCE, PREFIX, Redis, RedisProbe, connected, open_cache
-from app.config import Cache, Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import StartError, Unavailable
-from app.domain.found import VALUE_BYTES
+from app.errors import StartError, Unavailable
+from app.settings import Cache, Settings
+from app.types import VALUE_BYTES
 from tests.fakes.logged import captured
 from tests.fakes.redis import RedisServer, free_port, redis_server
 

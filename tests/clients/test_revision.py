@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 from alembic.script import ScriptDirectory
 
-from app.clients import revision
-from app.clients.migrations import configuration
-from app.clients.revision import Behind, bring, heads, look, newest, recorded
-from app.domain.errors import StartError
+from app.db import postgres
+from app.db.migrations import configuration
+from app.db.postgres import Behind, bring, heads, look, newest, recorded
+from app.errors import StartError
 
 
 async def execute(dsn: str, sql: str) -> None:
@@ -33,7 +33,7 @@ def test_two_newest_revisions_are_told_as_two(tmp_path: Path, monkeypatch: pytes
     for name, below in (("a", "None"), ("b", '"a"'), ("c", '"a"')):
         script = f'revision: str = "{name}"\ndown_revision: str | None = {below}\n'
         (tmp_path / "versions" / f"{name}.py").write_text(script)
-    monkeypatch.setattr(revision, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(postgres, "CHECKOUT", tmp_path)
     assert sorted(heads()) == ["b", "c"]
 
 
@@ -95,7 +95,7 @@ async def test_an_empty_database_is_brought_to_the_newest(dsn: str) -> None:
 
 def test_nothing_to_do_is_found_without_alembic(dsn: str) -> None:
     """Nor SQLAlchemy: they are half a second of a start."""
-    code = f"import asyncio, sys; from app.clients.revision import bring; asyncio.run(bring({dsn!r}))"
+    code = f"import asyncio, sys; from app.db.postgres import bring; asyncio.run(bring({dsn!r}))"
     show = "; print(sorted({'alembic', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

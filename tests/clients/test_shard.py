@@ -14,7 +14,7 @@ from app.clients import qdrant_files
 from app.clients.points import DENSE, Point, Where, floats
 from app.clients.qdrant_engine import SEARCHERS, Broken, Shard
 from app.clients.qdrant_files import Shape, read
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
 EVERY = Where()

@@ -9,7 +9,7 @@ import pytest
 
 from app.clients import threads as room
 from app.clients.threads import Threads
-from app.domain.errors import Overloaded
+from app.errors import Overloaded
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ import asyncpg
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.clients import vacuum
-from app.clients.cluster import Cluster, open_cluster
-from app.clients.postgres import superuser
-from app.clients.vacuum import compact
-from app.domain.errors import Unavailable
+from app.db import postgres
+from app.db.embedded import Cluster, open_cluster
+from app.db.postgres import compact, superuser
+from app.errors import Unavailable
 
 CANARY = "the canary of Sankt Andreasberg sings at dawn"
 TABLE = "CREATE TABLE public.kept (id integer PRIMARY KEY, words text)"
@@ -90,8 +89,8 @@ async def test_a_table_in_use_is_not_waited_for_at_length(
     server: Cluster, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Everybody who came later would wait behind: it is tried again, and then left for another time."""
-    monkeypatch.setattr(vacuum, "TRIES", 2)
-    monkeypatch.setattr(vacuum, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(postgres, "TRIES", 2)
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.1)
     async with connection.transaction():
         await connection.execute("LOCK TABLE public.kept IN ACCESS SHARE MODE")
         with pytest.raises(Unavailable, match=r"public\.kept is in use"):

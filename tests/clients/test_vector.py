@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pgvector import Vector
 
-from app.clients.pool import Pool, open_pool
-from app.clients.vector import decode, encode
-from app.domain.passage import Embedding
+from app.db.pool import Pool, decode, encode, open_pool
+from app.types import Embedding
 
 floats = st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=64)
 

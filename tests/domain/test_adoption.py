@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.adoption import Report, Taken, cosine, same
-from app.domain.passage import Embedding
+from app.services.adopt import Report, Taken, cosine, same
+from app.types import Embedding
 
 
 def vector(seed: str, *, wide: int = 256, noise: float = 0.0) -> Embedding:

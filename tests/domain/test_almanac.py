@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.almanac import FRENCH, HINTS, KNOWN, PARTS, PHRASES, SIGNS, bare, hinted, plain, timeless
+from app.text.dates import FRENCH, HINTS, KNOWN, PARTS, PHRASES, SIGNS, bare, hinted, plain, timeless
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.answer import Finish, new_id
+from app.answer import Finish, new_id
 
 FORKED = """
 import os
-from app.domain.answer import new_id
+from app.answer import new_id
 new_id(0)
 child = os.fork()
 os.write(1, new_id(0).encode() + b"\\n")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.boost import Wants, boosted, corpus_tags, feedback, score_corpus_hit, score_personal_hit
-from app.domain.memory import Tally
-from app.domain.tags import VOCABULARY
+from app.db.memories import Tally
+from app.retrieval.ranking import Wants, boosted, corpus_tags, feedback, score_corpus_hit, score_personal_hit
+from app.retrieval.tags import VOCABULARY
 
 RELEVANCE = st.floats(0, 1)
 TAGS = st.lists(st.sampled_from([*VOCABULARY, "garden"]), unique=True, max_size=6)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.breaker import CALLER, Breaker
+from app.breaker import CALLER, Breaker
 
 
 class Down(Exception):

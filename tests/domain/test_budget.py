@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.budget import SHOWN, Budget, Meter, fit, inner, newest_turns, scaled, window
-from app.domain.passage import Candidate, Passage
-from app.domain.prompt import DOCUMENTS, MEMORIES, Form, Prompt, Role, Turn, build_system_prompt
-from app.domain.sanitise import one_line, quote
-from app.domain.sections import PROJECT, entry
-from app.domain.text import Text
+from app.answer import DOCUMENT_FORM, MEMORY_FORM, Form, Prompt, Role, Turn, build_system_prompt
+from app.answering.budget import Budget, Meter, fit, newest_turns, scaled, window
+from app.answering.prompt import PROJECT_FORM, entry
 from app.retrieval.vocabulary import count
+from app.text.memo import Text
+from app.text.sanitise import one_line, quote
+from app.text.tokens import SHOWN, inner
+from app.types import Candidate, Passage
 
 COSTS = st.lists(st.integers(0, 60), max_size=30)
 
@@ -196,7 +197,7 @@ def test_the_lines_of_memories_add_up_too() -> None:
     """In the one system text that they share with persona and overlay; a text has a count for each form."""
     passages = lines("one", "two", "three")
     prompt = build_system_prompt("system", "message", passages, persona="persona", note="note")
-    meter = Meter(len, form=MEMORIES)
+    meter = Meter(len, form=MEMORY_FORM)
     assert meter.context(prompt) == len(prompt.context)
     spare = len("\n\n")  # each block is counted with the break behind it, the last one too
     assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages()) + spare - 2
@@ -214,11 +215,11 @@ def test_a_block_that_is_more_than_lines_is_counted_as_it_is() -> None:
         )
         for n in range(3)
     ]
-    prompt = Prompt("S", "m", tuple(entries), ("n",), before=("K",), form=PROJECT)
-    meter = Meter(len, form=PROJECT)
+    prompt = Prompt("S", "m", tuple(entries), ("n",), before=("K",), form=PROJECT_FORM)
+    meter = Meter(len, form=PROJECT_FORM)
     assert meter.context(prompt) == len(prompt.context)
     assert meter.prompt(prompt) == sum(len(message["content"]) for message in prompt.messages())
-    assert Meter(len, 1.3, form=PROJECT).context(prompt) == scaled(len(prompt.context), 1.3)
+    assert Meter(len, 1.3, form=PROJECT_FORM).context(prompt) == scaled(len(prompt.context), 1.3)
 
 
 ODD = st.sampled_from(
@@ -227,7 +228,7 @@ ODD = st.sampled_from(
 texts = st.lists(ODD | st.text(max_size=6), max_size=30).map(" ".join) | st.text(max_size=80)
 
 
-@given(texts, st.sampled_from([DOCUMENTS, MEMORIES]))
+@given(texts, st.sampled_from([DOCUMENT_FORM, MEMORY_FORM]))
 def test_a_line_takes_what_was_counted_of_its_text_before(text: str, form: Form) -> None:
     """To the token, whatever the text begins and ends with."""
     known = Text(text)

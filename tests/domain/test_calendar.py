@@ -6,8 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.almanac import YEAR
-from app.domain.calendar import LEAP, ONE, Span, Times, around, moved, united
+from app.text.dates import LEAP, ONE, YEAR, Span, Times, around, moved, united
 
 DAYS = st.dates(date(1990, 1, 1), date(2030, 12, 31))
 SPANS = st.builds(lambda day, length: Span(day, day + length * ONE), DAYS, st.integers(1, 400))

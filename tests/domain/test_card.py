@@ -6,19 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.card import (
-    HEAD,
-    Card,
-    CardDraft,
-    CardsBlock,
-    Shape,
-    card_id,
-    card_line,
-    cards_block,
-    cards_text,
-)
-from app.domain.overlay import HEADS
-from app.domain.recipe import Ref, sha256
+from app.answer import Ref, sha256
+from app.answering.prompt import CARDS_HEAD, HEADS, CardsBlock, card_line, cards_block, cards_text
+from app.db.cards import Card, CardDraft, Shape, card_id
 from tests.fakes.noted import card
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
@@ -102,7 +92,7 @@ def test_hostile_words_are_set_down_as_data(text: str, key: str | None) -> None:
 
 def test_no_overlay_can_begin_a_line_as_the_block_does() -> None:
     """It is set in."""
-    assert HEAD.casefold() in HEADS
+    assert CARDS_HEAD.casefold() in HEADS
 
 
 @given(DRAFTS, TEXT, TEXT)

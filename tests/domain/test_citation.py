@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.domain.citation import CitationFilter, appended
-from app.domain.label import LABEL_MAX
-from app.domain.passage import Passage
+from app.answering.citations import CitationFilter, appended
+from app.text.labels import LABEL_MAX
+from app.types import Passage
 
 PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "app/main.py#L10-42", "Smith, Jones.pdf#3")
 INNER = r"\[\]【】［］#＃\ufffc"

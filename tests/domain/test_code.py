@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.code import ALONE, CodeEntry, CodeFile, CodeRow, Cut, chunk_ids, keeps, row_id
-from app.domain.passage import Scope
+from app.db.code import ALONE, CodeEntry, CodeFile, CodeRow, Cut, chunk_ids, keeps, row_id
+from app.types import Scope
 
 HERE = Scope("acme", project="hello")
 ROW = CodeRow("app/hello.py", "python", "pass")

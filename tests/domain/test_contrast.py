@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.contrast import DEPTH, LEAST, MEANING, MOST, WORDS, fall, weight
+from app.retrieval.fusion import DENSE_CONTRAST, DEPTH, LEAST, LEXICAL_CONTRAST, MOST_CONTRAST, fall, weight
 
 SCORE = st.just(0.0) | st.floats(1e-6, 100)  # of BM25: what float32 can hold
 LEG = st.lists(SCORE, max_size=30).map(lambda scores: sorted(scores, reverse=True))
@@ -22,23 +22,25 @@ def falling(slope: float, *, best: float = 1.0, places: int = 12) -> list[float]
 @given(LEG, NEAR)
 def test_no_leg_is_turned_off(words: list[float], meaning: list[float]) -> None:
     """Whatever they found."""
-    assert LEAST <= weight(words, meaning) <= MOST
+    assert LEAST <= weight(words, meaning) <= MOST_CONTRAST
 
 
 def test_legs_of_middling_clarity_weigh_as_they_are() -> None:
     """That is what the constants say."""
-    assert weight(falling(WORDS), falling(MEANING, best=0.7)) == pytest.approx(1)
+    assert weight(falling(LEXICAL_CONTRAST), falling(DENSE_CONTRAST, best=0.7)) == pytest.approx(1)
 
 
 def test_the_clearer_words_tell_the_more_they_weigh() -> None:
     """At the same similarities."""
-    weights = [weight(falling(slope), falling(MEANING, best=0.7)) for slope in (0.12, 0.16, 0.2, 0.3)]
+    weights = [weight(falling(slope), falling(DENSE_CONTRAST, best=0.7)) for slope in (0.12, 0.16, 0.2, 0.3)]
     assert all(less < more for less, more in pairwise(weights))
 
 
 def test_the_clearer_meaning_tells_the_less_they_weigh() -> None:
     """At the same word scores."""
-    weights = [weight(falling(WORDS), falling(slope, best=0.7)) for slope in (0.03, 0.055, 0.1, 0.14)]
+    weights = [
+        weight(falling(LEXICAL_CONTRAST), falling(slope, best=0.7)) for slope in (0.03, 0.055, 0.1, 0.14)
+    ]
     assert all(more > less for more, less in pairwise(weights))
 
 
@@ -59,7 +61,7 @@ def test_how_many_were_asked_for_hardly_matters(places: int) -> None:
 
 def test_a_word_leg_that_ran_out_fell_to_nothing() -> None:
     """Two passages hold a word of the question and ten do not: that tells more than two of two."""
-    near = falling(MEANING, best=0.7)
+    near = falling(DENSE_CONTRAST, best=0.7)
     assert weight([1.0, 0.8], near) > weight([1.0, 0.8], near[:2])
 
 
@@ -81,7 +83,7 @@ def test_without_evidence_words_weigh_one(words: list[float], meaning: list[floa
 def test_a_leg_that_does_not_fall_tells_nothing() -> None:
     """Words that all hold weigh least, similarities that are all the same leave it to words."""
     assert weight([1.0, 1.0], [0.5, 0.4]) == LEAST
-    assert weight([1.0, 0.5], [0.5, 0.5]) == MOST
+    assert weight([1.0, 0.5], [0.5, 0.5]) == MOST_CONTRAST
 
 
 def test_a_fall_is_told_by_the_place_it_ends_at() -> None:

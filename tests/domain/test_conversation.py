@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.conversation import Draft, Made, Said, derived, entry, names, shortened
-from app.domain.passage import Scope
+from app.db.conversations import Draft, Made, Said, derived, entry, names, shortened
+from app.types import Scope
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DRAFT = Draft(

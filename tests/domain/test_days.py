@@ -6,10 +6,10 @@ from inspect import getsource
 
 import pytest
 
-from app.domain import almanac, calendar, span, when
-from app.domain.days import VERSION, days, noted, recall, spoken, timed
-from app.domain.passage import Passage
-from app.domain.text import Text
+from app.text import dates
+from app.text.dates import VERSION, days, noted, recall, spoken, timed
+from app.text.memo import Text
+from app.types import Passage
 
 AT = date(2023, 5, 8)
 SWAM = "I swam yesterday, and in the summer of 2021; from May to July 2020 I did not"
@@ -64,5 +64,5 @@ def test_what_has_no_note_of_today_is_read(note: list[int] | None) -> None:
 
 def test_notes_are_of_this_version() -> None:
     """A change in how days are read makes notes that were kept untrue: raise VERSION with it."""
-    source = "".join(map(getsource, (almanac, calendar, span, when)))
+    source = "".join(map(getsource, (dates, dates, dates, dates)))
     assert (VERSION, sha256(source.encode()).hexdigest()[:12]) == (1, "c48619b7bd58")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.desire import load_latest_vb_desire_profile, vb_desire_bias_map
-from app.domain.memory import DESIRE, GRAVITY, Memory
+from app.db.memories import DESIRE, GRAVITY, Memory
+from app.retrieval.tags import load_latest_vb_desire_profile, vb_desire_bias_map
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.diary import LONGEST, timely
+from app.text.dates import LONGEST, timely
 
 
 @pytest.mark.parametrize(

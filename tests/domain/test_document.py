@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.document import HEADING_CHARS, TITLE_CHARS, Document, Part, State, embedded_text
+from app.db.documents import HEADING_CHARS, TITLE_CHARS, Document, Part, State, embedded_text
 
 
 def document(session_id: str | None) -> Document:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.echo import Echoes, split
+from app.services.memories import Echoes, split
 
 
 def own(text: str, heard: Sequence[str]) -> str:

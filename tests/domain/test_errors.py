@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from app.domain import errors
-from app.domain.errors import (
+from app import errors
+from app.errors import (
     BadInput,
     IbidError,
     InvalidField,

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.explanation import Used, build_meta_explanation, consistency
-from app.domain.gravity import Gravity
-from app.domain.memory import Moment, Tally
+from app.answering.meta import Used, build_meta_explanation, consistency
+from app.db.memories import Moment, Tally
+from app.retrieval.tags import Gravity
 
 LIST, PROSE = ("format:skeleton",), ("format:prose", "vb:rest")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import kinds
 from app.domain.failures import DECLARED, TABLE
 from app.domain.outcome import SHOWN, Case, Dependency, Failing, page
+from app.errors import kinds
 
 ROOT = Path(__file__).parents[2]
 HELD = ("tests/integration/test_faults.py", "tests/integration/test_outages.py")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.fence import closing
+from app.answering.citations import closing
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.filename import NAME_BYTES, clean
+from app.text.labels import NAME_BYTES, clean
 
 ANY = st.text(st.characters(codec=None), max_size=60)
 """Lone surrogates and controls too."""

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.followup import BACK, LONGEST, PART, TURNS, answers, refers, resolve
-from app.domain.prompt import Role, Turn
+from app.answer import Role, Turn
+from app.answering.followup import BACK, LONGEST, PART, TURNS, answers, refers, resolve
 from tests.fakes.dialogues import (
     AGAIN_ALONE,
     AGAIN_FOLLOWS,

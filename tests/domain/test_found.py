@@ -2,9 +2,8 @@
 
 import pytest
 
-from app.domain.found import Found
-from app.domain.selection import Selection
-from app.domain.trace import Degraded
+from app.answering.budget import Selection, reason_of
+from app.types import Degraded, Found
 from tests.fakes.answering import passage
 
 NOTHING = Selection((), (), short=False)
@@ -56,4 +55,4 @@ SOME = Selection((passage("a"),), (), short=False)
 )
 def test_the_reason_follows_from_what_answered(found: Found, selection: Selection, reason: str) -> None:
     """One source was asked; that the result was kept makes no difference."""
-    assert found.reason(1, selection) == reason
+    assert reason_of(found, 1, selection) == reason

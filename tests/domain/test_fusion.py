@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fusion import fuse, scored
-from app.domain.passage import Candidate, Hit, Legs, Passage
+from app.retrieval.fusion import fuse, scored
+from app.types import Candidate, Hit, Legs, Passage
 
 
 def passage(key: str, similarity: float | None, source: str = "documents") -> Passage:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.grasp import LEAST, WHOLE, grasp, whole
+from app.models.bundled import LEAST, WHOLE, grasp, whole
 
 
 @given(st.floats(0, allow_nan=False))

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.gravity import (
+from app.db.memories import DESIRE, GRAVITY, Memory
+from app.retrieval.tags import (
     NOTED,
+    VOCABULARY,
     Gravity,
     gravity,
     gravity_note,
@@ -15,8 +17,6 @@ from app.domain.gravity import (
     load_latest_gravity_profile,
     misalignment,
 )
-from app.domain.memory import DESIRE, GRAVITY, Memory
-from app.domain.tags import VOCABULARY
 
 TAGS = st.lists(st.sampled_from([*VOCABULARY, "garden"]), unique=True, max_size=6)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -4,14 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.greeting import (
-    AWAY,
-    is_assent,
-    is_pure_reentry_greeting,
-    is_small_talk,
-    reentry_line,
-)
-from app.domain.memory import Moment
+from app.answering.prompt import AWAY, reentry_line
+from app.db.memories import Moment
+from app.text.greeting import is_assent, is_pure_reentry_greeting, is_small_talk
 from tests.fakes.hostile import HOSTILE
 
 GREETINGS = (

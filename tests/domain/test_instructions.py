@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.instructions import (
+from app.answering.prompt import (
     GIVEN,
     NAMED,
     SYSTEM,

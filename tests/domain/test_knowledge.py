@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.knowledge import first, knowledge_text, left_out, notes_text, parts_of, sizes
-from app.domain.project import Knowledge, KnowledgeNote
+from app.answering.prompt import first, knowledge_text, left_out, notes_text, parts_of, sizes
+from app.db.projects import Knowledge, KnowledgeNote
 
 FULL = Knowledge(
     "A home network.", "Cite.\nBe brief.", (KnowledgeNote("VLAN", "30."), KnowledgeNote("W", "x"))

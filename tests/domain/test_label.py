@@ -6,17 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import (
-    LABEL_MAX,
-    NAME_MAX,
-    distinct,
-    is_label,
-    key,
-    label,
-    label_name,
-    path_name,
-    unique,
-)
+from app.text.labels import LABEL_MAX, NAME_MAX, distinct, is_label, key, label, label_name, path_name, unique
 
 FORBIDDEN = set("[]【】［］#＃`\n\r\x00\u2028\u2029\u202e\u2066\u200b\ufeff")
 NAMES = st.text(max_size=300) | st.sampled_from(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.domain.markdown import Code, Mode
+from app.answering.citations import Code, Mode
 
 TOKEN = re.compile(r"\n|`+|~+|[^\n`~]+")
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import label, label_name
-from app.domain.marker import Marker, catalogue, read
+from app.answering.citations import Marker, catalogue, read
+from app.text.labels import label, label_name
 
 PACKED = ("a.pdf#1", "a.pdf#2", "b c.pdf#7", "memory#k3v9q2ax", "Smith, Jones.pdf#3", "'70s.pdf#1")
 KNOWN = catalogue(PACKED)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.memory import CARDS, DAEMONS, GRAVITY, Draft, Tally, memory_id
+from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, Tally, memory_id
 
 DRAFT = Draft("I moved to Lyon.")
 CARD = Draft("likes rest", kind=GRAVITY, origin=DAEMONS[0])

@@ -5,12 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.found import Found
-from app.domain.fusion import scored
-from app.domain.merge import KEPT, falling, merged
-from app.domain.passage import Candidate, Hit
-from app.domain.relevance import is_match
-from app.domain.trace import Degraded
+from app.retrieval.fusion import scored
+from app.retrieval.relevance import is_match
+from app.retrieval.rewrite import KEPT, falling, merged
+from app.types import Candidate, Degraded, Found, Hit
 from tests.fakes.answering import passage
 
 RARE, COMMON = Hit("k", 3, 0.9, rare=True), Hit("k", 1, 0.1)

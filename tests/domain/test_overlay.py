@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.overlay import HEADS, LONGEST, NAMES, overlay_to_instructions, plain
+from app.answering.prompt import HEADS, LONGEST, NAMES, overlay_to_instructions, plain
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from app.domain.passage import DEFAULT_TENANT, SAID_ON, Candidate, Hit, Legs, Passage, Query, Scope
+from app.types import DEFAULT_TENANT, SAID_ON, Candidate, Hit, Legs, Passage, Query, Scope
 
 
 def test_equal_queries_are_one_key() -> None:

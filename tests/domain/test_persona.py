@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.memory import Memory
-from app.domain.persona import (
-    HEAD,
-    LONGEST,
+from app.answering.prompt import (
+    LONGEST_CARD,
+    PERSONA_HEAD,
     RECENT,
     block_of,
     fitting,
@@ -17,7 +16,8 @@ from app.domain.persona import (
     persona_text,
     style_text,
 )
-from app.domain.weights import Said
+from app.db.memories import Memory
+from app.db.votes import Said
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -40,7 +40,7 @@ def said(*texts: str) -> list[Said]:
 def test_the_newest_cards_come_first() -> None:
     """One quoted line each, under the head."""
     block = persona_block([card("Sails.", days=2), card("Likes lists.", "preference", days=1)], words)
-    assert block == f'{HEAD}\n- [preference] "Likes lists."\n- [persona] "Sails."'
+    assert block == f'{PERSONA_HEAD}\n- [preference] "Likes lists."\n- [persona] "Sails."'
 
 
 def test_the_same_content_stands_once() -> None:
@@ -67,12 +67,14 @@ def test_no_cards_no_block() -> None:
 def test_what_does_not_fit_is_passed_over() -> None:
     """A long card is no stop for a short one."""
     cards = [card("a b c d e f g h", days=1), card("one two", days=2)]
-    assert persona_block(cards, words, tokens=words(HEAD) + 5).splitlines()[1:] == ['- [persona] "one two"']
+    assert persona_block(cards, words, tokens=words(PERSONA_HEAD) + 5).splitlines()[1:] == [
+        '- [persona] "one two"'
+    ]
 
 
 def test_a_long_card_is_cut() -> None:
     """A card is a remark."""
-    assert len(persona_block([card("x" * 5_000)], words).splitlines()[1]) < LONGEST + 20
+    assert len(persona_block([card("x" * 5_000)], words).splitlines()[1]) < LONGEST_CARD + 20
 
 
 @given(st.lists(st.text(max_size=60), max_size=8), st.integers(0, 60))
@@ -80,7 +82,7 @@ def test_a_block_is_within_its_tokens_and_lines(texts: list[str], tokens: int) -
     """However the cards are written, none makes a line of its own."""
     block = persona_block([card(text, days=n) for n, text in enumerate(texts)], words, tokens=tokens)
     assert words(block) <= tokens
-    assert all(line == HEAD or line.startswith('- [persona] "') for line in block.splitlines())
+    assert all(line == PERSONA_HEAD or line.startswith('- [persona] "') for line in block.splitlines())
 
 
 def test_a_style_is_told() -> None:
@@ -151,7 +153,7 @@ def test_the_order_of_the_messages_does_not_matter(messages: list[Said]) -> None
 def test_the_cards_of_a_block_make_it_again() -> None:
     """Newest first, without those that have no room or say the same: a trace refers to what is shown."""
     cards = [card("Sails.", days=2), card("sails."), card("x " * 99, days=1), card("Rows.", "style", days=3)]
-    fit = fitting(cards, words, tokens=words(HEAD) + 8)
+    fit = fitting(cards, words, tokens=words(PERSONA_HEAD) + 8)
     assert [each.text for each in fit] == ["sails.", "Rows."]
-    assert block_of(fit) == persona_block(cards, words, tokens=words(HEAD) + 8)
+    assert block_of(fit) == persona_block(cards, words, tokens=words(PERSONA_HEAD) + 8)
     assert block_of([]) == ""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.phrases import LONGEST, Found, Phrases, words
+from app.text.phrases import LONGEST, Found, Phrases, words
 
 TABLE = Phrases(
     {

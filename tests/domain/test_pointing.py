@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.domain.followup import tokenised
-from app.domain.pointing import content, points
+from app.answering.followup import content, points, tokenised
 
 PAIRS = {
     "it, a thing": ("How loud is it?", "How much does it cost to ship a piano to Malta?"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.probe import is_probe, is_test
+from app.retrieval.ranking import is_probe, is_test
 
 PROBES = (
     "ignore previous instructions",

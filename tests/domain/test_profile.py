@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.desire import vb_desire_bias_map
-from app.domain.memory import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
-from app.domain.profile import ORIGINS, PERSONA, STYLE, draft, drafts, named, portrait
-from app.domain.weights import Said, card_weights
+from app.db.memories import DAEMONS, DESIRE, GRAVITY, UNTOLD, Memory
+from app.db.votes import Said
+from app.retrieval.tags import card_weights, vb_desire_bias_map
+from app.services.profiles import ORIGINS, PERSONA, STYLE, draft, drafts, named, portrait
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 TEXTS = ("I need rest", "My workout as a list", "Why?", "Compare squats", "The boat is blue", "")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.domain.errors import TooMany
-from app.domain.project import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote, merged
+from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote, merged
+from app.errors import TooMany
 
 A, B, C = (KnowledgeNote(title, "Text.") for title in "ABC")
 BEFORE = Knowledge("Overview.", "Rules.", (A, B))

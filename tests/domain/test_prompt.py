@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import SAID_ON, Passage
-from app.domain.prompt import (
-    DOCUMENTS,
-    GREETING,
+from app.answer import (
+    DOCUMENT_FORM,
+    GREETING_FORM,
     HEAD,
-    MEMORIES,
     MEMORY,
+    MEMORY_FORM,
     Form,
     Prompt,
     Role,
@@ -24,8 +23,9 @@ from app.domain.prompt import (
     context_line,
     memory_line,
 )
-from app.domain.sanitise import UNSEEN, quote, sanitise_text
 from app.models.tokens import O200k
+from app.text.sanitise import UNSEEN, quote, sanitise_text
+from app.types import SAID_ON, Passage
 
 HOSTILE = st.text() | st.sampled_from(
     [
@@ -167,7 +167,12 @@ def test_any_message_can_be_hashed(text: str) -> None:
     assert len(Prompt("s", text).sha256()) == 64
 
 
-@given(HOSTILE, st.text(), st.sampled_from([DOCUMENTS, MEMORIES]), st.sampled_from(["documents", "memories"]))
+@given(
+    HOSTILE,
+    st.text(),
+    st.sampled_from([DOCUMENT_FORM, MEMORY_FORM]),
+    st.sampled_from(["documents", "memories"]),
+)
 def test_the_hash_is_that_of_canonical_json(text: str, label: str, form: Form, source: str) -> None:
     """Anybody can make it from the messages, roles as plain strings."""
     item = Passage(source, "1", text, 1, label, created_at=datetime(2026, 5, 7, tzinfo=UTC))
@@ -214,13 +219,16 @@ def test_of_memories_there_is_one_system_text() -> None:
 def test_a_persona_can_be_left_out() -> None:
     """As the policy overlay does."""
     prompt = build_system_prompt("s", "m", persona="[Persona] p", include_persona=False)
-    assert prompt == Prompt("s", "m", before=("", "", ""), form=MEMORIES)
+    assert prompt == Prompt("s", "m", before=("", "", ""), form=MEMORY_FORM)
     assert prompt.blocks() == ["s"]
 
 
 def test_a_greetings_prompt_is_of_its_own_form() -> None:
     """Whoever answers without a model tells it from a question that found nothing."""
-    assert build_system_prompt("s", "hello", form=GREETING).form not in {MEMORIES, Prompt("s", "m").form}
+    assert build_system_prompt("s", "hello", form=GREETING_FORM).form not in {
+        MEMORY_FORM,
+        Prompt("s", "m").form,
+    }
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=5), HOSTILE, HOSTILE)

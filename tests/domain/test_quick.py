@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Hit
-from app.domain.quick import quick
+from app.text.memo import quick
+from app.types import Hit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Candidate, Passage
-from app.domain.ranking import apart, content, dedupe
+from app.retrieval.ranking import apart, content, dedupe
+from app.types import Candidate, Passage
 
 
 def candidates(texts: list[str]) -> list[Candidate]:

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.boost import Wants
-from app.domain.budget import Budget, Meter
-from app.domain.memory import Tally
-from app.domain.passage import Candidate, Hit, Passage
-from app.domain.prompt import MEMORIES as FORM
-from app.domain.recall import (
+from app.answer import MEMORY_FORM as FORM
+from app.answering.budget import Budget, Meter
+from app.answering.recall import (
     CONSIDERED,
     TOLD,
     Drawn,
@@ -24,7 +21,9 @@ from app.domain.recall import (
     tags_of,
     unified_retrieve,
 )
-from app.domain.trace import Verdict
+from app.db.memories import Tally
+from app.retrieval.ranking import Wants
+from app.types import Candidate, Hit, Passage, Verdict
 from tests.fakes.remembering import memory, reference
 
 ROOMY = Budget(100_000, 100)

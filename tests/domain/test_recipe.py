@@ -7,34 +7,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.instructions import NAMED, SYSTEM, SYSTEM_MEMORY
-from app.domain.memory import Memory
-from app.domain.prompt import DOCUMENTS, GREETING, MEMORIES, Form, Prompt, Role, Turn
-from app.domain.recipe import (
-    BROUGHT,
+from app.answer import (
+    DOCUMENT_FORM,
+    GREETING_FORM,
+    MEMORY_FORM,
+    Form,
     Kind,
-    block,
+    Prompt,
+    Role,
+    Turn,
+    recipe_block,
+    sha256,
+)
+from app.answering.prompt import NAMED, PROJECT_FORM, SYSTEM, SYSTEM_MEMORY
+from app.answering.replay import (
+    BROUGHT,
     card_ref,
     card_sha256,
     filled,
     instructions,
     recipe_of,
-    sha256,
     turn_block,
     turn_blocks,
     unkept,
 )
-from app.domain.sections import PROJECT
-from app.domain.text import Text
+from app.db.memories import Memory
+from app.text.memo import Text
 
 CARD = Memory("c1", "ann", "Sails.", 2, datetime(2026, 11, 1, tzinfo=UTC), kind="persona")
 
 
 def test_a_text_is_kept_where_it_is_the_request_s_own() -> None:
     """Else its hash alone."""
-    assert block(Kind.OVERLAY, "Rhyme.", keep=True).text == "Rhyme."
-    assert block(Kind.PERSONA, "Sails.").text == ""
-    assert block(Kind.PERSONA, "Sails.").sha256 == sha256("Sails.")
+    assert recipe_block(Kind.OVERLAY, "Rhyme.", keep=True).text == "Rhyme."
+    assert recipe_block(Kind.PERSONA, "Sails.").text == ""
+    assert recipe_block(Kind.PERSONA, "Sails.").sha256 == sha256("Sails.")
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -85,14 +92,14 @@ def test_a_card_s_weights_are_part_of_its_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [(DOCUMENTS, "documents"), (MEMORIES, "memories"), (GREETING, "greeting")]
+    ("form", "name"), [(DOCUMENT_FORM, "documents"), (MEMORY_FORM, "memories"), (GREETING_FORM, "greeting")]
 )
 def test_a_recipe_names_the_form(form: Form, name: str) -> None:
     """And has every block in the prompt's order, without those that are empty."""
     turn = Turn(Role.USER, "hello", id="7")
     prompt = Prompt(str(SYSTEM_MEMORY), "why?", turns=(turn,), form=form)
-    before = (block(Kind.PERSONA, ""), block(Kind.OVERLAY, "Rhyme.", keep=True))
-    note = block(Kind.NOTE, "Be brief.", keep=True)
+    before = (recipe_block(Kind.PERSONA, ""), recipe_block(Kind.OVERLAY, "Rhyme.", keep=True))
+    note = recipe_block(Kind.NOTE, "Be brief.", keep=True)
     made = recipe_of(prompt, ranking=3, before=before, notes=(note,))
     assert (made.form, made.ranking) == (name, 3)
     assert made.blocks == (instructions(SYSTEM_MEMORY), before[1], note, turn_block(turn))
@@ -100,7 +107,7 @@ def test_a_recipe_names_the_form(form: Form, name: str) -> None:
 
 def test_empty_blocks_are_left_out() -> None:
     """Also where their text would have been kept."""
-    assert filled([block(Kind.NOTE, "", keep=True), block(Kind.LENS, "")]) == ()
+    assert filled([recipe_block(Kind.NOTE, "", keep=True), recipe_block(Kind.LENS, "")]) == ()
 
 
 def test_a_text_that_remembers_is_hashed_once() -> None:
@@ -118,6 +125,6 @@ def test_law_every_text_has_a_hash(text: str) -> None:
 
 def test_a_project_s_form_has_its_name_and_its_project_is_told() -> None:
     """A replay looks up both."""
-    made = recipe_of(Prompt("S", "m", form=PROJECT), ranking=1, project="THN")
+    made = recipe_of(Prompt("S", "m", form=PROJECT_FORM), ranking=1, project="THN")
     assert (made.form, made.project) == ("project", "THN")
     assert recipe_of(Prompt("S", "m"), ranking=1).project is None

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.domain.passage import Candidate, Hit, Passage
-from app.domain.relevance import by_words, is_match, skipped, vouched
+from app.retrieval.relevance import by_words, is_match, skipped, vouched
+from app.types import Candidate, Hit, Passage
 
 
 def candidate(similarity: float | None, words: Hit | None = None) -> Candidate:

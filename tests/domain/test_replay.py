@@ -6,34 +6,40 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Answer, Usage
-from app.domain.card import Card, Shape, cards_text
-from app.domain.card import ref as notice_ref
-from app.domain.gravity import gravity, gravity_note, gravity_weights
-from app.domain.instructions import SYSTEM_MEMORY, SYSTEM_PROJECT
-from app.domain.knowledge import knowledge_text, notes_text
-from app.domain.memory import GRAVITY, Memory
-from app.domain.passage import SAID_ON, Passage
-from app.domain.persona import block_of
-from app.domain.project import Knowledge, KnowledgeNote
-from app.domain.prompt import BREAK, MEMORIES, Prompt, Role, Turn
-from app.domain.recipe import (
-    CHAT_LOG,
+from app.answer import (
+    BREAK,
+    CHAT_LOG_REF,
     KNOWLEDGE,
+    MEMORY_FORM,
     NOTES,
+    Answer,
     Block,
     Kind,
+    Prompt,
     Recipe,
     Ref,
-    block,
-    card_ref,
-    recipe_of,
+    Role,
+    Turn,
+    Usage,
+    recipe_block,
     sha256,
 )
-from app.domain.replay import NOT_KEPT, Change, Replayed, Today, changes, rebuilt
-from app.domain.tags import infer_query_tags
-from app.domain.thread import thread_text
-from app.domain.trace import Entry, Reason, Trace, Verdict
+from app.answering.prompt import (
+    SYSTEM_MEMORY,
+    SYSTEM_PROJECT,
+    block_of,
+    cards_text,
+    knowledge_text,
+    notes_text,
+    thread_text,
+)
+from app.answering.prompt import ref as notice_ref
+from app.answering.replay import NOT_KEPT, Change, Replayed, Today, card_ref, changes, rebuilt, recipe_of
+from app.db.cards import Card, Shape
+from app.db.memories import GRAVITY, Memory
+from app.db.projects import Knowledge, KnowledgeNote
+from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
+from app.types import SAID_ON, Entry, Passage, Reason, Trace, Verdict
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUESTION = "Rewrite this workout as a skeleton."
@@ -48,16 +54,16 @@ WEIGHTS = gravity_weights(PROFILE)
 NOTE = gravity_note(gravity(infer_query_tags(QUESTION), WEIGHTS), WEIGHTS)
 PERSONA = block_of([SAILS, LISTS])
 BLOCKS = (
-    block(Kind.REENTRY, "Back after days.", keep=True),
-    block(Kind.PERSONA, PERSONA, refs=(card_ref(SAILS), card_ref(LISTS))),
-    block(Kind.OVERLAY, "Rhyme.", keep=True),
-    block(Kind.POLICY, "[Policy] COMPLY"),
-    block(Kind.LENS, "[Lens] plain", name="plain"),
-    block(Kind.CARDS, cards_text([FACT]), refs=(notice_ref(FACT),)),
-    block(
+    recipe_block(Kind.REENTRY, "Back after days.", keep=True),
+    recipe_block(Kind.PERSONA, PERSONA, refs=(card_ref(SAILS), card_ref(LISTS))),
+    recipe_block(Kind.OVERLAY, "Rhyme.", keep=True),
+    recipe_block(Kind.POLICY, "[Policy] COMPLY"),
+    recipe_block(Kind.LENS, "[Lens] plain", name="plain"),
+    recipe_block(Kind.CARDS, cards_text([FACT]), refs=(notice_ref(FACT),)),
+    recipe_block(
         Kind.THREAD,
         thread_text([ASKED, SAID]),
-        refs=tuple(Ref(CHAT_LOG, turn.id, sha256(turn.content)) for turn in (ASKED, SAID)),
+        refs=tuple(Ref(CHAT_LOG_REF, turn.id, sha256(turn.content)) for turn in (ASKED, SAID)),
     ),
 )
 BEFORE = (
@@ -66,10 +72,10 @@ BEFORE = (
 )
 PROMPT = Prompt(
     *(str(SYSTEM_MEMORY), QUESTION, (PASSAGE,), (NOTE,), (ASKED, Turn(Role.ASSISTANT, "ok"))),
-    *(BEFORE, MEMORIES),
+    *(BEFORE, MEMORY_FORM),
 )
 RECIPE = recipe_of(
-    PROMPT, ranking=3, before=BLOCKS, notes=(block(Kind.GRAVITY, NOTE, refs=(card_ref(PROFILE),)),)
+    PROMPT, ranking=3, before=BLOCKS, notes=(recipe_block(Kind.GRAVITY, NOTE, refs=(card_ref(PROFILE),)),)
 )
 PACKED = Entry("memories", "m1", PASSAGE.label, 0.6, 0.9, Verdict.PACKED, sha256=sha256(PASSAGE.text))
 UNSEEN = Entry("memories", "m2", "memory#x", 0.1, 0.2, Verdict.BELOW_THRESHOLD, sha256="00")
@@ -231,9 +237,9 @@ KNOWN = Knowledge("A quay.", "Be dry.", (KnowledgeNote("Tide", "High at nine."),
 TOLD_OF = (knowledge_text(KNOWN), notes_text(KNOWN))
 OF_PROJECT = Recipe(
     "project",
-    block(Kind.INSTRUCTIONS, SYSTEM_PROJECT, name="project"),
-    before=(block(Kind.KNOWLEDGE, TOLD_OF[0], refs=(Ref(KNOWLEDGE, "THN", sha256(TOLD_OF[0])),)),),
-    notes=(block(Kind.PROJECT_NOTES, TOLD_OF[1], refs=(Ref(NOTES, "THN", sha256(TOLD_OF[1])),)),),
+    recipe_block(Kind.INSTRUCTIONS, SYSTEM_PROJECT, name="project"),
+    before=(recipe_block(Kind.KNOWLEDGE, TOLD_OF[0], refs=(Ref(KNOWLEDGE, "THN", sha256(TOLD_OF[0])),)),),
+    notes=(recipe_block(Kind.PROJECT_NOTES, TOLD_OF[1], refs=(Ref(NOTES, "THN", sha256(TOLD_OF[1])),)),),
     project="THN",
 )
 

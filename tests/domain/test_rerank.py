@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fusion import scored
-from app.domain.passage import Candidate, Hit
-from app.domain.rerank import QUERY_BYTES, TEXT_BYTES, asked, logistic, reordered, shown, unit
+from app.retrieval.fusion import scored
+from app.retrieval.rerank import QUERY_BYTES, TEXT_BYTES, asked, logistic, reordered, shown, unit
+from app.types import Candidate, Hit
 from tests.fakes.answering import passage
 
 

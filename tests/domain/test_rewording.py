@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.prompt import Role, Turn
-from app.domain.rewording import (
+from app.answer import Role, Turn
+from app.retrieval.rewrite import (
     EARLIER,
     LONGEST,
     QUESTIONS,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import InvalidField
-from app.domain.prompt import Role, Turn
-from app.domain.room import TURN_TOKENS, Limits, answered, share
+from app.answer import Role, Turn
+from app.answering.budget import TURN_TOKENS, PromptLimits, answered, share
+from app.errors import InvalidField
 
 USER, ASSISTANT = Role.USER, Role.ASSISTANT
 
@@ -18,9 +18,9 @@ def count(text: str) -> int:
     return len(text.split())
 
 
-def limits(window: int, *, budget: int = 10_000, history: int = 1_000, answer: int = 20) -> Limits:
+def limits(window: int, *, budget: int = 10_000, history: int = 1_000, answer: int = 20) -> PromptLimits:
     """Knobs around a window."""
-    return Limits(budget=budget, top_k=40, threshold=0.2, window=window, history=history, answer=answer)
+    return PromptLimits(budget=budget, top_k=40, threshold=0.2, window=window, history=history, answer=answer)
 
 
 def talk(pairs: int, length: int) -> list[Turn]:
@@ -29,7 +29,7 @@ def talk(pairs: int, length: int) -> list[Turn]:
 
 
 def shared(
-    knobs: Limits, turns: list[Turn], message: str = "what?", notes: tuple[str, ...] = ()
+    knobs: PromptLimits, turns: list[Turn], message: str = "what?", notes: tuple[str, ...] = ()
 ) -> tuple[int, list[Turn]]:
     """share() with a short system text."""
     budget, kept = share(knobs, count, system="be kind", message=message, notes=notes, turns=turns)

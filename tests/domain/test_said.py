@@ -7,15 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.domain.almanac import KNOWN
-from app.domain.calendar import LAST, Span
-from app.domain.days import days
-from app.domain.passage import Candidate, Hit, Passage, Stretch
-from app.domain.relevance import is_match
-from app.domain.said import DATED, MANY, SPEAKER, TIME, YEARS, asked, notes, weighed
-from app.domain.speaker import named
-from app.domain.text import Text
-from app.domain.when import MANY as SPOKEN
+from app.retrieval.fusion import DATED, MANY, SPEAKER, TIME, YEARS, asked, named, notes, weighed
+from app.retrieval.relevance import is_match
+from app.text.dates import KNOWN, LAST, Span, days
+from app.text.dates import MANY as SPOKEN
+from app.text.memo import Text
+from app.types import Candidate, Hit, Passage, Stretch
 
 NOW = datetime(2024, 2, 1, 12, tzinfo=UTC)
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

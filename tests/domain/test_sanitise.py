@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import label_name
-from app.domain.sanitise import NAME_MOST, UNSAFE, one_line, sanitise_name, sanitise_text
+from app.text.labels import label_name
+from app.text.sanitise import NAME_MOST, UNSAFE, one_line, sanitise_name, sanitise_text
 
 PIECES = [*"<|>[]/_ae", "think", "INST", "\u200b", "\u200d", "\ufe0f", "\u0301", "क"]
 BUILT = st.text(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.label import is_label
-from app.domain.passage import Passage
-from app.domain.prompt import Prompt
-from app.domain.sections import PROJECT, entry, entry_text, label_line, plain, sections
+from app.answer import Prompt
+from app.answering.prompt import PROJECT_FORM, entry, entry_text, label_line, plain_markup, sections
+from app.text.labels import is_label
+from app.types import Passage
 
 HISTORY = {"heading": "### History", "between": "\n\n"}
 DREAMS = {"heading": "### Dreams", "between": "\n\n---\n\n"}
@@ -44,14 +44,14 @@ def test_a_heading_may_be_missing() -> None:
 
 def test_the_context_is_the_second_message() -> None:
     """System text with what is told of the project, context, notes: a message each."""
-    prompt = Prompt("S", "m", (shown("e", HISTORY),), ("n", "o"), before=("K",), form=PROJECT)
+    prompt = Prompt("S", "m", (shown("e", HISTORY),), ("n", "o"), before=("K",), form=PROJECT_FORM)
     told = [message["content"] for message in prompt.messages()]
     assert told == ["S\n\nK", "### History\n\ne\n\n[conversation#aaaaaaaa]", "n\no", "m"]
 
 
 def test_without_items_there_is_no_block() -> None:
     """Nor its message."""
-    prompt = Prompt("S", "m", form=PROJECT)
+    prompt = Prompt("S", "m", form=PROJECT_FORM)
     assert (prompt.context, len(prompt.messages())) == ("", 2)
 
 
@@ -146,4 +146,4 @@ def test_only_the_labels_lines_begin_with_a_label(text: str, title: str) -> None
 )
 def test_what_can_be_quoted_is_the_row_s_own(text: str, quoted: str) -> None:
     """Without the fields' names and the fences."""
-    assert plain(shown(text, HISTORY)).text == quoted
+    assert plain_markup(shown(text, HISTORY)).text == quoted

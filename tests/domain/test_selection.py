@@ -5,10 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.budget import Budget, Meter
-from app.domain.passage import Candidate, Hit, Passage
-from app.domain.selection import Selection, select, why
-from app.domain.trace import Reason, Verdict
+from app.answering.budget import Budget, Meter, Selection, select, why
+from app.types import Candidate, Hit, Passage, Reason, Verdict
 
 
 def candidate(key: str, similarity: float, *, words: Hit | None = None, length: int = 2) -> Candidate:

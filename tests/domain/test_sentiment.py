@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.sentiment import NEAR, Sentiment, marked_sentiment
+from app.services.feedback import NEAR, Sentiment, marked_sentiment
 
 CONTENT = (
     "thanks!",

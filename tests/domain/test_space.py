@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.space import LEAST_FLOOR, similarity, space_name
+from app.types import LEAST_FLOOR, similarity, space_name
 
 cosines = st.floats(-1, 1)
 floors = st.floats(-1, 0.99)

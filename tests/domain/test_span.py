@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.almanac import KNOWN
-from app.domain.calendar import ONE, Span, Times, shifted
-from app.domain.span import nearest, resolved
-from app.domain.when import expressions
+from app.text.dates import KNOWN, ONE, Span, Times, expressions, nearest, resolved, shifted
 
 MONDAY = date(2023, 5, 8)
 DAYS = st.dates(date(1900, 1, 1), date(2100, 1, 1))

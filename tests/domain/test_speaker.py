@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.speaker import HEADINGS, WORDS, named, speaker
-from app.domain.text import Text
+from app.retrieval.fusion import HEADINGS, WORDS, named, speaker
+from app.text.memo import Text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.domain.stopwatch import STAGES, UNWATCHED, stage, watched
+from app.stopwatch import STAGES, UNWATCHED, stage, watched
 
 
 def test_nobody_watches_nothing_is_counted() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.tags import (
+from app.retrieval.tags import (
     VOCABULARY,
     extract_tag_from_message,
     family,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.tail import ESCAPES_MAX, HEAD_MAX, Tail
+from app.answering.citations import ESCAPES_MAX, HEAD_MAX, Tail
 
 
 def written(text: str) -> Tail:

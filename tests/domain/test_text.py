@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.text import Text, kept, once, remembered
+from app.text.memo import Text, kept, once, remembered
 
 
 @given(st.text())

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.overlay import HEADS
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import Ref, sha256
-from app.domain.thread import HEAD, ThreadBlock, thread_block, thread_text
+from app.answer import Ref, Role, Turn, sha256
+from app.answering.prompt import HEADS, THREAD_HEAD, ThreadBlock, thread_block, thread_text
 
 TURNS = st.lists(
     st.builds(Turn, st.sampled_from([Role.USER, Role.ASSISTANT]), st.text(max_size=60)), max_size=9
@@ -23,7 +21,7 @@ def test_turns_are_quoted_in_their_order() -> None:
     """Who said it, and what, as JSON."""
     turns = [Turn(Role.USER, 'Is it "late"?', id="7"), Turn(Role.ASSISTANT, "It is.\nGo to bed.", id="8")]
     found = thread_block(turns, words)
-    assert found.text == f'{HEAD}\n- user: "Is it \\"late\\"?"\n- assistant: "It is.\\nGo to bed."'
+    assert found.text == f'{THREAD_HEAD}\n- user: "Is it \\"late\\"?"\n- assistant: "It is.\\nGo to bed."'
     assert found.turns == tuple(turns)
     assert found.refs == tuple(Ref("chat_log", turn.id, sha256(turn.content)) for turn in turns)
 
@@ -31,15 +29,15 @@ def test_turns_are_quoted_in_their_order() -> None:
 def test_without_turns_there_is_no_block() -> None:
     """Nor without room."""
     assert thread_block([], words) == ThreadBlock("", ())
-    assert thread_block([Turn(Role.USER, "a b c")], words, words(HEAD)) == ThreadBlock("", ())
+    assert thread_block([Turn(Role.USER, "a b c")], words, words(THREAD_HEAD)) == ThreadBlock("", ())
     assert thread_block([Turn(Role.USER, "a")], words, -1) == ThreadBlock("", ())
 
 
 def test_the_newest_stay_whole() -> None:
     """An older one that does not fit ends it: there is no gap."""
     turns = [Turn(Role.USER, "one"), Turn(Role.ASSISTANT, "much " * 50), Turn(Role.USER, "two three")]
-    found = thread_block(turns, words, words(HEAD) + 20)
-    assert found.text == f'{HEAD}\n- user: "two three"'
+    found = thread_block(turns, words, words(THREAD_HEAD) + 20)
+    assert found.text == f'{THREAD_HEAD}\n- user: "two three"'
 
 
 @given(TURNS, st.integers(0, 80))
@@ -71,4 +69,4 @@ def test_hostile_words_are_data(said: str) -> None:
 
 def test_no_overlay_can_begin_a_line_as_the_block_does() -> None:
     """It is set in."""
-    assert HEAD.casefold().startswith(HEADS)
+    assert THREAD_HEAD.casefold().startswith(HEADS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.tongue import ASKING, COURTESY, ENGLISH, HAPPENING, SOCIAL, TALK, TONGUES, Tongue
+from app.text.languages import ASKING, COURTESY, ENGLISH, HAPPENING, SOCIAL, TALK, TONGUES, Tongue
 
 NAMES = ("warranty", "kaution", "tarif", "velero", "2022", "boat", "report", "price")
 """Things that a message can be about."""

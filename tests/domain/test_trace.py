@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
+from app.types import Degraded, Entry, Reason, Trace, Verdict
 
 
 def entry(key: str, verdict: Verdict, source: str = "documents") -> Entry:

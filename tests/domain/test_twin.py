@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Candidate, Passage
-from app.domain.twin import BEGINNING, LONGEST, NOTED, begun, noted, notes, single, told, twins
+from app.retrieval.ranking import (
+    COMPARED_CHARACTERS,
+    LONGEST_COMPARED,
+    NOTED,
+    begun,
+    noted,
+    notes,
+    single,
+    told,
+    twins,
+)
+from app.types import Candidate, Passage
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -118,7 +128,7 @@ def test_each_namespace_and_kind_is_apart() -> None:
 
 def test_long_texts_are_not_compared() -> None:
     """They are seldom said twice, and cost the more."""
-    assert kept("run " * LONGEST, "run " * LONGEST + "!") == 2
+    assert kept("run " * LONGEST_COMPARED, "run " * LONGEST_COMPARED + "!") == 2
 
 
 TEXTS = st.lists(
@@ -160,7 +170,7 @@ SAYINGS = st.sampled_from(["oh,", "Well,", "don't", "I’m", "run", "É", ".", "
 @given(st.lists(SAYINGS, max_size=14).map(" ".join) | WORDY)
 def test_law_twins_begin_alike(text: str) -> None:
     """So that of texts that begin otherwise no more is read."""
-    assert begun(text) == " ".join(told(text).split()[:BEGINNING])
+    assert begun(text) == " ".join(told(text).split()[:COMPARED_CHARACTERS])
 
 
 @given(st.text(max_size=20))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.memory import DESIRE, GRAVITY, Memory
-from app.domain.weights import HALF_LIFE_DAYS, Said, card_weights, decay, newest, tag_weights
+from app.db.memories import DESIRE, GRAVITY, Memory
+from app.db.votes import Said
+from app.retrieval.tags import HALF_LIFE_DAYS, card_weights, decay, newest, tag_weights
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 DAYS = st.floats(0, 400)

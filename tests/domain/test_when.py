@@ -6,18 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.almanac import HINTS, KNOWN, PHRASES, WORD, bare, plain, timeless
-from app.domain.when import (
+from app.text.dates import (
     FORMS,
+    HINTS,
+    KNOWN,
     MANY,
     MOST,
     NEAR,
     NOTHING,
+    PHRASES,
+    WORD,
     WORDS,
+    bare,
     excerpt,
     expressions,
     joined,
+    plain,
     reads,
+    timeless,
     written,
 )
 

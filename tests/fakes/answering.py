@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.domain.answer import Answer, Finish, Usage
-from app.domain.errors import IbidError, ModelError, Rejected, Unavailable
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
-from app.domain.ports import Delta, ModelStream
-from app.domain.prompt import Prompt, Turn
+from app.answer import Answer, Finish, Prompt, Turn, Usage
+from app.errors import IbidError, ModelError, Rejected, Unavailable
+from app.models.base import Delta, ModelStream
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.domain.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
-from app.domain.errors import IbidError, Missing
-from app.domain.passage import Scope
+from app.db.code import CodeFile, CodeFiled, CodeKept, CodeListed, CodeOutcome, CodeRow
+from app.errors import IbidError, Missing
+from app.types import Scope
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CODE_ID = "4e7c1b0a-6a52-5c1f-8f0e-2b9f6f1c7d3e"

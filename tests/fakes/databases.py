@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from app.clients.quarters import Quarters
+from app.db.embedded import Quarters
 
 _CATALOGS = """attribute attrdef constraint index type proc namespace depend rewrite trigger policy extension
     operator statistic statistic_ext default_acl db_role_setting event_trigger largeobject_metadata"""
@@ -53,7 +53,7 @@ class Databases:
     serial: Iterator[int] = field(default_factory=itertools.count)
 
     async def lend(self, admin: asyncpg.Connection, name: str) -> str:
-        """The DSN of one. The name is new, and with it its identity (`app/clients/identity.py`)."""
+        """The DSN of one. The name is new, and with it its identity (`app/db/postgres.py`)."""
         if self.spare:
             await admin.execute(f"ALTER DATABASE {self.spare.pop()} RENAME TO {name}")
         else:

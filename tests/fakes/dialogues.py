@@ -6,7 +6,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.domain.prompt import Role, Turn
+from app.answer import Role, Turn
 
 
 def talk(*contents: str) -> tuple[Turn, ...]:

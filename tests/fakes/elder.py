@@ -18,9 +18,9 @@ from typing import Any
 
 import asyncpg
 
-from app.clients.cluster import Cluster
-from app.clients.migrations import migrate
-from app.domain.embedded import code_text, conversation_text
+from app.db.embedded import Cluster
+from app.db.migrations import migrate
+from app.db.project_text import code_text, conversation_text
 from tests.fakes.model import bag
 
 DIM = 1536

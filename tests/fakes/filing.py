@@ -5,16 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.answer import new_id
 from app.clients.chroma import Chroma
-from app.clients.pool import Pool
-from app.domain.answer import new_id
-from app.domain.document import Chunk, Part, indexed_text
-from app.domain.passage import Embedding
-from app.domain.space import Space
+from app.db.copies import ChromaCopy
+from app.db.documents import Chunk, Part, indexed_text
+from app.db.pool import Pool
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import pack
 from app.sources.documents import DocumentSource
-from app.stores.copies import ChromaCopy
+from app.types import Embedding, Space
 
 SPACE = Space("bag@32", "bag", 32, 0.0)
 

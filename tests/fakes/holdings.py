@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from app.domain.errors import IbidError
-from app.domain.holding import Due, Mark
-from app.domain.passage import Scope
+from app.db.users import Due, Mark
+from app.errors import IbidError
+from app.types import Scope
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.document import Parsed
-from app.domain.errors import IbidError
-from app.domain.passage import Embedding
+from app.db.documents import Parsed
+from app.errors import IbidError
+from app.types import Embedding
 from tests.fakes.uploads import SPACE, parsed, vector
 
 Step = Callable[[str], None]

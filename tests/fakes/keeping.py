@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.clients.pool import Pool
-from app.domain.corpus import Given, Reference, Shelf
-from app.domain.errors import IbidError, Missing
-from app.domain.memory import Draft, Memory, Outcome, Written
-from app.domain.passage import Embedding, Scope
-from app.stores.memories import MemoryStore
+from app.db.corpus import Given, Reference, Shelf
+from app.db.memories import Draft, Memory, MemoryStore, Outcome, Written
+from app.db.pool import Pool
+from app.errors import IbidError, Missing
+from app.types import Embedding, Scope
 from tests.fakes.uploads import SPACE, vector
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 
-from app.clients.pool import Pool
-from app.domain.answer import Answer, Citation, Finish, Usage, new_id
-from app.domain.passage import Scope
-from app.domain.trace import Reason, Trace
+from app.answer import Answer, Citation, Finish, Usage, new_id
+from app.db.pool import Pool
+from app.types import Reason, Scope, Trace
 
 MEMORY = """
     INSERT INTO ibid.memory

@@ -1,4 +1,4 @@
-"""Log lines as a test reads them: the real set-up of `app/logs.py`, writing JSON into memory."""
+"""Log lines as a test reads them: the real set-up of `app/logging.py`, writing JSON into memory."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from app.logs import configure
+from app.logging import configure
 
 
 class Lines(io.StringIO):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from app.domain.card import Card, CardDraft, Shape, card_id
-from app.domain.errors import IbidError
-from app.domain.passage import Scope
+from app.db.cards import Card, CardDraft, Shape, card_id
+from app.errors import IbidError
+from app.types import Scope
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg
 
-from app.clients.cluster import open_cluster
+from app.db.embedded import open_cluster
 
 
 def say(number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.clients.points import Point, Where
-from app.domain.passage import Embedding
+from app.types import Embedding
 
 DIM = 8
 

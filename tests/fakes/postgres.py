@@ -9,8 +9,7 @@ from pathlib import Path
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.clients.cluster import Cluster
-from app.clients.quarters import prepare
+from app.db.embedded import Cluster, prepare
 from tests.fakes.processes import family, kill
 
 

@@ -3,12 +3,10 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from app.domain.errors import IbidError
-from app.domain.passage import Candidate, Passage, Scope
-from app.domain.project import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, merged
-from app.domain.trace import Degraded, Reason
-from app.projects.gathered import Gathered, Item, Part
-from app.projects.profile import profile_of
+from app.answering.projects import Gathered, Item, Part, profile_of
+from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, merged
+from app.errors import IbidError
+from app.types import Candidate, Degraded, Passage, Reason, Scope
 
 
 def row(source: str, key: str, text: str, similarity: float | None = None, title: str = "") -> Passage:

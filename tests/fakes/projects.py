@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.errors import RetrievalError
 from app.services.projects import Context
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope
 
 
 @dataclass

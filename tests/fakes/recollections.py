@@ -8,17 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.clients.pool import Pool
-from app.domain.corpus import Reference
-from app.domain.memory import RAW, Memory
-from app.domain.passage import Embedding, Scope
+from app.db.copies import QdrantCopy
+from app.db.corpus import BUMP as BUMP_COLLECTION
+from app.db.corpus import Reference
+from app.db.memories import BUMP, RAW, WRITE, Memory, row_of
+from app.db.pool import Pool
 from app.retrieval.postings import pack
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
-from app.stores.copies import QdrantCopy
-from app.stores.corpus import BUMP as BUMP_COLLECTION
-from app.stores.memories import WRITE
-from app.stores.register import BUMP, row_of
+from app.types import Embedding, Scope
 from tests.fakes.filing import SPACE, bag
 
 ANN = Scope(user_id="ann")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients import launcher
+from app.db import launcher
 
 START_SECONDS = 10.0
 MISSING = "install redis-server (Debian) to run these"

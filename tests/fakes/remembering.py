@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from app.domain.errors import RetrievalError
-from app.domain.memory import Memory, Moment, Tallies, Tally
-from app.domain.passage import Passage, Scope
+from app.db.memories import Memory, Moment, Tallies, Tally
+from app.errors import RetrievalError
+from app.types import Passage, Scope
 from tests.fakes.answering import NOW
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.clients.pool import Pool
-from app.domain.passage import Scope
+from app.db.pool import Pool
+from app.types import Scope
 from tests.fakes.filing import bag
 
 CONVERSATION, CHUNK = "public.conversation_index", "public.code_index"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import asyncpg
 
-from app.clients.cluster import Cluster
+from app.db.embedded import Cluster
 
 
 async def ask(cluster: Cluster, sql: str) -> object:

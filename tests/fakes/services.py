@@ -7,38 +7,33 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Generic, TypeVar, cast
 
+from app.answer import Answer
+from app.answering.replay import Replayed
+from app.answering.summaries import Digest
 from app.api.examples import EVENTS, META
-from app.domain.answer import Answer
-from app.domain.document import Chunk, Document, State, Upload
-from app.domain.errors import IbidError, Missing
-from app.domain.passage import Scope
-from app.domain.ports import Caller
-from app.domain.replay import Replayed
-from app.domain.session import Session, Utterance
-from app.services.answers import AnswerService
-from app.services.ask import Ask
+from app.db.documents import Chunk, Document, State, Upload
+from app.db.keys import Caller
+from app.db.sessions import Session, Utterance
+from app.errors import IbidError, Missing
+from app.retrieval.search import Retrieval
+from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
 from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
-from app.services.digest import Digest
 from app.services.documents import DocumentService, Outcome
-from app.services.feedback import FeedbackService
-from app.services.inquiry import Inquiry
+from app.services.feedback import FeedbackService, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
-from app.services.mixing import MixService
 from app.services.profiles import ProfileService
-from app.services.projects import ProjectService
+from app.services.projects import Ask, ProjectService
 from app.services.rag import Question, RagService
-from app.services.replay import ReplayService
-from app.services.retrieval import Retrieval
 from app.services.services import Services
 from app.services.sessions import SessionService
-from app.services.signals import SignalService
 from app.services.users import UserService
-from app.services.vantage import VantageService
+from app.services.vantage import Inquiry, MixService, VantageService
+from app.types import Scope
 from tests.fakes.coding import FakeCode
 from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
 from tests.fakes.noted import FakeCards

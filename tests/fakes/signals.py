@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.domain.errors import IbidError
-from app.domain.memory import Moment, Tally
-from app.domain.passage import Scope
-from app.domain.sentiment import Sentiment
-from app.services.feedback import Effect, Remark
-from app.services.verdict import DecidedBy
+from app.db.memories import Moment, Tally
+from app.errors import IbidError
+from app.services.feedback import DecidedBy, Effect, Remark, Sentiment
+from app.types import Scope
 
 SPOKEN = datetime(2026, 11, 19, 9, 30, 40, 500_000, tzinfo=UTC)
 

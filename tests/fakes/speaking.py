@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.domain.errors import IbidError, Missing
-from app.domain.memory import Draft, Memory, Outcome, Written, memory_id
-from app.domain.passage import Scope
-from app.domain.weights import Said
+from app.db.memories import Draft, Memory, Outcome, Written, memory_id
+from app.db.votes import Said
+from app.errors import IbidError, Missing
 from app.services.profiles import Profiled
+from app.types import Scope
 from tests.fakes.answering import NOW
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from app.domain.conversation import Conversation, Draft, Entry, Known, Made, Outcome, Written, derived, names
-from app.domain.errors import IbidError
-from app.domain.passage import Embedding, Scope
-from app.domain.project import Knowledge, KnowledgeChange, merged
+from app.db.conversations import Conversation, Draft, Entry, Known, Made, Outcome, Written, derived, names
+from app.db.projects import Knowledge, KnowledgeChange, merged
+from app.errors import IbidError
+from app.types import Embedding, Scope
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.clients.pool import Pool
-from app.domain.passage import Scope
-from app.domain.prompt import Turn
-from app.stores.answers import AnswerStore
+from app.answer import Turn
+from app.db.answers import AnswerStore
+from app.db.pool import Pool
+from app.types import Scope
 from tests.stores.test_answers import ANSWER
 
 

@@ -5,12 +5,10 @@ import itertools
 import struct
 from pathlib import Path
 
-from app.clients.pool import Pool
-from app.domain.document import Chunk, Document, Parsed, Upload
-from app.domain.passage import Embedding, Scope
-from app.domain.space import Space
-from app.stores.documents import DocumentStore
-from app.stores.spaces import SpaceStore
+from app.db.documents import Chunk, Document, DocumentStore, Parsed, Upload
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore
+from app.types import Embedding, Scope, Space
 
 SPACE = Space("fake@8", "fake", 8, 0.0)
 ALICE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1")

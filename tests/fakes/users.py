@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.domain.errors import IbidError
-from app.domain.holding import Receipt
-from app.domain.passage import Scope
+from app.db.users import Receipt
+from app.errors import IbidError
+from app.types import Scope
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

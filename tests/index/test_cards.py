@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
-from app.domain.passage import Scope
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.index.remembered import newest_cards, newest_of
+from app.types import Scope
 from tests.fakes.recollections import ANN, THEN, enter, memory
 
 OWNER = (ANN.tenant, "ann")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.clients.points import DENSE, Collection, Point, Where
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.passage import Embedding
+from app.errors import RetrievalError, Unavailable
 from app.index.catalogue import SECONDS, Catalogue, Indexed, fits
+from app.types import Embedding
 from tests.fakes.filing import SPACE
 
 FIELDS = Indexed(keys=("kind",), tenants=("tenant",), times=("created_at",))

@@ -1,9 +1,9 @@
 """Reference texts as points, and points of any collection as passages."""
 
 from app.clients.points import Point
-from app.domain.label import is_label
-from app.domain.passage import Scope
 from app.index.referred import REFERENCE, passage, point
+from app.text.labels import is_label
+from app.types import Scope
 from tests.fakes.recollections import reference
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.clients.points import Point
-from app.domain.passage import Scope
 from app.index.remembered import LONG_AGO, memory, point, tenants
+from app.types import Scope
 from tests.fakes.filing import bag
 from tests.fakes.recollections import ANN
 from tests.fakes.recollections import memory as draft

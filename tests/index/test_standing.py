@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.index.remembered import Standing, standing_of
 
 MEMORY = """

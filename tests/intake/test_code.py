@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.code import CodeFile, Cut, CutFile
-from app.domain.errors import InvalidField, Overloaded
+from app.db.code import CodeFile, Cut, CutFile
+from app.errors import InvalidField, Overloaded
 from app.index.pieces import READ, pieces
 from app.intake.code import LIMIT, cut
 from app.intake.cutter import WORKER, CodeCutter

@@ -4,7 +4,7 @@ from io import BytesIO
 
 import pytest
 
-from app.domain.errors import PdfUnreadable
+from app.errors import PdfUnreadable
 from app.intake.worker import parse
 from tests.fakes.forms import annotated_pdf, field, form_pdf
 

@@ -5,8 +5,8 @@ from io import BytesIO
 
 import pytest
 
-from app.domain.document import Parsed
-from app.domain.errors import PdfUnreadable
+from app.db.documents import Parsed
+from app.errors import PdfUnreadable
 from app.intake.noise import is_noise
 from app.intake.worker import parse
 from tests.fakes.forms import glyph_pdf

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from app.config import DocumentLimits
-from app.domain.document import Parsed
-from app.domain.errors import (
+from app.db.documents import Parsed
+from app.errors import (
     BadInput,
     EmptyFile,
     NotPdf,
@@ -27,6 +26,7 @@ from app.domain.errors import (
 from app.intake.pdf import WORKER, PdfParser, crash
 from app.intake.worker import parse
 from app.process import ENVIRONMENT, NotStarted, Program
+from app.settings import DocumentLimits
 from tests.fakes.pdfs import (
     bomb_pdf,
     damaged_pdf,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import PdfTextless
+from app.errors import PdfTextless
 from app.intake.plain import PlainParser, disguised
 
 

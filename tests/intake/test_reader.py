@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex
+from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex
 from app.intake import reader
 from app.intake.line import Bookmark, Line
 from tests.fakes.pdfs import (

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from app.child import UNPRIVILEGED
-from app.config import DocumentLimits
-from app.domain.errors import PdfTextless, PdfTooComplex
+from app.errors import PdfTextless, PdfTooComplex
 from app.intake.pdf import PdfParser
 from app.intake.worker import parse
 from app.process import ENVIRONMENT
 from app.retrieval.vocabulary import count
+from app.settings import DocumentLimits
 from tests.fakes.pdfs import bomb_pdf, image_pdf, script_pdf, table_pdf, text_pdf
 from tests.fakes.processes import children, wait_for
 from tests.fakes.servers import status

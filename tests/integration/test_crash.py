@@ -22,7 +22,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "3"))
 LONGEST = 2.0
 """Seconds from the first byte sent to the latest kill: by then some of a round's uploads are ready."""
 SETTLE_SECONDS = 420.0
-"""A document over which eight services died rests for up to five minutes (`stores/jobs.py`)."""
+"""A document over which eight services died rests for up to five minutes (`db/jobs.py`)."""
 
 
 class Round:

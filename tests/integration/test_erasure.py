@@ -16,8 +16,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from app.cli.store import held_dsn
-from app.clients.pool import open_pool
-from app.stores.keys import KeyStore
+from app.db.keys import KeyStore
+from app.db.pool import open_pool
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, environment, service

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
+from app.answering.prompt import BESIDE as TOLD
 from app.api.cards import KEY
-from app.domain.instructions import BESIDE as TOLD
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.fakes.wire import Json

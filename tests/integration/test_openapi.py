@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.domain.passage import DEFAULT_TENANT
+from app.types import DEFAULT_TENANT
 from tests.fakes import offer
 from tests.fakes.process import Service, service
 from tests.fakes.processes import wait_for

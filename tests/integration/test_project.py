@@ -13,7 +13,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.domain.instructions import SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_SOURCES
+from app.answering.prompt import SYSTEM_PROJECT, SYSTEM_PROJECT_BARE, SYSTEM_SOURCES
 from app.models.tokens import O200k
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.pdfs import text_pdf

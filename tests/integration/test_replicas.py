@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.clients.cluster import Cluster
+from app.db.embedded import Cluster
 from tests.fakes.chromas import chroma_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service

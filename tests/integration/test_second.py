@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from app.domain.rewording import ASKED
+from app.retrieval.rewrite import ASKED
 from tests.fakes.model import Fault, ModelServer, model_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.config import Chat, Settings
-from app.domain.ports import Delta
-from app.domain.prompt import Prompt, Role, Turn
+from app.answer import Prompt, Role, Turn
+from app.models.base import Delta
 from app.models.chat import OpenAIChat, chat_server, open_chat
+from app.settings import Chat, Settings
 from tests.fakes.model import ModelServer
 from tests.fakes.wire import Request, read_request
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.errors import RetrievalError, StartError
-from app.models.apart import PROGRAM, Apart, open_apart
-from app.models.embedder import Bundled, open_bundled
-from app.models.lanes import Kind
+from app.errors import RetrievalError, StartError
+from app.models.bundled import PROGRAM, Apart, Bundled, open_apart, open_bundled
+from app.models.encoder import Kind
 from app.process import Program
 from tests.fakes.logged import captured
 from tests.fakes.processes import children, is_alive
@@ -21,7 +20,7 @@ from tests.fakes.processes import children, is_alive
 TEXTS = ["Which road is shut?", "", "\0", "ключ \ud800", "日本語のテキスト", "x" * 1_000_000, "a b " * 1_000]
 FAKED = """
 import os, sys, time
-import app.models.child as child
+import app.models.bundled_child as child
 def encode(text):
     if text == "bad":
         raise ValueError(text)
@@ -191,7 +190,7 @@ async def test_a_child_that_hangs_is_ended() -> None:
         (replace(PROGRAM, command=("/nowhere/python",)), "does not start"),
         (
             program(
-                "import app.models.child as child\nfrom app.domain.errors import StartError\n"
+                "import app.models.bundled_child as child\nfrom app.errors import StartError\n"
                 "def load(): raise StartError('model.onnx is not the file Ibid was made for')\n"
                 "child.load = load\nchild.main()"
             ),

@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 
-from app.config import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
-from app.domain.answer import Finish, Usage
-from app.domain.breaker import Breaker
-from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
-from app.domain.ports import Delta
-from app.domain.prompt import Prompt
-from app.models.chat import MODELS, OpenAIChat, chat_name, chat_server, model_at, open_chat, open_token
-from app.models.openai import Server
+from app.answer import Finish, Prompt, Usage
+from app.breaker import Breaker
+from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
+from app.models.base import Delta
+from app.models.chat import (
+    MODELS,
+    OpenAIChat,
+    Server,
+    chat_name,
+    chat_server,
+    model_at,
+    open_chat,
+    open_token,
+)
+from app.settings import Chat, Feedback, OpenAI, Rag, Settings, Vantage, load
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import PROMPT, REPLY, WHOLE, chat_with, said, scripted
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.conversation import DETAILED, SHORT, SNIPPET, TITLE, Draft, Said
-from app.models.digest import Sentences, made
+from app.answering.summaries import Sentences, made
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, Draft, Said
 
 ASKED = "Hi! How do I keep the IoT devices apart from the Mac Mini? The Firewalla should do it."
 TOLD = """## Plan

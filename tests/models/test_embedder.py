@@ -8,10 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from app.domain.passage import Embedding
-from app.models.embedder import Bundled, grasping, open_bundled
-from app.models.encoder import DIM, MODEL, Encoder, Faults, load
-from app.models.lanes import Lanes
+from app.models.bundled import Bundled, grasping, open_bundled
+from app.models.encoder import DIM, MODEL, Encoder, Faults, Lanes, load
+from app.types import Embedding
 
 Loaded: TypeAlias = tuple[Encoder, Faults]
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import RetrievalError
+from app.errors import RetrievalError
 from app.models import embeddings
+from app.models.chat import Server
 from app.models.embeddings import (
     BYTES,
     INPUTS,
@@ -26,7 +27,6 @@ from app.models.embeddings import (
     unit,
     unpack,
 )
-from app.models.openai import Server
 from app.retrieval.vocabulary import count
 from tests.fakes.model import Fault, ModelServer, bag, model_server
 

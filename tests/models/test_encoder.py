@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.errors import StartError
+from app.errors import StartError
 from app.models import encoder as module
 from app.models.encoder import DIM, SIZE, load
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.passage import Passage
-from app.models.evidence import (
+from app.answering.extractive import (
     FUNCTION_WORDS,
     LEAST_BY_WORDS,
     MOST,
@@ -16,6 +15,7 @@ from app.models.evidence import (
     subject,
     with_meaning,
 )
+from app.types import Passage
 
 MILL = (
     "The mill stands below the weir. It was built in 1843 by the brothers Anna and Paul Keller. "

@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.answer import Finish
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Passage
-from app.domain.prompt import GREETING, Prompt, Role, Turn, build_system_prompt
-from app.domain.sections import PROJECT, entry
-from app.domain.trace import Reason
-from app.models import extractive
-from app.models.embedder import open_bundled
-from app.models.evidence import Sentence
-from app.models.extractive import (
+from app.answer import GREETING_FORM, Finish, Prompt, Role, Turn, build_system_prompt
+from app.answering import extractive
+from app.answering.extractive import (
     CLOSEST,
     CLOSEST_KEPT,
     FORGOTTEN,
@@ -27,8 +20,13 @@ from app.models.extractive import (
     UNTOLD,
     WELCOME,
     Extractive,
+    Sentence,
     quotation,
 )
+from app.answering.prompt import PROJECT_FORM, entry
+from app.errors import RetrievalError
+from app.models.bundled import open_bundled
+from app.types import Embedding, Passage, Reason
 
 MILL = "The mill stands below the weir. It was built in 1843 by Anna Keller. It closed in 1960."
 BREAD = "Knead the dough for ten minutes. Bake it until the crust is dark."
@@ -215,7 +213,7 @@ async def test_a_person_who_keeps_nothing_is_told_how() -> None:
 
 async def test_a_greeting_is_greeted_back() -> None:
     """Nothing was looked for, so nothing is said to be missing."""
-    assert await answer(build_system_prompt("system", "hey again!", form=GREETING)) == WELCOME
+    assert await answer(build_system_prompt("system", "hey again!", form=GREETING_FORM)) == WELCOME
 
 
 def projected(message: str, *texts: str) -> Prompt:
@@ -224,7 +222,7 @@ def projected(message: str, *texts: str) -> Prompt:
     entries = [
         entry(row, text, heading="### H", between="\n\n") for row, text in zip(rows, texts, strict=True)
     ]
-    return Prompt("system", message, tuple(entries), form=PROJECT)
+    return Prompt("system", message, tuple(entries), form=PROJECT_FORM)
 
 
 async def test_a_project_s_rows_are_quoted_in_their_own_words() -> None:

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
-from app.models.lanes import PACES, Kind, Lane, Lanes, Pace, join
+from app.errors import RetrievalError
+from app.models.encoder import PACES, Kind, Lane, Lanes, Pace, join
+from app.types import Embedding
 
 
 class Gate:

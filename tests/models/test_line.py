@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import ModelBusy, ModelError, ModelRefused, StartError
-from app.models.line import IDLE_SECONDS, Bytes, Refused, code, open_line, proxy
-from app.models.openai import Server
+from app.errors import ModelBusy, ModelError, ModelRefused, StartError
+from app.models.chat import IDLE_SECONDS, Bytes, Refused, Server, code, open_line, proxy
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import CHUNKED, HEAD, WHOLE, event, framed, said, scripted
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import RetrievalError, StartError
-from app.domain.passage import Embedding
+from app.errors import RetrievalError, StartError
 from app.models.memo import NAME, Memo, key, pages
+from app.types import Embedding
 
 
 @dataclass

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from app.config import Settings
-from app.domain.errors import RetrievalError, StartError
-from app.knobs import Vantage
+from app.errors import RetrievalError, StartError
 from app.models.moderation import (
     ANSWER_BYTES,
     UNUSABLE,
@@ -23,6 +21,7 @@ from app.models.moderation import (
     moderated,
     open_moderator,
 )
+from app.settings import Settings, Vantage
 from tests.fakes.moderation import Ill, ModerationServer, moderation_server
 
 

@@ -6,9 +6,9 @@ import time
 import pytest
 from pydantic import SecretStr
 
-from app.config import Chat, Embed, OpenAI
-from app.domain.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
-from app.models.openai import NO_KEY, VENDOR, Server, open_peer, retry_after, server, told
+from app.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
+from app.models.chat import NO_KEY, VENDOR, Server, open_peer, retry_after, server, told
+from app.settings import Chat, Embed, OpenAI
 from tests.fakes.model import Fault, model_server
 
 KEY = SecretStr("shared-key")

@@ -5,19 +5,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
-from app.models import patient
-from app.models.embeddings import open_embeddings
-from app.models.openai import Server
-from app.models.patient import Patient
+from app.errors import RetrievalError
+from app.models import embeddings
+from app.models.chat import Server
+from app.models.embeddings import Patient, open_embeddings
+from app.types import Embedding
 from tests.fakes.model import Fault, model_server
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of an instant."""
-    monkeypatch.setattr(patient, "PAUSE", 0.001)
+    monkeypatch.setattr(embeddings, "PAUSE", 0.001)
 
 
 @dataclass

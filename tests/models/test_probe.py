@@ -6,12 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.config import Chat, Embed, Settings
-from app.domain.errors import IbidError
-from app.domain.ports import Probe
-from app.domain.space import Space
-from app.models.probe import open_probes
+from app.errors import IbidError
+from app.models.probes import open_probes
 from app.models.spaces import open_embedder
+from app.settings import Chat, Embed, Settings
+from app.types import Probe, Space
 from tests.fakes.model import Fault, ModelServer, model_server
 
 SPACE = Space("fake-embedder@64", "fake-embedder", 64, 0.0)

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from app.config import Settings
-from app.domain.errors import RetrievalError, StartError
-from app.knobs import Rerank
+from app.errors import RetrievalError, StartError
 from app.models.rerank import ANSWER_BYTES, UNUSABLE, HttpReranker, RerankProbe, address, open_reranker, read
+from app.settings import Rerank, Settings
 from tests.fakes.rerank import Ill, RerankServer, rerank_server
 
 QUESTION = "what does the ferry carry"

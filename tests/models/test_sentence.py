@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.sentence import LONGEST, quotable
+from app.answering.extractive import LONGEST, quotable
 
 
 @pytest.mark.parametrize(

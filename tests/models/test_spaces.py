@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from app.config import Embed, OpenAI, Settings
-from app.domain.errors import StartError
-from app.domain.space import Space
-from app.models.embedder import FLOOR
+from app.errors import StartError
+from app.models.bundled import FLOOR
+from app.models.chat import VENDOR, Server
 from app.models.encoder import DIM, MODEL
-from app.models.openai import VENDOR, Server
-from app.models.spaces import LARGE, Choice, choose, measure_floor, open_embedder
-from app.models.unrelated import QUESTIONS, TEXTS
+from app.models.spaces import LARGE, QUESTIONS, TEXTS, Choice, choose, measure_floor, open_embedder
+from app.settings import Embed, OpenAI, Settings
+from app.types import Space
 from tests.fakes.model import Fault, bag, model_server
 
 BUNDLED = Space(f"{MODEL}@{DIM}", MODEL, DIM, 0.38)

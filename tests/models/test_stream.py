@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.answer import Finish, Usage
-from app.domain.errors import ModelError, ModelTimeout
-from app.domain.ports import Delta
-from app.models.stream import first, read, usage
+from app.answer import Finish, Usage
+from app.errors import ModelError, ModelTimeout
+from app.models.base import Delta
+from app.models.chat import first, read, usage
 from tests.fakes.model import Fault, model_server
 from tests.models.talk import CHUNKED, DONE, REPLY, chat_with, event, framed, said, scripted
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.budget import Meter
-from app.domain.passage import Passage
-from app.domain.prompt import Prompt
+from app.answer import Prompt
+from app.answering.budget import Meter
 from app.models.tokens import O200k
 from app.retrieval.vocabulary import loaded
+from app.types import Passage
 
 OURS = [
     "gpt-4o", "gpt-4o-mini", "chatgpt-4o-latest", "gpt-4.1-nano", "gpt-5", "gpt-5.2", "GPT-5.2-mini", "o1",

@@ -1,7 +1,7 @@
 """The unrelated pairs."""
 
-from app.models.evidence import FUNCTION_WORDS
-from app.models.unrelated import QUESTIONS, TEXTS
+from app.answering.extractive import FUNCTION_WORDS
+from app.models.spaces import QUESTIONS, TEXTS
 from app.retrieval.terms import terms
 
 

@@ -5,11 +5,10 @@ from functools import cache
 
 import pytest
 
+from app.answering.projects import DAAS_SECTIONS, DREAM, entry, fitted
 from app.models.tokens import O200k
-from app.projects.daas import DREAM, SECTIONS
-from app.projects.entry import entry, fitted
 
-[SECTION] = SECTIONS
+[SECTION] = DAAS_SECTIONS
 LONGEST = {
     "english": "I walked through the old house again and every door led back to the same quiet garden. " * 9,
     "chinese": "我梦见自己在海上飞翔，天空是深蓝色的，远处有一座沉没的城市，钟声从水底传来，没有人回答我。"

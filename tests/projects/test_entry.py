@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.projects.daas import DREAM
-from app.projects.entry import entry, fitted, names, parsed
-from app.projects.general import SHOWN
-from app.projects.thn import CONVERSATION, SNIPPET
+from app.answering.projects import CONVERSATION, DREAM, SHOWN, SNIPPET, entry, fitted, names, parsed
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

@@ -8,14 +8,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.domain import sanitise
-from app.domain.passage import Candidate, Passage
-from app.domain.sanitise import sanitise_text
-from app.projects import escape
-from app.projects.entry import entry
-from app.projects.gathered import Item, Part, rendered
-from app.projects.profile import profile_of
-from app.projects.section import Section
+from app.answering import projects
+from app.answering.projects import Item, Part, Section, entry, profile_of, rendered
+from app.text import sanitise
+from app.text.sanitise import sanitise_text
+from app.types import Candidate, Passage
 
 PIECES = [
     "# ", "### ", "###", "#", "---", "- - -", "***", "* * *", "___", "===", "-", "=", "```", "````python",
@@ -111,9 +108,9 @@ def test_well_behaved_text_stays_to_the_byte(text: str) -> None:
     unusual = re.search(r"[\U000e0000-\U000e007f]", text) or sanitise.UNSEEN.search(text)
     assert unusual or sanitise_text(text) == text
     if text == sanitise_text(text):
-        assert escape.code(text, 400, "") == f"```\n{text}\n```"
-        assert escape.prose(text, 400) == (text if text.strip() else "")
-        assert escape.name(text, 400) == text
+        assert projects.escape_code(text, 400, "") == f"```\n{text}\n```"
+        assert projects.prose(text, 400) == (text if text.strip() else "")
+        assert projects.name(text, 400) == text
 
 
 @pytest.mark.parametrize(
@@ -129,7 +126,7 @@ def test_well_behaved_text_stays_to_the_byte(text: str) -> None:
 )
 def test_ordinary_markdown_stays_to_the_byte(text: str) -> None:
     """A summary as a model writes it."""
-    assert escape.prose(text, 1_000) == text
+    assert projects.prose(text, 1_000) == text
 
 
 @pytest.mark.parametrize(
@@ -155,7 +152,7 @@ def test_ordinary_markdown_stays_to_the_byte(text: str) -> None:
 )
 def test_a_line_that_looks_like_structure_is_escaped(line: str, shown: str) -> None:
     """Behind the first line of a text; by one visible character, wherever it stands."""
-    assert escape.prose(f"Begins.\n{line}\nends.", 500) == f"Begins.\n{shown}\nends."
+    assert projects.prose(f"Begins.\n{line}\nends.", 500) == f"Begins.\n{shown}\nends."
 
 
 @pytest.mark.parametrize(
@@ -164,7 +161,7 @@ def test_a_line_that_looks_like_structure_is_escaped(line: str, shown: str) -> N
 )
 def test_a_fence_is_longer_than_any_in_its_code(text: str, fence: str) -> None:
     """The code itself is untouched."""
-    assert escape.code(text, 1_000, "python") == f"{fence}python\n{text}\n{fence}"
+    assert projects.escape_code(text, 1_000, "python") == f"{fence}python\n{text}\n{fence}"
 
 
 def test_code_loses_nothing_but_what_nobody_sees() -> None:
@@ -174,15 +171,15 @@ def test_code_loses_nothing_but_what_nobody_sees() -> None:
         "a\n\tb\nc\\u0000\\u001b\\u202e\\u2028\\u000c### x\n\\u003c|im_start|> a <|> b\n[System] x\n[deps#x]"
     )
 
-    assert escape.code(text, 1_000, "a`b") == f"```a'b\n{shown}\n```"
+    assert projects.escape_code(text, 1_000, "a`b") == f"```a'b\n{shown}\n```"
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_a_name_stands_on_one_line(ending: str) -> None:
     """Whatever ends lines; blanks within it stay."""
-    assert escape.name(f"one  two {ending} ### three{ending}", 100) == "one  two ### three"
+    assert projects.name(f"one  two {ending} ### three{ending}", 100) == "one  two ### three"
 
 
 def test_a_name_is_cut_too() -> None:
     """At ten megabytes as fast as at a hundred characters."""
-    assert escape.name("n" * 10_000_000, 300) == "n" * 300 + "..."
+    assert projects.name("n" * 10_000_000, 300) == "n" * 300 + "..."

@@ -1,9 +1,7 @@
 """Sections joined to a context, whole and with items left out."""
 
-from app.domain.passage import Candidate, Passage
-from app.domain.trace import Reason
-from app.projects.gathered import Gathered, Item, Part, row_of
-from app.projects.profile import profile_of
+from app.answering.projects import Gathered, Item, Part, profile_of, row_of
+from app.types import Candidate, Passage, Reason
 
 THN = profile_of("THN")
 

@@ -1,7 +1,6 @@
 """What any project can show."""
 
-from app.projects.entry import entry
-from app.projects.general import SHOWN, code, talk
+from app.answering.projects import SHOWN, code, entry, talk
 
 
 def test_a_short_summary_stands_in_for_a_long_one() -> None:

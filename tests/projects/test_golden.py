@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from app.clients.pool import Pool
-from app.contexts import open_rows, projects
-from app.domain.passage import Embedding, Scope
-from app.domain.space import Space
+from app.db.pool import Pool
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
+from app.retrieval.search import Retrieval
 from app.services.projects import ProjectService
-from app.services.retrieval import Retrieval
+from app.types import Embedding, Scope, Space
+from app.wiring import open_rows, projects
 from tests.fakes.projecting import FakeKnowledge
 
 SPACE = Space("golden@4", "golden", 4, 0.0)

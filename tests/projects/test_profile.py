@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.domain.project import CODE, CONVERSATIONS, DREAMS
-from app.projects.profile import DREAMING, PROFILES, Profile, default_of, profile_of
-from app.projects.section import Choice
+from app.answering.projects import PROFILES, Choice, Profile, default_of, profile_of
+from app.db.conversations import DREAMING
+from app.db.projects import CODE, CONVERSATIONS, DREAMS
 
 
 def test_a_profile_is_found_by_its_name() -> None:

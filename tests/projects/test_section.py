@@ -1,6 +1,6 @@
 """How many entries a section shows."""
 
-from app.projects.section import Choice, Section
+from app.answering.projects import Choice, Section
 
 
 def test_a_fixed_section_does_not_listen() -> None:

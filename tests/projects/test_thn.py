@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.projects.thn import _format_code_snippet, _format_conversation_entry
+from app.answering.projects import _format_code_snippet, _format_conversation_entry
 
 TAGS = ["networking", "vlan", "firewall"]
 ENTITIES = ["Firewalla", "Mac Mini"]

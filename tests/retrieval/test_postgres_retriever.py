@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
-from app.domain.passage import Scope
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.retrieval.project_tables import CHUNK, CONVERSATION, Lot
 from app.retrieval.retrievers.postgres import nearest
+from app.types import Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.rows import chunk, chunked, insert
 

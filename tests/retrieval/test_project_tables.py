@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.embedded import conversation_text
-from app.domain.passage import Scope
+from app.db.pool import Pool
+from app.db.project_text import conversation_text
 from app.retrieval.postings import pack
 from app.retrieval.project_tables import (
     CHUNK,
@@ -22,6 +21,7 @@ from app.retrieval.project_tables import (
     owners,
     rows_of,
 )
+from app.types import Scope
 from tests.fakes.rows import chunked, conversation, insert, told
 
 ROWS = [("", "THN"), ("", "DAAS"), ("", None), ("ann", "THN"), ("ben", "THN")]

@@ -14,11 +14,11 @@ from app.clients.chroma import Chroma, open_chroma
 from app.clients.points import Point, Points, Where
 from app.clients.qdrant_process import open_qdrant_process
 from app.clients.qdrant_server import QdrantRemote, connected
-from app.config import Settings
-from app.domain.passage import Embedding
 from app.retrieval.index import Matrix
 from app.retrieval.retrievers import chroma, qdrant
 from app.retrieval.retrievers.qdrant import MARK, NOT_OURS
+from app.settings import Settings
+from app.types import Embedding
 from tests.fakes.chromas import chroma_server
 from tests.fakes.qdrant import QdrantServer, qdrant_server
 

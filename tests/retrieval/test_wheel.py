@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from app.domain.errors import StartError
+from app.errors import StartError
 from app.retrieval.wheel import shipped, verified
 
 

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import pytest
 
-from app.domain.errors import Missing, Unavailable
-from app.domain.passage import Scope
+from app.answering.recorder import Kept, Recorder
+from app.errors import Missing, Unavailable
 from app.services import answers
 from app.services.answers import AnswerService
-from app.services.recorder import Kept, Recorder
+from app.types import Scope
 from tests.fakes.answering import FakeLog
 from tests.services.test_recorder import kept
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.domain.passage import Scope
-from app.services.ask import Ask
+from app.services.projects import Ask
+from app.types import Scope
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.answer import Answer, Usage
-from app.domain.budget import Meter
-from app.domain.errors import InvalidField
-from app.domain.found import Found
-from app.domain.instructions import (
+from app.answer import Answer, Role, Turn, Usage
+from app.answering.budget import Meter, PromptLimits
+from app.answering.projects import Gathered
+from app.answering.prompt import (
     SYSTEM,
     SYSTEM_BARE,
     SYSTEM_PROJECT,
@@ -19,16 +18,12 @@ from app.domain.instructions import (
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
 )
-from app.domain.passage import Candidate, Hit, Scope
-from app.domain.project import Knowledge, KnowledgeNote
-from app.domain.prompt import Role, Turn
-from app.domain.replay import Today, changes, rebuilt
-from app.domain.room import Limits
-from app.domain.trace import Degraded, Reason
-from app.projects.gathered import Gathered
-from app.services.ask import Ask
-from app.services.assembly import Assembled, assemble, form_of
-from app.services.material import Material
+from app.answering.replay import Today, changes, rebuilt
+from app.db.projects import Knowledge, KnowledgeNote
+from app.errors import InvalidField
+from app.services.chat import Assembled, Material, assemble, form_of
+from app.services.projects import Ask
+from app.types import Candidate, Degraded, Found, Hit, Reason, Scope
 from tests.fakes.answering import Words, passage
 from tests.fakes.projecting import gathered, row
 
@@ -48,7 +43,7 @@ def made(
     window: int = 5_000,
 ) -> Assembled:
     """Of what was fetched."""
-    limits = Limits(budget=budget, top_k=40, threshold=0.2, window=window, history=500, answer=100)
+    limits = PromptLimits(budget=budget, top_k=40, threshold=0.2, window=window, history=500, answer=100)
     material = Material(ask.message, (), found, knowledge or Knowledge(), (Degraded("knowledge", "timeout"),))
     return assemble(ask, material, limits, Meter(Words().count, form=form_of(ask)))
 
@@ -167,7 +162,7 @@ def test_turns_stand_behind_the_notes() -> None:
     """Message 1, 2, 3, the earlier turns, the message (seed 001)."""
     ask = Ask(THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
     material = Material(QUESTION, ask.history or (), SHOWN, KNOWN)
-    limits = Limits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
+    limits = PromptLimits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
     prompt = assemble(ask, material, limits, Meter(Words().count, form=form_of(ask))).prompt
     told = [message["role"] for message in prompt.messages()]
     assert told == ["system", "system", "system", "user", "assistant", "user"]

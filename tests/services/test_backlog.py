@@ -1,7 +1,6 @@
 """Answers that wait to be kept, as `/readyz` shows them."""
 
-from app.services.backlog import Backlog
-from app.services.recorder import Kept, Recorder
+from app.answering.recorder import Backlog, Kept, Recorder
 from tests.fakes.answering import FakeLog
 from tests.services.test_recorder import kept
 

@@ -5,26 +5,26 @@ from typing import Any
 
 import pytest
 
-from app.domain.budget import Meter
-from app.domain.card import CardDraft, Shape, cards_block
-from app.domain.errors import InvalidField
-from app.domain.instructions import (
+from app.answer import MEMORY_FORM, MEMORY_REF, Kind, Role, Turn, sha256
+from app.answering import mix
+from app.answering.budget import Meter, Selection
+from app.answering.budget import PromptLimits as Room
+from app.answering.prompt import (
     GIVEN,
     SYSTEM_GREETING,
     SYSTEM_MEMORY,
     SYSTEM_MEMORY_BARE,
     SYSTEM_MEMORY_CROWDED,
     SYSTEM_POLICY,
+    cards_block,
+    thread_block,
 )
-from app.domain.memory import Moment
-from app.domain.prompt import MEMORIES, Role, Turn
-from app.domain.recipe import MEMORY, Kind, instructions, sha256
-from app.domain.room import Limits as Room
-from app.domain.selection import Selection
-from app.domain.thread import thread_block
-from app.domain.trace import Entry, Reason, Verdict
-from app.services.brief import Given, instructed, roomy, unsought
-from app.vantage import mix
+from app.answering.replay import instructions
+from app.db.cards import CardDraft, Shape
+from app.db.memories import Moment
+from app.errors import InvalidField
+from app.services.vantage import Given, instructed, roomy, unsought
+from app.types import Entry, Reason, Verdict
 from app.vantage.terms import Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
 from tests.fakes.answering import NOW
@@ -32,7 +32,7 @@ from tests.fakes.noted import card
 from tests.fakes.remembering import memory
 
 ROOM = Room(50_000, 40, 0.3, 10_000, 0, 100)
-METER = Meter(lambda text: len(text.split()), form=MEMORIES)
+METER = Meter(lambda text: len(text.split()), form=MEMORY_FORM)
 BACK = Moment("weeks")
 SAID = "What helped me sleep last winter?"
 
@@ -141,7 +141,7 @@ def test_what_stands_beside_is_told(beside: str, verdict: Verdict, system: str) 
     """Cards, or a thread: the system text says what they are for; by name, so that a replay finds it."""
     told = replace(given(), **{beside: getattr(full(), beside)})
     passage = memory("m", "Paper")
-    entries = (Entry(MEMORY, "m", "m#1", 0.9, 0.9, verdict),)
+    entries = (Entry(MEMORY_REF, "m", "m#1", 0.9, 0.9, verdict),)
     text = instructed(told, Selection((passage,) if verdict is Verdict.PACKED else (), entries, short=False))
     assert text == GIVEN[system]
     assert instructions(text).name.endswith(".given")

@@ -4,18 +4,15 @@ from typing import Any
 
 import pytest
 
-from app.domain.budget import Meter
-from app.domain.card import CardDraft, Shape
-from app.domain.errors import InvalidField, RetrievalError
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.room import Limits as Room
-from app.domain.trace import Degraded
-from app.services import briefing
-from app.services.brief import Given
-from app.services.briefing import Briefing
-from app.services.inquiry import House, Inquiry
-from app.services.thread import Threads
+from app.answer import Role, Turn
+from app.answering.budget import Meter
+from app.answering.budget import PromptLimits as Room
+from app.db.cards import CardDraft, Shape
+from app.db.sessions import Threads
+from app.errors import InvalidField, RetrievalError
+from app.services import vantage
+from app.services.vantage import Briefing, Given, House, Inquiry
+from app.types import Degraded, Scope
 from app.vantage.terms import Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
 from tests.fakes.answering import NOW, FakeLog
@@ -43,7 +40,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         asked.append(args)
         return weigh(*args, **named)
 
-    monkeypatch.setattr(briefing, "weigh", noting)
+    monkeypatch.setattr(vantage, "weigh", noting)
     return asked
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from app.db.code import CodeRow
+from app.db.conversations import Conversation, Draft, Outcome, Written
 from app.domain.benchmark import Text
-from app.domain.code import CodeRow
-from app.domain.conversation import Conversation, Draft, Outcome, Written
-from app.domain.passage import Passage, Scope
 from app.services.cabinet import CodeShelf, ConversationShelf
+from app.types import Passage, Scope
 
 
 @dataclass

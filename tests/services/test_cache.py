@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.found import VALUE_BYTES, Found
-from app.domain.passage import Candidate, Passage
-from app.domain.trace import Degraded
-from app.services import cache as module
-from app.services.cache import OBJECT_BYTES, READ_BYTES, Cache, Kept, weight
-from app.services.parcel import pack
+from app.retrieval import cache as cache_
+from app.retrieval.cache import OBJECT_BYTES, READ_BYTES, Cache, Kept, pack, weight
+from app.types import VALUE_BYTES, Candidate, Degraded, Found, Passage
 from tests.fakes.answering import passage
 
 WHOLE = Found((Candidate(passage("a")),), stored=1, answered=1)
@@ -190,7 +187,7 @@ async def test_what_was_put_under_another_key_is_searched_for() -> None:
 async def test_what_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the shared cache hands over."""
     read: list[int] = []
-    monkeypatch.setattr(module, "unpack", lambda raw, _key: read.append(len(raw)))
+    monkeypatch.setattr(cache_, "unpack", lambda raw, _key: read.append(len(raw)))
     shared = FakeShared({"k": b" " * (VALUE_BYTES + 1)})
     assert await ask(Cache(300, shared), Searching()) == WHOLE
     assert read == []
@@ -202,7 +199,7 @@ async def test_large_values_are_read_beside_the_loop(
 ) -> None:
     """Up to a millisecond's worth is read at once; more holds up nobody else."""
     where: list[int] = []
-    monkeypatch.setattr(module, "unpack", lambda _raw, _key: where.append(threading.get_ident()))
+    monkeypatch.setattr(cache_, "unpack", lambda _raw, _key: where.append(threading.get_ident()))
     await ask(Cache(300, FakeShared({"k": b" " * size})), Searching())
     assert [thread == threading.get_ident() for thread in where] == [on_loop]
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.card import CardDraft, Shape
-from app.domain.errors import Forbidden, Missing
-from app.domain.passage import Scope
+from app.db.cards import CardDraft, Shape
+from app.errors import Forbidden, Missing
 from app.services.cards import CardService
+from app.types import Scope
 from tests.fakes.noted import FakeCards
 
 TENANT = Scope("acme")

@@ -6,23 +6,18 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Finish
-from app.domain.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
-from app.domain.instructions import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
-from app.domain.passage import Scope
-from app.domain.project import Knowledge, KnowledgeNote
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import Kind
-from app.domain.room import Limits
-from app.domain.trace import Pending, Reason
-from app.services import reply as replies
-from app.services.ask import Ask
-from app.services.chat import ChatService
-from app.services.keepsake import Keepsake
-from app.services.material import Collector
-from app.services.recorder import Recorder
-from app.services.reply import Reply
-from app.services.retrieval import VERSION, Retrieval
+from app.answer import Finish, Kind, Role, Turn
+from app.answering import stream as stream_
+from app.answering.budget import PromptLimits
+from app.answering.prompt import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
+from app.answering.recorder import Keepsake, Recorder
+from app.answering.stream import Reply
+from app.db.projects import Knowledge, KnowledgeNote
+from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
+from app.retrieval.search import VERSION, Retrieval
+from app.services.chat import ChatService, Collector
+from app.services.projects import Ask
+from app.types import Pending, Reason, Scope
 from tests.fakes.answering import (
     NOW,
     FakeEmbedder,
@@ -76,7 +71,11 @@ def service(
         "history": 500,
         "answer": 100,
     }
-    source, log, bounds = source or FakeSource([passage("a")]), log or FakeLog(), Limits(**(knobs | limits))
+    source, log, bounds = (
+        source or FakeSource([passage("a")]),
+        log or FakeLog(),
+        PromptLimits(**(knobs | limits)),
+    )
     retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=seconds)
     asked = projects or FakeProjects(), knowledge or FakeKnowledge()
     return ChatService(
@@ -252,7 +251,7 @@ async def test_a_question_finds_what_was_just_cancelled() -> None:
 
 async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     """After HEAD_SECONDS the head goes out; the fault that comes later is raised by events()."""
-    monkeypatch.setattr(replies, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(stream_, "HEAD_SECONDS", 0.05)
     reply = await service(model=FakeModel(head=0.5, error=ModelError("late"))).prepare(Ask(SCOPE, QUESTION))
     with pytest.raises(ModelError):
         await reply.whole()
@@ -385,7 +384,7 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
 async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
     """The asker's words and nobody else's, in the thread they were said in; unasked, nothing is."""
     memories, log = FakeMemories(), FakeLog()
-    limits = Limits(5_000, 40, 0.2, 10_000, 500, 100)
+    limits = PromptLimits(5_000, 40, 0.2, 10_000, 500, 100)
     retrieval = Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3)
     answering = ChatService(
         Collector(retrieval, log, FakeProjects(), FakeKnowledge(), limits=limits),

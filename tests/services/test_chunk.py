@@ -1,7 +1,7 @@
 """Chunks of code on their way into the record."""
 
-from app.domain.code import CodeFile, CodeOutcome, CodeRow, CodeVector, CutFile
-from app.services.chunk import covered, filed, remembered
+from app.db.code import CodeFile, CodeOutcome, CodeRow, CodeVector, CutFile
+from app.services.code import covered, filed, remembered
 
 KEY = "ibid_" + "k" * 8 + "_" + "0123456789abcdef" * 3
 

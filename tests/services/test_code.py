@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.code import CodeFile, CodeFiled, CodeOutcome, CodeRow
-from app.domain.errors import Missing, RetrievalError, Unavailable
-from app.domain.passage import Scope
+from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore
+from app.db.pool import Pool
+from app.errors import Missing, RetrievalError, Unavailable
 from app.intake.cutter import CodeCutter
 from app.services import code as module
 from app.services.code import CodeService
-from app.stores.code import CodeStore
+from app.types import Scope
 from tests.fakes.keeping import FakeVectors
 
 ACME = Scope("acme")

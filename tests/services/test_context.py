@@ -5,38 +5,35 @@ from typing import Any
 
 import pytest
 
-from app.domain.budget import Meter
-from app.domain.errors import InvalidField
-from app.domain.found import Found
-from app.domain.memory import GRAVITY, Moment, Tallies, Tally
-from app.domain.passage import Candidate, Passage, Scope
-from app.domain.persona import TOKENS
-from app.domain.prompt import GREETING, MEMORIES
-from app.domain.recipe import Kind, card_ref
-from app.domain.room import Limits
-from app.domain.trace import Degraded, Reason
-from app.services.context import assemble, greeted, roomy
-from app.services.recall import Known, Wanted, draw
+from app.answer import GREETING_FORM, MEMORY_FORM, Kind
+from app.answering.budget import Meter, PromptLimits
+from app.answering.prompt import PERSONA_TOKENS
+from app.answering.recall import Known, Wanted, draw_memories
+from app.answering.replay import card_ref
+from app.db.memories import GRAVITY, Moment, Tallies, Tally
+from app.errors import InvalidField
+from app.services.rag import assemble, greeted, roomy
+from app.types import Candidate, Degraded, Found, Passage, Reason, Scope
 from tests.fakes.answering import NOW, Words
 from tests.fakes.remembering import card, memory, reference
 
-LIMITS = Limits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
+LIMITS = PromptLimits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
 WANTED = Wanted(Scope(user_id="ada"), "explain how I sleep", 0.3, personal=8, corpus=8)
 
 
 def meter() -> Meter:
     """Counts words."""
-    return Meter(Words().count, form=MEMORIES)
+    return Meter(Words().count, form=MEMORY_FORM)
 
 
 def known(*passages: Passage, **facts: Any) -> Known:
     """These were found, each as relevant as it is similar."""
     candidates = tuple(Candidate(replace(each, score=each.similarity or 0.0)) for each in passages)
     found = Found(candidates, stored=len(candidates), answered=2)
-    return Known(found, draw(WANTED, found), tallies=Tallies(), **facts)
+    return Known(found, draw_memories(WANTED, found), tallies=Tallies(), **facts)
 
 
-def system(found: Known, overlay: str = "", limits: Limits = LIMITS) -> str:
+def system(found: Known, overlay: str = "", limits: PromptLimits = LIMITS) -> str:
     """The system text."""
     return assemble(WANTED, found, overlay, limits, meter()).prompt.messages()[0]["content"]
 
@@ -84,7 +81,7 @@ def test_an_overlay_that_does_not_fit_is_refused() -> None:
         system(known(), "word " * 10_000)
 
 
-@pytest.mark.parametrize(("window", "room"), [(100_000, TOKENS), (1_200, 274), (100, 0)])
+@pytest.mark.parametrize(("window", "room"), [(100_000, PERSONA_TOKENS), (1_200, 274), (100, 0)])
 def test_the_persona_has_a_quarter_of_what_is_free(window: int, room: int) -> None:
     """At most its own limit, and nothing where nothing is free."""
     limits = replace(LIMITS, window=window)
@@ -95,7 +92,7 @@ def test_a_greeting_has_a_minimal_prompt() -> None:
     """How long the person was away and the request's own overlay; no retrieval to tell of."""
     context = greeted("hello", Moment("weeks", NOW, 1e6), "Be warm.", LIMITS, meter())
     assert (context.prompt.form, context.bypass, context.trace.reason) == (
-        GREETING,
+        GREETING_FORM,
         "greeting",
         Reason.GREETING,
     )

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.conversation import Conversations, Draft, Said
-from app.domain.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
-from app.domain.passage import Scope
+from app.answering.summaries import Digest
+from app.db.conversations import Conversations, ConversationStore, Draft, Said
+from app.db.pool import Pool
+from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.services.conversations import ConversationService
-from app.services.digest import Digest
-from app.stores.conversations import ConversationStore
+from app.types import Scope
 from tests.fakes.keeping import FakeVectors
 from tests.fakes.talks import NOON, FakeDigest, FakeTalks
 

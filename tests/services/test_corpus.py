@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.corpus import Given
-from app.domain.errors import Forbidden, Missing, RetrievalError, Unavailable
-from app.domain.passage import Scope
+from app.db.corpus import CorpusStore, Given
+from app.db.pool import Pool
+from app.errors import Forbidden, Missing, RetrievalError, Unavailable
 from app.services.corpus import CorpusService
-from app.stores.corpus import CorpusStore
+from app.types import Scope
 from tests.fakes.answering import Words
 from tests.fakes.keeping import FakeVectors
 

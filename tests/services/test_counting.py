@@ -6,23 +6,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.domain.answer import Finish
-from app.domain.budget import SHOWN, Meter
-from app.domain.passage import Passage, Scope
-from app.domain.prompt import HEAD, Prompt
-from app.domain.room import Limits
-from app.domain.sanitise import quote
-from app.domain.text import Text
-from app.services.ask import Ask
-from app.services.chat import ChatService
-from app.services.counting import BESIDE_MOST, FRESH_MOST, laborious
-from app.services.material import Collector
-from app.services.recorder import Recorder
-from app.services.retrieval import Retrieval
+from app.answer import HEAD, Finish, Prompt
+from app.answering.budget import Meter, PromptLimits
+from app.answering.recorder import Recorder
+from app.retrieval.search import Retrieval
+from app.services.chat import BESIDE_MOST, FRESH_MOST, ChatService, Collector, laborious
+from app.services.projects import Ask
+from app.text.memo import Text
+from app.text.sanitise import quote
+from app.text.tokens import SHOWN
+from app.types import Passage, Scope
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, passage
 from tests.fakes.projecting import FakeKnowledge, FakeProjects
 
-LIMITS = Limits(budget=10_000, top_k=40, threshold=0.2, window=20_000, history=500, answer=100)
+LIMITS = PromptLimits(budget=10_000, top_k=40, threshold=0.2, window=20_000, history=500, answer=100)
 ASK = Ask(Scope(session_id="s", thread_id="t"), "why is the sky blue today")
 
 

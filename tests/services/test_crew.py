@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from app.services import crew as crews
-from app.services.crew import crew
+from app import tasks as crews
+from app.tasks import crew
 
 
 async def test_tasks_run_and_end_with_the_block() -> None:

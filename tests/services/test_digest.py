@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.conversation import SHORT, TITLE, Draft, Made, Said
-from app.domain.errors import ModelBusy, ModelTimeout
-from app.services import digest as module
-from app.services.digest import AT_ONCE, EACH, SHOWN, Digest, shown
+from app.answering import summaries as module
+from app.answering.summaries import AT_ONCE, EACH, SHOWN, Digest, shown
+from app.db.conversations import SHORT, TITLE, Draft, Made, Said
+from app.errors import ModelBusy, ModelTimeout
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.talks import FakeDigest
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool, open_pool
-from app.domain.document import State, Upload
-from app.domain.errors import (
+from app.db.documents import DocumentStore, State, Upload
+from app.db.jobs import JobStore
+from app.db.pool import Pool, open_pool
+from app.db.vectors import SpaceStore
+from app.errors import (
     BadInput,
     EmptyFile,
     Forbidden,
@@ -23,9 +25,6 @@ from app.domain.errors import (
 from app.services.documents import DocumentService, Outcome
 from app.services.ingest import Ingest
 from app.services.jobs import Worker
-from app.stores.documents import DocumentStore
-from app.stores.jobs import JobStore
-from app.stores.spaces import SpaceStore
 from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.db.memories import Draft, Outcome, Written
 from app.domain.benchmark import Benchmark, Question, Text
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.memory import Draft, Outcome, Written
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
+from app.errors import RetrievalError, Unavailable
+from app.retrieval.search import Retrieval
 from app.services import evaluation
 from app.services.evaluation import Evaluation, by_ranks, ranks
-from app.services.retrieval import Retrieval
 from app.services.shelf import MemoryShelf
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope
 from tests.fakes.answering import FakeEmbedder, FakeSource
 
 

@@ -5,14 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Passage, Scope
-from app.domain.trace import Degraded, Reason
-from app.projects.general import code, talk
-from app.projects.profile import Profile, profile_of
-from app.projects.section import Choice
-from app.services.excerpt import Excerpt, Means
-from app.services.retrieval import Retrieval
+from app.answering.projects import Choice, Profile, code, profile_of, talk
+from app.errors import RetrievalError
+from app.retrieval.search import Retrieval
+from app.services.projects import Excerpt, Means
+from app.types import Degraded, Passage, Reason, Scope
 from tests.fakes.projects import FakeEmbedder, FakeRows
 
 MESSAGE = "How is the context built?"

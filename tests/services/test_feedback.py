@@ -5,18 +5,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.answer import Answer, Citation, new_id
-from app.domain.errors import Missing, Unavailable
-from app.domain.memory import Tally
-from app.domain.passage import Scope
-from app.domain.sentiment import Sentiment
+from app.answer import Answer, Citation, new_id
+from app.answering.recorder import Kept, Recorder
+from app.db.answers import AnswerStore
+from app.db.memories import Tally
+from app.db.pool import Pool
+from app.db.votes import VoteStore
+from app.errors import Missing, Unavailable
 from app.services.answers import AnswerService
-from app.services.feedback import Effect, FeedbackService, Remark, memories
-from app.services.recorder import Kept, Recorder
-from app.services.verdict import DecidedBy, Judge
-from app.stores.answers import AnswerStore
-from app.stores.votes import VoteStore
+from app.services.feedback import DecidedBy, Effect, FeedbackService, Judge, Remark, Sentiment, memories
+from app.types import Scope
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.kept import answered, remembered
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.services.flights import Flights
+from app.retrieval.cache import Flights
 
 
 @dataclass

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Finish, Usage
-from app.domain.errors import ModelTimeout
-from app.domain.ports import Delta, ModelStream
-from app.domain.prompt import Prompt
-from app.services import held as module
-from app.services.held import MOST, POLICY, Held
-from app.services.ruling import Ruling
+from app.answer import Finish, Prompt, Usage
+from app.answering import enforcement as module
+from app.answering.enforcement import MOST, POLICY, Held
+from app.answering.ruling import Ruling
+from app.errors import ModelTimeout
+from app.models.base import Delta, ModelStream
 from app.vantage.checks import HELP, refusal
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass
 from tests.fakes.answering import FakeModel, FakeStream

@@ -5,16 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.document import Chunk, Document, Part, State
-from app.domain.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalError, Unavailable
-from app.domain.job import Job
-from app.domain.space import Space
+from app.db.documents import Chunk, Document, DocumentStore, Part, State
+from app.db.jobs import Job, JobStore
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore
+from app.errors import IbidError, NotPdf, PdfDamaged, PdfEncrypted, RetrievalError, Unavailable
 from app.services import ingest as ingests
 from app.services.ingest import BATCH, KILLS, TRIES, Ingest
-from app.stores.documents import DocumentStore
-from app.stores.jobs import JobStore
-from app.stores.spaces import SpaceStore
+from app.types import Space
 from tests.fakes.intake import Crash, FakeEmbedder, FakeParser, Fuse, until
 from tests.fakes.uploads import ALICE, SPACE, parsed, upload, vector
 

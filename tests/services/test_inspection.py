@@ -2,9 +2,8 @@
 
 import pytest
 
-from app.services.inquiry import Inquiry
-from app.services.inspection import Inspection
-from app.services.ruling import read
+from app.answering.ruling import read
+from app.services.vantage import Inquiry, Inspection
 from tests.services.test_vantage import ADA, SLEEP, House
 
 

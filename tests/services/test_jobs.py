@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 import pytest
 from structlog.testing import capture_logs
 
-from app.clients.pool import Pool
-from app.domain.document import Part
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.job import Job
+from app.db.documents import Part, enqueue
+from app.db.jobs import Job, JobStore
+from app.db.pool import Pool
+from app.db.rows import transaction
+from app.errors import RetrievalError, Unavailable
 from app.services import jobs as workers
 from app.services.jobs import Chore, Worker
-from app.stores.jobs import JobStore
-from app.stores.part import enqueue
-from app.stores.transaction import transaction
 from tests.fakes.intake import until
 
 HERE = Part("acme")

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import pytest
 
-from app.domain.errors import Overloaded, Unavailable
-from app.domain.greeting import is_pure_reentry_greeting
-from app.domain.memory import Outcome
-from app.domain.passage import Scope
-from app.services.keepsake import ORIGIN, SECONDS, Keepsake, Remembered
+from app.answering.recorder import ORIGIN, SECONDS, Keepsake, Remembered
+from app.db.memories import Outcome
+from app.errors import Overloaded, Unavailable
+from app.text.greeting import is_pure_reentry_greeting
+from app.types import Scope
 from tests.fakes.keeping import ADA, NOON, FakeMemories
 
 

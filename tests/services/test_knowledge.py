@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
-from app.domain.passage import Scope
-from app.domain.project import Knowledge, KnowledgeChange, KnowledgeNote
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeNote
+from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.services.knowledge import KnowledgeService
+from app.types import Scope
 from tests.fakes.answering import Words
 from tests.fakes.talks import FakeKnowledge
 

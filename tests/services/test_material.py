@@ -4,23 +4,21 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.found import Found
-from app.domain.passage import Scope
-from app.domain.project import Knowledge
-from app.domain.prompt import Role, Turn
-from app.domain.room import Limits
-from app.domain.trace import Degraded
-from app.projects.gathered import Gathered
-from app.services.ask import Ask
-from app.services.material import Collector
-from app.services.retrieval import Retrieval
+from app.answer import Role, Turn
+from app.answering.budget import PromptLimits
+from app.answering.projects import Gathered
+from app.db.projects import Knowledge
+from app.errors import RetrievalError
+from app.retrieval.search import Retrieval
+from app.services.chat import Collector
+from app.services.projects import Ask
+from app.types import Degraded, Found, Scope
 from tests.fakes.answering import FakeEmbedder, FakeLog, FakeSource, passage
 from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
 
 HERE = Scope(session_id="s", thread_id="t")
 THN = Scope(session_id="s", thread_id="t", project="THN")
-LIMITS = Limits(budget=5_000, top_k=40, threshold=0.2, window=10_000, history=500, answer=100)
+LIMITS = PromptLimits(budget=5_000, top_k=40, threshold=0.2, window=10_000, history=500, answer=100)
 SHOWN = gathered(row("conversations", "k1", "entry"))
 
 

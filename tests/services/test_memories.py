@@ -7,16 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.memory import CARDS, DAEMONS, GRAVITY, Draft, Outcome
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
+from app.answer import Role, Turn
+from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, HeardStore, MemoryStore, Outcome
+from app.db.pool import Pool
+from app.db.users import ErasureStore
+from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
 from app.services import memories as writing
 from app.services.memories import MemoryService
-from app.stores.erasures import ErasureStore
-from app.stores.heard import HeardStore
-from app.stores.memories import MemoryStore
+from app.types import Scope
 from tests.fakes.answering import Words
 from tests.fakes.keeping import ADA, NOON, FakeVectors
 from tests.fakes.turns import tell

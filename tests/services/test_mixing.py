@@ -6,12 +6,11 @@ from typing import cast
 
 import pytest
 
-from app.domain.errors import InvalidField, Missing, Unavailable
-from app.domain.passage import Scope
-from app.domain.trace import Entry, Reason, Trace, Verdict
+from app.answering.ruling import Ruling, SplitRecord, written
+from app.errors import InvalidField, Missing, Unavailable
 from app.services.answers import AnswerService
-from app.services.mixing import MOMENT, MixService
-from app.services.ruling import Ruling, Split, written
+from app.services.vantage import MOMENT, MixService
+from app.types import Entry, Reason, Scope, Trace, Verdict
 from app.vantage.terms import Decision, Descriptors, Mix, Params, ResponseClass
 from tests.fakes.services import NOW, FakeAnswers
 from tests.stores.test_answers import ANSWER
@@ -27,7 +26,7 @@ RULING = Ruling(
     Descriptors(),
     Params(400, 2, 1, 0.5, 0.5),
     Decision(ResponseClass.COMPLY, ("default",), "1"),
-    split=Split(8, 8, 8),
+    split=SplitRecord(8, 8, 8),
     threshold=0.3,
 )
 RULED = replace(
@@ -91,7 +90,7 @@ async def test_without_a_threshold_it_is_today_s_default() -> None:
 
 async def test_what_was_not_looked_for_is_told() -> None:
     """It has no candidates, which does not mean that there are none."""
-    ruling = written(replace(RULING, split=Split(8, 0, 4)))
+    ruling = written(replace(RULING, split=SplitRecord(8, 0, 4)))
     answers = FakeAnswers(replace(RULED, ruling=ruling, trace=Trace(Reason.OK, ENTRIES[2:])))
     found = await service(answers).mix(ASKER, RULED.id, Mix())
     assert found.unsearched == ["memories"]

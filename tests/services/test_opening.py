@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import ModelBusy
-from app.domain.prompt import Prompt
-from app.services.opening import Opening
+from app.answer import Prompt
+from app.answering.stream import Opening
+from app.errors import ModelBusy
 from tests.fakes.answering import FakeModel
 
 PROMPT = Prompt("system", "why?")

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.found import Found
-from app.domain.label import label, label_name
-from app.domain.passage import Candidate, Hit, Passage
-from app.services.parcel import pack, unpack
+from app.retrieval.cache import pack, unpack
+from app.text.labels import label, label_name
+from app.types import Candidate, Found, Hit, Passage
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 figures = st.floats(allow_nan=False, allow_infinity=False)

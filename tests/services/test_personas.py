@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import IbidError, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.memory import DAEMONS, Memory
-from app.domain.passage import Scope
-from app.domain.persona import RECENT, style_text
-from app.services import personas
-from app.services.personas import PersonaService
+from app.answering.prompt import RECENT, style_text
+from app.db.memories import DAEMONS, Memory
+from app.errors import IbidError, NoRoom, RemovedMeanwhile, RetrievalError, Unavailable
+from app.services import profiles
+from app.services.profiles import PersonaService
+from app.types import Scope
 from tests.fakes.answering import NOW
 from tests.fakes.remembering import FakeCards
 from tests.fakes.speaking import FakeKeeping, FakeUtterances, said
@@ -78,7 +78,7 @@ async def test_cards_that_cannot_be_read_raise_nothing() -> None:
 
 async def test_a_store_that_is_slow_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever gave feedback is waiting."""
-    monkeypatch.setattr(personas, "SECONDS", 0.01)
+    monkeypatch.setattr(profiles, "SECONDS", 0.01)
     own = FakeUtterances({"ada": WORDS}, delay=5)
     assert not await service(own, FakeKeeping()).quick_persona_refresh(ADA)
 

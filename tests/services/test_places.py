@@ -17,39 +17,32 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.answer import MEMORY_FORM, Prompt, Role, Turn
+from app.answering import mix
+from app.answering.budget import Meter, PromptLimits
+from app.answering.projects import Gathered, Item, Part, fitted, profile_of, row_of
+from app.answering.prompt import cards_block, overlay_to_instructions, thread_block
+from app.answering.recall import Known, Wanted, draw_memories
 from app.clients.points import Point
-from app.domain.budget import Meter
-from app.domain.card import Card, CardDraft, Shape, cards_block
-from app.domain.found import Found
-from app.domain.label import LABEL_MAX
-from app.domain.memory import GRAVITY, Memory, Moment, Tallies
-from app.domain.overlay import overlay_to_instructions
-from app.domain.passage import Candidate, Hit, Passage, Scope
-from app.domain.probe import is_probe
-from app.domain.project import Knowledge, KnowledgeNote
-from app.domain.prompt import MEMORIES, Prompt, Role, Turn
-from app.domain.rewording import prompt as rewording
-from app.domain.room import Limits
-from app.domain.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
-from app.domain.text import Text
-from app.domain.thread import thread_block
-from app.domain.trace import Reason
-from app.domain.weights import Said
+from app.db.cards import Card, CardDraft, Shape
+from app.db.memories import GRAVITY, Memory, Moment, Tallies
+from app.db.projects import Knowledge, KnowledgeNote
+from app.db.votes import Said
 from app.index import referred, remembered
-from app.projects.entry import fitted
-from app.projects.gathered import Gathered, Item, Part, row_of
-from app.projects.profile import profile_of
-from app.services import brief, context
-from app.services.ask import Ask
-from app.services.assembly import assemble, form_of
-from app.services.material import Material
-from app.services.recall import Known, Wanted, draw
-from app.services.summary import shown as summarised
+from app.retrieval.ranking import is_probe
+from app.retrieval.rewrite import prompt as rewording
+from app.services import rag, vantage
+from app.services.chat import Material, assemble, form_of
+from app.services.profiles import shown as summarised
+from app.services.projects import Ask
 from app.sources import documents
 from app.sources.code import CodeSource
 from app.sources.conversations import ConversationSource
 from app.sources.dreams import DreamSource
-from app.vantage import mix
+from app.text.labels import LABEL_MAX
+from app.text.memo import Text
+from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
+from app.types import Candidate, Found, Hit, Passage, Reason, Scope
 from app.vantage.terms import Limits as Ruled
 from app.vantage.terms import Mix
 from app.vantage.weigh import weigh
@@ -60,7 +53,7 @@ Fill = Callable[[str], str]
 Recipe = Callable[[Fill], Prompt]
 
 QUESTION = "why is the sky over Quillon blue today"
-ROOM = Limits(budget=50_000, top_k=40, threshold=0.1, window=100_000, history=5_000, answer=100)
+ROOM = PromptLimits(budget=50_000, top_k=40, threshold=0.1, window=100_000, history=5_000, answer=100)
 PLAIN = "Plainword"
 """What stands in the place that is looked at, at first."""
 SEVERAL_LINES = re.compile(
@@ -196,23 +189,23 @@ def personal(fill: Fill) -> Prompt:
         filled(Memory, "card", fill, id="c", kind="preference", tokens=5, created_at=NOW),
         Memory("g", "ada", "", 5, NOW, kind=GRAVITY, fields={"weights": {fill("gravity.tag"): 1.0}}),
     ]
-    known = Known(found, draw(wanted, found), cards, Tallies(), Moment("weeks", NOW, 1e6))
+    known = Known(found, draw_memories(wanted, found), cards, Tallies(), Moment("weeks", NOW, 1e6))
     overlay = overlay_to_instructions(
         {"role": fill("overlay.role"), "instructions": fill("overlay.instructions")}
     )
-    return context.assemble(wanted, known, overlay, ROOM, Meter(Words().count, form=MEMORIES)).prompt
+    return rag.assemble(wanted, known, overlay, ROOM, Meter(Words().count, form=MEMORY_FORM)).prompt
 
 
 def ruled(fill: Fill) -> Prompt:
     """An answer under a policy: cards, facts, turns, a lens, topics, and what was found."""
-    meter, chosen = Meter(Words().count, form=MEMORIES), Mix(lens_fm="plain", conversation=2)
+    meter, chosen = Meter(Words().count, form=MEMORY_FORM), Mix(lens_fm="plain", conversation=2)
     drafts = [filled(CardDraft, f"vantage {shape}", fill, shape=shape, weight=1.0) for shape in Shape]
     cards = [replace(noted(draft), key=fill(f"vantage {draft.shape}.key")) for draft in drafts]
     assert all(isinstance(card, Card) for card in cards)
     wanted = Wanted(Scope(user_id="ada"), QUESTION, 0.1, personal=8, corpus=8)
     found = candidates(memory(fill), reference(fill))
     turns = [Turn(role, fill(f"turn of the {role}")) for role in (Role.USER, Role.ASSISTANT)]
-    given = brief.Given(
+    given = vantage.Given(
         QUESTION,
         weigh(QUESTION, limits=Ruled(refuse=(fill("topic"),))),
         mix.weighed(chosen, 8, threshold=0.1, at=NOW),
@@ -221,8 +214,8 @@ def ruled(fill: Fill) -> Prompt:
         cards=cards_block(cards, meter),
         thread=thread_block(turns, meter),
     )
-    known = Known(found, draw(wanted, found), (), Tallies(), Moment("weeks", NOW, 1e6))
-    return brief.assemble(given, wanted, known, ROOM, meter).prompt
+    known = Known(found, draw_memories(wanted, found), (), Tallies(), Moment("weeks", NOW, 1e6))
+    return vantage.assemble(given, wanted, known, ROOM, meter).prompt
 
 
 def reworded(fill: Fill) -> Prompt:

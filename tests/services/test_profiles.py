@@ -2,12 +2,11 @@
 
 import pytest
 
-from app.domain.errors import RemovedMeanwhile, Unavailable
-from app.domain.memory import DESIRE, GRAVITY
-from app.domain.passage import Scope
+from app.db.memories import DESIRE, GRAVITY
+from app.errors import RemovedMeanwhile, Unavailable
 from app.services import profiles
-from app.services.profiles import MESSAGES, PAGE, Profiled, ProfileService
-from app.services.summary import Summary
+from app.services.profiles import MESSAGES, PAGE, Profiled, ProfileService, Summary
+from app.types import Scope
 from tests.fakes.answering import NOW
 from tests.fakes.speaking import FakeKeeping, FakeUtterances, said
 

@@ -6,16 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.budget import Meter
-from app.domain.passage import Candidate, Scope
-from app.domain.prompt import DOCUMENTS, Prompt
-from app.domain.recipe import recipe_of
-from app.domain.sections import PROJECT, sections
-from app.domain.selection import Selection
-from app.domain.trace import Reason, Verdict
-from app.projects.gathered import Gathered, Item
-from app.services.ask import Ask
-from app.services.projected import TOKEN_BYTES, chosen, entries, fits, reason
+from app.answer import DOCUMENT_FORM, Prompt
+from app.answering.budget import Meter, Selection
+from app.answering.projects import Gathered, Item
+from app.answering.prompt import PROJECT_FORM, sections
+from app.answering.replay import recipe_of
+from app.services.projects import TOKEN_BYTES, Ask, chosen, entries, fits, reason
+from app.types import Candidate, Reason, Scope, Verdict
 from tests.fakes.answering import Words
 from tests.fakes.projecting import gathered, row
 
@@ -29,7 +26,7 @@ ROWS = (
 
 def meter() -> Meter:
     """Counts words."""
-    return Meter(Words().count, form=PROJECT)
+    return Meter(Words().count, form=PROJECT_FORM)
 
 
 def picked(
@@ -127,7 +124,7 @@ def test_what_is_hopelessly_long_is_not_even_counted() -> None:
         raise AssertionError("counted")
 
     item = Candidate(row("code", "k", "x" * (TOKEN_BYTES * 10 + 1)))
-    assert not fits([item], 10, Meter(never, form=PROJECT))
+    assert not fits([item], 10, Meter(never, form=PROJECT_FORM))
 
 
 def test_of_a_short_message_only_sections_by_time_are_shown() -> None:
@@ -182,13 +179,13 @@ def test_a_replay_shows_rows_as_the_profile_does_today() -> None:
     found = gathered(passage)
     found = replace(found, parts=(replace(found.parts[0], items=(item,)), *found.parts[1:]))
     then = picked(found).passages
-    recipe = recipe_of(Prompt("S", "m", then, form=PROJECT), ranking=1, project="THN")
+    recipe = recipe_of(Prompt("S", "m", then, form=PROJECT_FORM), ranking=1, project="THN")
     raw = {(passage.source, passage.id): passage}
     assert entries(recipe, raw, len) == {("conversations", "c1"): then[0]}
 
 
 def test_what_was_found_by_search_is_left_as_it_is() -> None:
     """Its text is the passage's own."""
-    recipe = recipe_of(Prompt("S", "m", form=DOCUMENTS), ranking=1, project="THN")
+    recipe = recipe_of(Prompt("S", "m", form=DOCUMENT_FORM), ranking=1, project="THN")
     raw = {("conversations", "c1"): ROWS[0]}
     assert entries(recipe, raw, len) == raw

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.instructions import SYSTEM_PROJECT
-from app.domain.passage import Passage, Scope
-from app.domain.project import Knowledge, KnowledgeNote
-from app.domain.trace import Degraded, Reason, Verdict
-from app.services.excerpt import Means
-from app.services.projects import ProjectService
-from app.services.retrieval import Retrieval
+from app.answering.prompt import SYSTEM_PROJECT
+from app.db.projects import Knowledge, KnowledgeNote
+from app.errors import RetrievalError
+from app.retrieval.search import Retrieval
+from app.services.projects import Means, ProjectService
+from app.types import Degraded, Passage, Reason, Scope, Verdict
 from tests.fakes.logged import captured
 from tests.fakes.projecting import FakeKnowledge
 from tests.fakes.projects import FakeEmbedder, FakeRows

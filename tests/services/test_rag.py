@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Finish
-from app.domain.errors import InvalidField, ModelBusy, RetrievalError
-from app.domain.memory import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
-from app.domain.passage import Passage, Scope
-from app.domain.room import Limits
-from app.services.keepsake import Keepsake
+from app.answer import Finish
+from app.answering.budget import PromptLimits
+from app.answering.recall import Recall
+from app.answering.recorder import Keepsake, Recorder
+from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
+from app.errors import InvalidField, ModelBusy, RetrievalError
+from app.retrieval.search import Retrieval
 from app.services.rag import Question, RagService
-from app.services.recall import Recall
-from app.services.recorder import Recorder
-from app.services.retrieval import Retrieval
+from app.types import Passage, Scope
 from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, Words
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
@@ -57,7 +56,7 @@ class House:
             Words(),
             Recorder(self.log),
             name="rag-model",
-            limits=Limits(self.budget, 50, self.threshold, self.window, 0, 100),
+            limits=PromptLimits(self.budget, 50, self.threshold, self.window, 0, 100),
             clock=lambda: NOW,
             keepsake=self.keepsake,
         )

@@ -4,12 +4,11 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.memory import Tally
-from app.domain.passage import Scope
-from app.domain.trace import Degraded
-from app.services.recall import CANDIDATES, Recall, Wanted, timely
-from app.services.retrieval import Retrieval
+from app.answering.recall import CANDIDATES, Recall, Wanted, timely
+from app.db.memories import Tally
+from app.errors import RetrievalError
+from app.retrieval.search import Retrieval
+from app.types import Degraded, Scope
 from tests.fakes.answering import FakeEmbedder, FakeSource
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 

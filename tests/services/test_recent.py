@@ -1,7 +1,7 @@
 """Vectors of the newest queries."""
 
-from app.domain.passage import Scope
-from app.services.recent import Recent
+from app.retrieval.cache import Recent
+from app.types import Scope
 
 
 def test_the_least_recently_used_goes_first() -> None:

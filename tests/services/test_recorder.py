@@ -5,12 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.answer import Answer, Finish, Usage
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.trace import Reason, Trace
-from app.services import recorder as recorders
-from app.services.recorder import Kept, Recorder
+from app.answer import Answer, Finish, Role, Turn, Usage
+from app.answering import recorder as recorder_
+from app.answering.recorder import Kept, Recorder
+from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog
 
 
@@ -42,7 +40,7 @@ async def test_a_store_that_is_down_does_not_raise() -> None:
 
 async def test_a_store_that_hangs_costs_a_bounded_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer's end is held back for PATIENCE seconds at most."""
-    monkeypatch.setattr(recorders, "PATIENCE", 0.05)
+    monkeypatch.setattr(recorder_, "PATIENCE", 0.05)
     log = FakeLog(hang=30)
     recorder = Recorder(log)
     async with asyncio.timeout(5):
@@ -52,7 +50,7 @@ async def test_a_store_that_hangs_costs_a_bounded_wait(monkeypatch: pytest.Monke
 
 async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> None:
     """The backlog is written oldest first by run(), once the store is back."""
-    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    monkeypatch.setattr(recorder_, "PAUSE", 0.01)
     log = FakeLog(down=True)
     recorder = Recorder(log)
     for key in "abc":
@@ -67,7 +65,7 @@ async def test_order_is_kept_and_run_drains(monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_a_full_backlog_drops_the_oldest_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The backlog is bounded, and what overflows is counted."""
-    monkeypatch.setattr(recorders, "BACKLOG", 2)
+    monkeypatch.setattr(recorder_, "BACKLOG", 2)
     log = FakeLog()
     recorder = Recorder(log)
     for key in "abc":
@@ -123,12 +121,12 @@ async def test_what_the_store_will_not_take_does_not_fail_the_answer() -> None:
 
 async def test_what_the_store_will_not_take_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """TRIES times, then it is dropped and counted, and what stands behind it is written."""
-    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    monkeypatch.setattr(recorder_, "PAUSE", 0.01)
     log = FakeLog(poison="b")
     recorder = Recorder(log)
     for key in "abc":
         recorder.later(kept(key))
-    assert [await recorder.drain() for _ in range(recorders.TRIES - 1)] == [False] * (recorders.TRIES - 1)
+    assert [await recorder.drain() for _ in range(recorder_.TRIES - 1)] == [False] * (recorder_.TRIES - 1)
     assert (recorder.waiting, recorder.lost) == (2, 0)
     assert await recorder.drain()
     assert [answer.id for answer in log.answers] == ["a", "c"]
@@ -141,7 +139,7 @@ async def test_tries_are_counted_for_each(monkeypatch: pytest.MonkeyPatch) -> No
     recorder = Recorder(log)
     for key in "ab":
         recorder.later(kept(key))
-    for _ in range(recorders.TRIES - 1):
+    for _ in range(recorder_.TRIES - 1):
         await recorder.drain()
         log.down = True
         assert not await recorder.drain()
@@ -153,7 +151,7 @@ async def test_tries_are_counted_for_each(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped in the middle of an outage: what waits is written if the store is back within seconds."""
-    monkeypatch.setattr(recorders, "PAUSE", 0.01)
+    monkeypatch.setattr(recorder_, "PAUSE", 0.01)
     log = FakeLog(down=True)
     recorder = Recorder(log)
     recorder.later(kept())
@@ -166,7 +164,7 @@ async def test_the_end_waits_for_a_store_that_comes_back(monkeypatch: pytest.Mon
 
 async def test_the_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINISH_SECONDS, then what waits is given up."""
-    monkeypatch.setattr(recorders, "FINISH_SECONDS", 0.05)
+    monkeypatch.setattr(recorder_, "FINISH_SECONDS", 0.05)
     recorder = Recorder(FakeLog(down=True))
     recorder.later(kept())
     async with asyncio.timeout(5):

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
-from app.domain.space import Space
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore, VectorStore
+from app.errors import RetrievalError
 from app.services import reembed as moving
 from app.services.reembed import Reembed
-from app.stores.spaces import SpaceStore
-from app.stores.vectors import VectorStore
+from app.types import Space
 from tests.fakes.answering import FakeEmbedder
 from tests.fakes.uploads import ALICE, ready, upload
 

@@ -8,21 +8,18 @@ from typing import Any
 
 import pytest
 
-from app.domain.card import Card
-from app.domain.errors import Missing, Unavailable
-from app.domain.memory import Memory
-from app.domain.passage import Passage, Scope
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import CHAT_LOG, Kind, Ref, block, sha256
-from app.domain.replay import Change, Today, rebuilt
-from app.domain.trace import Entry
-from app.services import replay as module
-from app.services import ruling
-from app.services.answers import AnswerService
-from app.services.recorder import Recorder
-from app.services.replay import ReplayService
-from app.services.retrieval import VERSION
-from app.vantage.mix import lens_block
+from app.answer import CHAT_LOG_REF, Kind, Ref, Role, Turn, recipe_block, sha256
+from app.answering import ruling
+from app.answering.mix import lens_block
+from app.answering.recorder import Recorder
+from app.answering.replay import Change, Today, rebuilt
+from app.db.cards import Card
+from app.db.memories import Memory
+from app.errors import Missing, Unavailable
+from app.retrieval.search import VERSION
+from app.services import answers as answers_
+from app.services.answers import AnswerService, ReplayService
+from app.types import Entry, Passage, Scope
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, ResponseClass, Routing
 from app.vantage.weigh import Weighed, weigh
@@ -177,7 +174,7 @@ async def test_a_prompt_that_differs_for_no_known_reason_is_told() -> None:
 
 async def test_a_store_that_is_away_is_no_erasure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Down, or silent beyond patience."""
-    monkeypatch.setattr(module, "SECONDS", 0.05)
+    monkeypatch.setattr(answers_, "SECONDS", 0.05)
     for originals in (FakeOriginals(error=Unavailable("down")), FakeOriginals(hang=30)):
         with pytest.raises(Unavailable):
             await service(originals).replay(HERE, "a")
@@ -196,8 +193,8 @@ RULING = ruling.Ruling(
 def ruled(kept: ruling.Ruling = RULING, lens: str = "plain") -> FakeLog:
     """A log with an answer of /vantage: its policy block is that of the policy as it stands."""
     policed = {
-        Kind.POLICY: block(Kind.POLICY, WEIGHED.overlay_text),
-        Kind.LENS: block(Kind.LENS, lens_block("plain"), name=lens),
+        Kind.POLICY: recipe_block(Kind.POLICY, WEIGHED.overlay_text),
+        Kind.LENS: recipe_block(Kind.LENS, lens_block("plain"), name=lens),
     }
     recipe = replace(RECIPE, before=tuple(policed.get(item.kind, item) for item in RECIPE.before))
     texts = {Kind.POLICY: WEIGHED.overlay_text, Kind.LENS: lens_block("plain")}
@@ -247,11 +244,11 @@ def test_turns_that_were_weighed_are_weighed_again(kind: Kind, monkeypatch: pyte
         asked.append(args)
         return weigh(*args, **named)
 
-    monkeypatch.setattr(module, "weigh", noting)
+    monkeypatch.setattr(answers_, "weigh", noting)
     turn = Turn(Role.USER, "I slept badly.", datetime(2026, 1, 1, tzinfo=UTC), "7")
-    named = block(kind, "…", refs=(Ref(CHAT_LOG, "7", sha256(turn.content)),))
+    named = recipe_block(kind, "…", refs=(Ref(CHAT_LOG_REF, "7", sha256(turn.content)),))
     weighed = weigh("Go on.")
     kept = ruling.written(ruling.Ruling(weighed.sd, weighed.params, weighed.decision))
     answer = replace(SEEN, question="Go on.", ruling=kept)
-    module.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
+    answers_.weighed_of(answer, replace(RECIPE, before=(named,)), Today(turns={"7": turn}))
     assert [args[:2] for args in asked] == [("Go on.", ["I slept badly."])]

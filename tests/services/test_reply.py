@@ -5,17 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Citation, Finish
-from app.domain.errors import ModelError
-from app.domain.passage import Scope
-from app.domain.ports import Delta
-from app.domain.prompt import Prompt
-from app.domain.trace import Reason, Trace
-from app.services import recorder
-from app.services.keepsake import Remembered
-from app.services.opening import Opening
-from app.services.recorder import Recorder
-from app.services.reply import Reply
+from app.answer import Citation, Finish, Prompt
+from app.answering import recorder
+from app.answering.recorder import Recorder, Remembered
+from app.answering.stream import Opening, Reply
+from app.errors import ModelError
+from app.models.base import Delta
+from app.types import Reason, Scope, Trace
 from tests.fakes.answering import NOW, FakeLog, FakeModel, FakeStream, Words, passage
 
 

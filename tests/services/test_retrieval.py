@@ -7,13 +7,12 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Hit, Legs, Passage, Query, Scope
-from app.domain.trace import Degraded
+from app.errors import RetrievalError
+from app.models.chat import Server
 from app.models.embeddings import open_embeddings
-from app.models.openai import Server
-from app.services.cache import Cache
-from app.services.retrieval import Retrieval
+from app.retrieval.cache import Cache
+from app.retrieval.search import Retrieval
+from app.types import Degraded, Embedding, Hit, Legs, Passage, Query, Scope
 from tests.fakes.answering import FakeEmbedder, FakeSource, passage
 from tests.fakes.model import model_server
 

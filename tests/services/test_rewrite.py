@@ -6,12 +6,10 @@ import time
 
 import pytest
 
-from app.domain.breaker import Breaker
-from app.domain.errors import ModelBusy, ModelError, ModelTimeout
-from app.domain.passage import Query, Scope
-from app.domain.rewording import SAID
-from app.domain.trace import Degraded
-from app.services.rewrite import Rewriter
+from app.breaker import Breaker
+from app.errors import ModelBusy, ModelError, ModelTimeout
+from app.retrieval.rewrite import SAID, Rewriter
+from app.types import Degraded, Query, Scope
 from tests.fakes.answering import FakeModel, FakeStream
 
 ASKED = Query("and what does that cost?", Scope(), before=("Where does the ferry go?",))

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.ruling import Ruling, Split, read, written
+from app.answering.ruling import Ruling, SplitRecord, read, written
 from app.vantage.terms import (
     Check,
     Decision,
@@ -48,7 +48,7 @@ RULINGS = st.builds(
         st.dictionaries(CLASSES, CLASSES, max_size=3),
     ),
     mix=st.builds(Mix, SHARES, SHARES, st.none() | SHARES, SHARES, COUNTS, st.booleans() | NAMES),
-    split=st.builds(Split, COUNTS, COUNTS, COUNTS),
+    split=st.builds(SplitRecord, COUNTS, COUNTS, COUNTS),
     threshold=SHARES,
     thread=COUNTS,
     vantage_id=st.none() | NAMES,

@@ -9,20 +9,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.config import Settings
-from app.domain.breaker import Breaker
-from app.domain.errors import RetrievalError
-from app.domain.found import Found
-from app.domain.fusion import scored
-from app.domain.passage import Candidate, Query, Scope
-from app.domain.rerank import MOST
-from app.domain.trace import Degraded
-from app.knobs import Rerank
+from app.breaker import Breaker
+from app.errors import RetrievalError
 from app.models.rerank import open_reranker
-from app.services.cache import Cache
-from app.services.retrieval import Retrieval
-from app.services.rewrite import Rewriter
-from app.services.second import Second
+from app.retrieval.cache import Cache
+from app.retrieval.fusion import scored
+from app.retrieval.rerank import MOST, Second
+from app.retrieval.rewrite import Rewriter
+from app.retrieval.search import Retrieval
+from app.settings import Rerank, Settings
+from app.types import Candidate, Degraded, Found, Query, Scope
 from tests.fakes.answering import FakeEmbedder, FakeModel, FakeSource, FakeStream, passage
 from tests.fakes.rerank import Ill, RerankServer, rerank_server
 

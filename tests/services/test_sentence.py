@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.services.sentence import LONGEST, Cut, Sentences, complete
+from app.answering.enforcement import LONGEST, Cut, Sentences, complete
 
 
 def split(text: str, *, step: int = 1) -> list[str]:

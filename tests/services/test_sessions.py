@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.domain.errors import Missing, Unavailable
-from app.domain.passage import Scope
-from app.domain.session import Session, Utterance
-from app.services import recorder as recorders
-from app.services.recorder import Recorder
+from app.answering import recorder as recorder_
+from app.answering.recorder import Recorder
+from app.db.sessions import Session, Utterance
+from app.errors import Missing, Unavailable
 from app.services.sessions import SessionService
+from app.types import Scope
 from tests.fakes.answering import NOW, FakeLog
 from tests.services.test_recorder import kept
 
@@ -69,7 +69,7 @@ async def test_a_store_that_takes_nothing_holds_up_no_reader(
     log: FakeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is there is shown; the rest goes on waiting."""
-    monkeypatch.setattr(recorders, "PATIENCE", 0.05)
+    monkeypatch.setattr(recorder_, "PATIENCE", 0.05)
     recorder = Recorder(log)
     recorder.later(replace(kept(), scope=HERE))
     async with asyncio.timeout(10):

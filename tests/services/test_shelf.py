@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from app.db.corpus import Given
+from app.db.documents import Document, Upload
 from app.domain.benchmark import Text
-from app.domain.corpus import Given
-from app.domain.document import Document, Upload
-from app.domain.passage import Passage, Scope
 from app.services.shelf import CorpusShelf, DocumentShelf, Worded, side_by_side
+from app.types import Passage, Scope
 from tests.fakes.services import stored
 
 

@@ -4,12 +4,11 @@ from dataclasses import asdict
 
 import pytest
 
-from app.domain.answer import Citation, Usage
-from app.domain.explanation import Explanation
-from app.domain.gravity import Gravity
-from app.domain.memory import Moment, Tally
-from app.domain.trace import Entry, Reason, Trace, Verdict
-from app.services.shown import explained, figures, ledger, plainly, recalled
+from app.answer import Citation, Usage
+from app.answering.meta import Explanation, explained, figures, ledger, plainly, recalled
+from app.db.memories import Moment, Tally
+from app.retrieval.tags import Gravity
+from app.types import Entry, Reason, Trace, Verdict
 from tests.fakes.answering import NOW
 from tests.fakes.remembering import memory
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.domain.errors import IbidError, Missing, Rejected, RetrievalError, Unavailable
-from app.domain.memory import Moment, Tallies, Tally
-from app.domain.passage import Scope
-from app.services.signals import SignalService
+from app.db.memories import Moment, Tallies, Tally
+from app.errors import IbidError, Missing, Rejected, RetrievalError, Unavailable
+from app.services.feedback import SignalService
+from app.types import Scope
 
 ADA = Scope(user_id="ada")
 

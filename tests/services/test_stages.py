@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from app.services.stages import Stages, elapsed
+from app.stopwatch import Stages, elapsed
 
 
 def test_each_lap_counts_from_the_last() -> None:

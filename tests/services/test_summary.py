@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.domain.errors import ModelBusy
-from app.services import summary
-from app.services.summary import EACH, LONGEST, SHOWN, Summary, settled, shown
+from app.errors import ModelBusy
+from app.services import profiles
+from app.services.profiles import EACH, LONGEST, SHOWN, Summary, settled, shown
 from tests.fakes.answering import FakeModel, FakeStream
 from tests.fakes.speaking import said
 
@@ -77,7 +77,7 @@ async def test_a_model_that_fails_costs_nothing() -> None:
 
 async def test_a_model_that_is_slow_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule's text stands then."""
-    monkeypatch.setattr(summary, "SECONDS", 0.01)
+    monkeypatch.setattr(profiles, "SECONDS", 0.01)
     assert await told(FakeModel(FakeStream([GOOD], pause=5))) == RULE
 
 

@@ -4,12 +4,11 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import RetrievalError
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.trace import Degraded
-from app.services import thread
-from app.services.thread import MOST, Threads
+from app.answer import Role, Turn
+from app.db import sessions
+from app.db.sessions import MOST, Threads
+from app.errors import RetrievalError
+from app.types import Degraded, Scope
 
 ADA = Scope(user_id="ada", thread_id="evenings")
 SAID = [Turn(Role.USER, "Why?"), Turn(Role.ASSISTANT, "Because.")]
@@ -58,12 +57,12 @@ async def test_a_log_that_is_away_is_told(reason: str) -> None:
 
 async def test_a_log_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its deadline, or the caller's, whichever is first."""
-    monkeypatch.setattr(thread, "SECONDS", 0.05)
+    monkeypatch.setattr(sessions, "SECONDS", 0.05)
     assert await Threads(Log(hangs=True)).turns(ADA, 3, seconds=60) == (
         (),
         (Degraded("postgres", "timeout"),),
     )
-    monkeypatch.setattr(thread, "SECONDS", 60.0)
+    monkeypatch.setattr(sessions, "SECONDS", 60.0)
     assert await Threads(Log(hangs=True)).turns(ADA, 3, seconds=0.05) == (
         (),
         (Degraded("postgres", "timeout"),),

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.domain.errors import Unavailable
-from app.domain.passage import Scope
-from app.services.twofold import Twofold
+from app.errors import Unavailable
+from app.services.users import Twofold
+from app.types import Scope
 from tests.fakes.holdings import FakeHolding
 
 ADA = Scope(user_id="ada")

@@ -7,14 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.errors import IbidError, Unavailable
-from app.domain.found import Found
-from app.domain.holding import Engine
-from app.domain.passage import Scope
+from app.answering.recorder import Recorder
+from app.db.users import Engine
+from app.errors import IbidError, Unavailable
+from app.retrieval.cache import Cache
 from app.services import users
-from app.services.cache import Cache
-from app.services.recorder import Recorder
 from app.services.users import WITHIN, Caching, UserService
+from app.types import Found, Scope
 from tests.fakes.answering import FakeLog
 from tests.fakes.holdings import AT, FakeErasures, FakeFiles, FakeHolding
 from tests.services.test_recorder import kept

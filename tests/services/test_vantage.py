@@ -7,31 +7,20 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Finish
-from app.domain.card import CardDraft, Shape
-from app.domain.errors import (
-    InvalidField,
-    ModelBusy,
-    ModelError,
-    ModelRefused,
-    ModelTimeout,
-    RetrievalError,
-)
-from app.domain.memory import DESIRE, GRAVITY, Tally
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.room import Limits as Room
-from app.services import inquiry
-from app.services.briefing import Briefing
-from app.services.inquiry import Inquiry
-from app.services.inspection import Inspection
-from app.services.recall import Recall
-from app.services.recorder import Recorder
-from app.services.reply import Reply
-from app.services.retrieval import Retrieval
-from app.services.ruling import Split, read
-from app.services.thread import Threads
-from app.services.vantage import VantageService
+from app.answer import Finish, Role, Turn
+from app.answering.budget import PromptLimits as Room
+from app.answering.recall import Recall
+from app.answering.recorder import Recorder
+from app.answering.ruling import SplitRecord, read
+from app.answering.stream import Reply
+from app.db.cards import CardDraft, Shape
+from app.db.memories import DESIRE, GRAVITY, Tally
+from app.db.sessions import Threads
+from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
+from app.retrieval.search import Retrieval
+from app.services import vantage as vantage_
+from app.services.vantage import Briefing, Inquiry, Inspection, VantageService
+from app.types import Scope
 from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
@@ -78,7 +67,7 @@ class House:
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
         room = Room(50_000, 50, 0.3, self.window, 0, 100)
-        house = inquiry.House("vantage-model", room, self.personal, self.shows, self.speaks)
+        house = vantage_.House("vantage-model", room, self.personal, self.shows, self.speaks)
         return VantageService(
             Recall(retrieval, self.cards, self.votes, self.temporal),
             Briefing(Threads(self.log), self.namespace, house),
@@ -352,7 +341,7 @@ async def test_the_ruling_is_kept_with_the_answer() -> None:
     said = await house.told(scope=scope, limits=limits, mix=mix, routing=routing, top_k=6)
     kept = read(json.loads(json.dumps(house.log.answers[0].ruling)))
     assert (kept.limits, kept.mix, kept.routing, kept.vantage_id) == (limits, mix, routing, "clinic")
-    assert (kept.split, kept.threshold, kept.inspect_only) == (Split(6, 6, 3), 0.3, False)
+    assert (kept.split, kept.threshold, kept.inspect_only) == (SplitRecord(6, 6, 3), 0.3, False)
     assert kept.policy_sha256 == policy()["sha256"]
     assert str(kept.decision.response_class) == said["response_class"] == "NEGOTIATE"
     assert kept.check

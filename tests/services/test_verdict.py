@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import ModelError
-from app.domain.sentiment import Sentiment
-from app.services import verdict
-from app.services.verdict import ASKED, SHOWN, DecidedBy, Judge, named
+from app.errors import ModelError
+from app.services import feedback
+from app.services.feedback import ASKED, SHOWN, DecidedBy, Judge, Sentiment, named
 from tests.fakes.answering import FakeModel, FakeStream
 
 UNMARKED = "I had hoped for the one about swimming"
@@ -77,7 +76,7 @@ async def test_without_a_word_it_is_neutral(
     monkeypatch: pytest.MonkeyPatch, model: Callable[[], FakeModel | None]
 ) -> None:
     """And nobody has decided; within the deadline."""
-    monkeypatch.setattr(verdict, "MODEL_SECONDS", 0.05)
+    monkeypatch.setattr(feedback, "MODEL_SECONDS", 0.05)
     assert await Judge(model()).sentiment(UNMARKED, None) == (Sentiment.NEUTRAL, DecidedBy.NONE)
 
 

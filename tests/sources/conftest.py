@@ -10,16 +10,16 @@ import pytest
 from app.clients.chroma import Chroma, InThreads
 from app.clients.chroma_child import Engine
 from app.clients.chroma_client import Client
-from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.clients.threads import Threads
-from app.contexts import Rows, open_rows
+from app.db.copies import ChromaCopy
+from app.db.pool import Pool
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import EXACT_BYTES, IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
-from app.stores.copies import ChromaCopy
+from app.wiring import Rows, open_rows
 from tests.fakes.filing import SPACE, documents
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.clients.pool import Pool
-from app.contexts import Rows
-from app.domain.label import is_label
-from app.domain.passage import Passage, Query, Scope
+from app.db.pool import Pool
 from app.sources.code import called
+from app.text.labels import is_label
+from app.types import Passage, Query, Scope
+from app.wiring import Rows
 from tests.fakes.filing import bag
 from tests.fakes.recollections import given
 from tests.fakes.rows import CHUNK, chunk, insert

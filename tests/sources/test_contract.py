@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from app.clients.pool import Pool
-from app.contexts import Rows
-from app.domain.document import Part
-from app.domain.errors import RetrievalError
-from app.domain.fusion import fuse
-from app.domain.label import is_label
-from app.domain.passage import Embedding, Legs, Query, Scope
-from app.domain.ports import Source
-from app.domain.relevance import is_match
+from app.db.documents import Part
+from app.db.pool import Pool
+from app.errors import RetrievalError
+from app.retrieval.fusion import fuse
+from app.retrieval.relevance import is_match
 from app.sources.corpus import CorpusSource
 from app.sources.documents import DocumentSource
 from app.sources.memories import MemorySource
+from app.text.labels import is_label
+from app.types import Embedding, Legs, Query, Scope, Source
+from app.wiring import Rows
 from tests.fakes.filing import bag, file
 from tests.fakes.recollections import given, keep, shelve
 from tests.fakes.rows import chunked, told

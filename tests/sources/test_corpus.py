@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess
-from app.domain.errors import RetrievalError
-from app.domain.label import is_label
-from app.domain.passage import Legs, Query, Scope
+from app.db.corpus import BUMP
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import IndexCache
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
-from app.stores.corpus import BUMP
+from app.text.labels import is_label
+from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, given, keep, named, reference, shelve
 

@@ -17,16 +17,16 @@ from app.clients.chroma import Chroma, InThreads, open_chroma
 from app.clients.chroma_child import Engine
 from app.clients.chroma_client import Client
 from app.clients.chroma_process import ChromaProcess
-from app.clients.identity import identity
-from app.clients.pool import Pool
 from app.clients.threads import Threads
-from app.config import Settings
-from app.domain.document import Part
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Legs, Query, Scope
+from app.db.copies import ChromaCopy
+from app.db.documents import Part
+from app.db.outbox import Outbox, state
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.errors import RetrievalError
+from app.settings import Settings
 from app.sources.documents import DocumentSource
-from app.stores.copies import ChromaCopy
-from app.stores.outbox import Outbox, state
+from app.types import Embedding, Legs, Query, Scope
 from tests.fakes.chromas import DAMAGES
 from tests.fakes.filing import SPACE, bag, documents, file
 

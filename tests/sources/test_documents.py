@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from app.clients.chroma import Chroma, InThreads
-from app.clients.identity import identity
-from app.clients.pool import Pool
 from app.clients.threads import Threads
-from app.domain.document import Part
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding, Legs, Query, Scope
-from app.domain.space import Space
+from app.db.copies import ChromaCopy
+from app.db.documents import Part
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.errors import RetrievalError
 from app.retrieval.postings import pack
 from app.retrieval.retrievers.chroma import collection
 from app.sources.documents import DocumentSource
-from app.stores.copies import ChromaCopy
+from app.types import Embedding, Legs, Query, Scope, Space
 from tests.fakes.chromas import broken
 from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
 

@@ -1,8 +1,8 @@
 """Dreams: rows of projects that keep them."""
 
-from app.clients.pool import Pool
-from app.contexts import Rows
-from app.domain.passage import Query, Scope
+from app.db.pool import Pool
+from app.types import Query, Scope
+from app.wiring import Rows
 from tests.fakes.filing import bag
 from tests.fakes.recollections import given
 from tests.fakes.rows import CONVERSATION, conversation, insert, told

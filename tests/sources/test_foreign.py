@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from app.clients.pool import Pool
 from app.clients.qdrant import Qdrant, open_points
-from app.config import Settings
-from app.domain.memory import RAW
-from app.domain.passage import Legs, Query, Scope
+from app.db.memories import RAW
+from app.db.pool import Pool
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import IndexCache
+from app.settings import Settings
 from app.sources import memories as module
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource
+from app.types import Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.qdrant import Fault, QdrantServer, qdrant_server
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, shelve

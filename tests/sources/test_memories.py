@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from app.clients.points import Point
-from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess
-from app.domain.errors import RetrievalError
-from app.domain.fusion import fuse
-from app.domain.label import is_label
-from app.domain.memory import ASSISTANT, DAEMONS, GRAVITY, RAW
-from app.domain.passage import Hit, Legs, Query, Scope
-from app.domain.relevance import is_match
+from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, RAW
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.index.catalogue import Catalogue
+from app.retrieval.fusion import fuse
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import pack
+from app.retrieval.relevance import is_match
 from app.retrieval.source import FRESH, UNTAKEN, untaken
 from app.sources.memories import MemorySource
+from app.text.labels import is_label
+from app.types import Hit, Legs, Query, Scope
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw
 

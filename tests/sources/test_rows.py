@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.clients.pool import Pool
-from app.contexts import Rows
-from app.domain.errors import RetrievalError
-from app.domain.passage import Legs, Query, Scope
+from app.db.pool import Pool
+from app.errors import RetrievalError
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.project_tables import Analysed
 from app.retrieval.terms import VERSION
 from app.sources.code import CodeSource
 from app.sources.rows import RowSource
+from app.types import Legs, Query, Scope
+from app.wiring import Rows
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import given
 from tests.fakes.rows import CHUNK, CONVERSATION, chunk, chunked, conversation, insert, told

@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool, open_pool
-from app.domain.document import State
-from app.domain.errors import Conflict, Overloaded, RemovedMeanwhile, Unavailable
-from app.stores import admission
-from app.stores.admission import PIECE, Admission
-from app.stores.belongings import Belongings
-from app.stores.documents import DocumentStore
-from app.stores.erasures import ErasureStore
+from app.db import documents
+from app.db.documents import PIECE, Admission, DocumentStore, State
+from app.db.pool import Pool, open_pool
+from app.db.users import Belongings, ErasureStore
+from app.errors import Conflict, Overloaded, RemovedMeanwhile, Unavailable
 from tests.fakes.uploads import ALICE, TENANT, read, ready, upload
 
 
@@ -188,7 +185,7 @@ class Halfway:
 @pytest.fixture
 def halfway(monkeypatch: pytest.MonkeyPatch) -> Halfway:
     """The next uploads stop there until they may go on."""
-    stop, pieces = Halfway(asyncio.Event(), asyncio.Event()), admission.pieces
+    stop, pieces = Halfway(asyncio.Event(), asyncio.Event()), documents.pieces
 
     async def slow(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
         async for piece in pieces(document_id, path):
@@ -196,7 +193,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch) -> Halfway:
             stop.reached.set()
             await stop.go.wait()
 
-    monkeypatch.setattr(admission, "pieces", slow)
+    monkeypatch.setattr(documents, "pieces", slow)
     return stop
 
 
@@ -263,7 +260,7 @@ async def test_two_hundred_at_once_on_a_pool_of_ten(wide: Pool, tmp_path: Path) 
 
 async def test_too_many_at_once_are_told(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a turn for ever."""
-    monkeypatch.setattr(admission, "TURN_SECONDS", 0.05)
+    monkeypatch.setattr(documents, "TURN_SECONDS", 0.05)
     door = Admission(pool)
     async with door._turn():
         with pytest.raises(Overloaded):

@@ -6,13 +6,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from app.clients.cluster import Cluster
-from app.clients.pool import open_pool
-from app.domain.adoption import Foreign
-from app.domain.passage import Embedding
-from app.domain.space import Space
+from app.db.embedded import Cluster
+from app.db.pool import open_pool
 from app.retrieval.project_tables import DISTANCE
-from app.stores.adoption import AdoptionStore
+from app.services.adopt import AdoptionStore, Foreign
+from app.types import Embedding, Space
 from tests.fakes.elder import DIM, Elder, elder
 from tests.fakes.uploads import SPACE, vector
 

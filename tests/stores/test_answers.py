@@ -9,20 +9,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.clients.migrations import migrate
-from app.clients.pool import Pool, open_pool
-from app.domain.answer import Answer, Citation, Finish, Usage, new_id
-from app.domain.document import Part
-from app.domain.errors import NoRoom, Rejected, Unavailable
-from app.domain.instructions import SYSTEM
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import Block, Kind, Recipe, Ref, block, instructions
-from app.domain.trace import Degraded, Entry, Reason, Trace, Verdict
-from app.services.recorder import Kept, Recorder
-from app.stores.answers import AnswerStore, named
-from app.stores.chatlog import ChatLogStore
-from app.stores.sessions import SessionStore, emptied
+from app.answer import (
+    Answer,
+    Block,
+    Citation,
+    Finish,
+    Kind,
+    Recipe,
+    Ref,
+    Role,
+    Turn,
+    Usage,
+    new_id,
+    recipe_block,
+)
+from app.answering.prompt import SYSTEM
+from app.answering.recorder import Kept, Recorder
+from app.answering.replay import instructions
+from app.db.answers import AnswerStore, named
+from app.db.documents import Part
+from app.db.migrations import migrate
+from app.db.pool import Pool, open_pool
+from app.db.sessions import ChatLogStore, SessionStore, emptied
+from app.errors import NoRoom, Rejected, Unavailable
+from app.types import Degraded, Entry, Reason, Scope, Trace, Verdict
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")
 ANSWER = Answer(
@@ -60,7 +70,7 @@ ANSWER = Answer(
     recipe=Recipe(
         "documents",
         instructions(SYSTEM),
-        notes=(block(Kind.NOTE, "Be brief.", keep=True),),
+        notes=(recipe_block(Kind.NOTE, "Be brief.", keep=True),),
         turns=(Block(Kind.TURN, "aa", name="user", refs=(Ref("chat_log", "7", "aa"),)),),
         ranking=3,
     ),

@@ -6,9 +6,9 @@ import time
 import asyncpg
 import pytest
 
-from app.clients.pool import Pool
-from app.stores import bell as bells
-from app.stores.bell import Bell
+from app.db import jobs as bells
+from app.db.jobs import Bell
+from app.db.pool import Pool
 
 RING = "NOTIFY bell_test"
 NEVER = 30.0

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.answer import new_id
-from app.domain.card import CardDraft, Shape
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
+from app.answer import Role, Turn, new_id
+from app.db import users
+from app.db.answers import AnswerStore
+from app.db.cards import CardDraft, CardStore, Shape
+from app.db.pool import Pool
+from app.db.users import NAMES_ONLY, TABLES, Belongings, Rows
 from app.retrieval.project_tables import CONVERSATION, Analysed, keep
-from app.stores import belongings
-from app.stores.answers import AnswerStore
-from app.stores.belongings import NAMES_ONLY, TABLES, Belongings, Rows
-from app.stores.cards import CardStore
+from app.types import Scope
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, ready, upload, vector
 from tests.stores.test_answers import ANSWER
@@ -51,7 +49,7 @@ NEXT = "INSERT INTO ibid.text_next VALUES ('other@8', 'memory', $1, $2, $1)"
 
 async def kept(pool: Pool, name: str, scope: Scope) -> list[str]:
     """Everything a holding tells of a user, as text."""
-    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    holding = next(each for each in users.belongings(pool) if each.name == name)
     return [str(row) async for row in holding.export(scope)]
 
 
@@ -84,18 +82,18 @@ async def test_what_hangs_on_a_holdings_rows_is_of_it_too(pool: Pool) -> None:
 
 def test_a_holding_of_the_record_has_tables(pool: Pool) -> None:
     """By the same name; memories have a holding of their own, with the index."""
-    names = [holding.name for holding in belongings.belongings(pool)]
+    names = [holding.name for holding in users.belongings(pool)]
 
     assert sorted([*names, "memories"]) == sorted(TABLES)
 
 
-@pytest.mark.parametrize("name", [table.name for table in belongings.SINGLE])
+@pytest.mark.parametrize("name", [table.name for table in users.SINGLE])
 @pytest.mark.parametrize("other", OTHERS)
 async def test_a_users_rows_go_and_others_stay(pool: Pool, name: str, other: Scope) -> None:
     """At once, all of them, and again there is none."""
     for scope in (ADA, other):
         await some(pool, scope)
-    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    holding = next(each for each in users.belongings(pool) if each.name == name)
     before = await kept(pool, name, other)
 
     counts = [await holding.erase(ADA), await holding.erase(ADA)]
@@ -123,12 +121,12 @@ async def test_what_was_asked_for_a_user_is_his(pool: Pool, asked: Scope) -> Non
 
 async def test_an_export_is_read_page_by_page(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Oldest first, each row once; without tenant and vectors."""
-    monkeypatch.setattr(belongings, "PAGE", 2)
+    monkeypatch.setattr(users, "PAGE", 2)
     for n in range(5):
         turns = [Turn(Role.USER, f"turn {n}", NOON + timedelta(minutes=n))]
         await tell(pool, ADA, turns, answer_id=f"a{n}")
 
-    rows = [row async for row in Rows(pool, belongings.CHAT_LOG).export(ADA)]
+    rows = [row async for row in Rows(pool, users.CHAT_LOG).export(ADA)]
 
     assert [row["content"] for row in rows] == [f"turn {n}" for n in range(5)]
     assert all("tenant" not in row for row in rows)
@@ -142,7 +140,7 @@ async def test_what_is_for_all_users_of_a_namespace_is_nobody_s(pool: Pool) -> N
     await cards.put(ADA, shared)
     assert await kept(pool, "vantage_cards", ADA) == []
 
-    assert await Rows(pool, belongings.CARDS).erase(ADA) == 0
+    assert await Rows(pool, users.CARDS).erase(ADA) == 0
 
     assert not (await cards.put(ADA, shared))[1]
 
@@ -155,7 +153,7 @@ async def test_traces_of_an_older_tool_are_told(pool: Pool) -> None:
         row = (new_id(), "acme", "ada", NOON if n else None)
         await pool.execute(OLDER, *row)
 
-    holding = Rows(pool, belongings.TRACES)
+    holding = Rows(pool, users.TRACES)
 
     assert len([row async for row in holding.export(ADA)]) == 3
     assert [await holding.erase(ADA), await holding.erase(ADA)] == [3, 0]
@@ -176,7 +174,7 @@ INDEXED = {
 @pytest.mark.parametrize("name", INDEXED)
 async def test_rows_of_projects_go_with_all_that_was_derived(pool: Pool, name: str) -> None:
     """A user's own, in every project: told without vectors; words and vectors in the making go too."""
-    holding = next(each for each in belongings.belongings(pool) if each.name == name)
+    holding = next(each for each in users.belongings(pool) if each.name == name)
     owners = (("acme", "ada", "THN"), ("acme", "ada", "Lab"), ("acme", "", "THN"), ("other", "ada", "THN"))
     for owner in owners:
         row = await pool.fetchval(INDEXED[name], *owner, vector("x"))
@@ -198,7 +196,7 @@ async def test_rows_of_projects_go_with_all_that_was_derived(pool: Pool, name: s
 
 async def test_words_kept_meanwhile_go_too(pool: Pool) -> None:
     """A search analyses a row while its owner is erased: the erasure waits for it."""
-    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    holding = next(each for each in users.belongings(pool) if each.name == "conversations")
     row = await pool.fetchval(INDEXED["conversations"], "acme", "ada", "THN", vector("x"))
     async with pool.acquire() as connection, connection.transaction():
         await keep(connection, CONVERSATION, {row: Analysed(b"", 1)})
@@ -263,7 +261,7 @@ async def test_memories_go_with_their_vectors_in_the_making(pool: Pool) -> None:
     for scope, name in ((ADA, "a1"), (ADA, "a2"), (bob, "b1")):
         await remembered(pool, scope, name)
     await pool.execute("DELETE FROM ibid.outbox")
-    subject = belongings.Memories(pool)
+    subject = users.Memories(pool)
 
     counts = [await subject.erase(ADA), await subject.erase(ADA)]
 
@@ -280,6 +278,6 @@ async def test_a_memory_written_while_an_erasure_ran_is_entered_again(pool: Pool
     await remembered(pool, ADA, "a1")
     await pool.execute("DELETE FROM ibid.outbox")
 
-    await belongings.Memories(pool).enter(ADA)
+    await users.Memories(pool).enter(ADA)
 
     assert await pool.fetchval("SELECT array_agg(item) FROM ibid.outbox") == ["a1"]

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.card import Card, CardDraft, Shape, VantageCards
-from app.domain.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
-from app.domain.passage import Scope
-from app.stores.cards import CardStore
-from app.stores.erasures import ErasureStore
+from app.db.cards import Card, CardDraft, CardStore, Shape, VantageCards
+from app.db.pool import Pool
+from app.db.users import ErasureStore
+from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
+from app.types import Scope
 from tests.fakes.noted import FakeCards
 
 TENANT = Scope("acme", vantage_id="clinic")

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.stores.chatlog import TURNS, ChatLogStore, thread
+from app.answer import Role, Turn
+from app.db.pool import Pool
+from app.db.sessions import TURNS, ChatLogStore, thread
+from app.errors import RetrievalError
+from app.types import Scope
 from tests.fakes.turns import tell
 
 HERE = Scope(tenant="acme", owner="alice", user_id="alice", session_id="s1", thread_id="t1")

@@ -2,15 +2,13 @@
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.code import CodeEntry, CodeRow
-from app.domain.errors import InvalidField
-from app.domain.passage import Scope
+from app.db.code import TABLE, CodeEntry, CodeRow, arrays, drop, free, place, places, prepared, write
+from app.db.pool import Pool
+from app.db.projects import links, shape
+from app.db.rows import transaction
+from app.errors import InvalidField
 from app.retrieval.project_tables import Analysed
-from app.stores.chunk import TABLE, arrays, drop, free, place, places, prepared, write
-from app.stores.named import links
-from app.stores.shape import shape
-from app.stores.transaction import transaction
+from app.types import Scope
 
 HERE = Scope("acme", project="hello")
 IDS = [f"0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0{at}" for at in range(3)]

@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from app.clients.pool import Pool, open_pool
-from app.domain.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, Cut, chunk_ids, row_id
-from app.domain.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
-from app.domain.passage import Embedding, Scope
-from app.stores.code import CodeStore
-from app.stores.erasures import ErasureStore
+from app.db.code import CodeEntry, CodeFile, CodeOutcome, CodeRow, CodeStore, Cut, chunk_ids, row_id
+from app.db.pool import Pool, open_pool
+from app.db.users import ErasureStore
+from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile, Unavailable
+from app.types import Embedding, Scope
 
 SPACE, OTHER = "fake@8", "other@8"
 HERE = Scope("acme", project="hello")

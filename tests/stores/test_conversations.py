@@ -10,12 +10,21 @@ import asyncpg
 import numpy as np
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.conversation import Conversation, Conversations, Draft, Outcome, Written, derived, entry
-from app.domain.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
-from app.domain.passage import Embedding, Scope
-from app.stores.conversations import BRIEF, ConversationStore
-from app.stores.erasures import ErasureStore
+from app.db.conversations import (
+    BRIEF,
+    Conversation,
+    Conversations,
+    ConversationStore,
+    Draft,
+    Outcome,
+    Written,
+    derived,
+    entry,
+)
+from app.db.pool import Pool
+from app.db.users import ErasureStore
+from app.errors import InvalidField, KeptElsewhere, Rejected, RemovedMeanwhile, Unavailable
+from app.types import Embedding, Scope
 
 SPACE = "fake@8"
 THN = Scope("acme", project="THN")

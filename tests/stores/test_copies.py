@@ -14,18 +14,18 @@ import pytest
 from app.clients.chroma import Chroma, InThreads
 from app.clients.chroma_child import REMADE_MOST, Engine
 from app.clients.chroma_client import Client
-from app.clients.identity import identity
 from app.clients.points import Points
-from app.clients.pool import Pool
 from app.clients.threads import Threads
-from app.domain.document import Part
-from app.domain.errors import RetrievalError
-from app.domain.memory import RAW
-from app.domain.space import Space
+from app.db.copies import ChromaCopy, Position, QdrantCopy
+from app.db.documents import Part
+from app.db.memories import RAW
+from app.db.outbox import Outbox
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.errors import RetrievalError
 from app.index.catalogue import Catalogue
 from app.retrieval.retrievers.chroma import collection
-from app.stores.copies import ChromaCopy, Position, QdrantCopy
-from app.stores.outbox import Outbox
+from app.types import Space
 from tests.fakes.filing import SPACE, file, publish
 
 OLDER = Space("older@32", "bag", 32, 0.0)

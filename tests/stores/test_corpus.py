@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.corpus import Given, Reference, placed
-from app.domain.passage import Scope
+from app.db import corpus as module
+from app.db.corpus import CorpusStore, Given, Reference, placed
+from app.db.pool import Pool
 from app.retrieval.postings import pack
-from app.stores import corpus as module
-from app.stores.corpus import CorpusStore
+from app.types import Scope
 from tests.fakes.uploads import SPACE, vector
 
 ACME, OTHER = Scope("acme"), Scope("other")

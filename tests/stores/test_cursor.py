@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import InvalidField
-from app.stores.cursor import closed, opened
+from app.db.rows import closed, opened
+from app.errors import InvalidField
 
 times = st.datetimes(datetime(1900, 1, 1), datetime(3000, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 keys = st.text("abcXYZ019._:-", max_size=200)

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.document import Document, Fault
-from app.domain.errors import InvalidField, Unavailable
-from app.domain.passage import Scope
-from app.domain.trace import Pending
-from app.stores.documents import DocumentStore, opened
+from app.db.documents import Document, DocumentStore, Fault, opened
+from app.db.pool import Pool
+from app.errors import InvalidField, Unavailable
+from app.types import Pending, Scope
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -8,19 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.answer import Answer, new_id
-from app.domain.document import Part
-from app.domain.holding import Due
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
+from app.answer import Answer, Role, Turn, new_id
+from app.answering.recorder import Recorder
+from app.db.answers import AnswerStore
+from app.db.documents import Part
+from app.db.pool import Pool
+from app.db.rows import transaction
+from app.db.users import LOCK, Belongings, Due, ErasureStore, evict_erased
 from app.retrieval.index_cache import IndexCache, Key
-from app.services.recorder import Recorder
 from app.services.users import Caching, UserService
-from app.stores.answers import AnswerStore
-from app.stores.belongings import Belongings
-from app.stores.erasures import LOCK, ErasureStore, evict_erased
-from app.stores.transaction import transaction
+from app.types import Scope
 from tests.fakes.holdings import FakeFiles, FakeHolding
 from tests.fakes.uploads import ALICE, ready, upload
 from tests.stores.test_answers import ANSWER

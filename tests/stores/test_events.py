@@ -7,13 +7,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import asyncpg
 import pytest
 
-from app.clients.cluster import Cluster
-from app.clients.pool import Pool
-from app.domain.passage import Scope
+from app.db import projects, users
+from app.db.embedded import Cluster
+from app.db.pool import Pool
+from app.db.projects import EventStore
+from app.db.rows import Connection, transaction
 from app.retrieval.project_tables import CHUNK, Analysed, keep
-from app.stores import belongings, events
-from app.stores.events import EventStore
-from app.stores.transaction import Connection, transaction
+from app.types import Scope
 from tests.fakes.rows import chunked
 
 ROW = "INSERT INTO public.conversation_index (tenant, owner, project, title) VALUES ($1, $2, $3, 'Ferry')"
@@ -72,7 +72,7 @@ async def test_every_change_is_noted(pool: Pool, change: str) -> None:
 
 async def test_folded_events_are_the_same_version(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read anew for it; what is being written meanwhile counts when it is there."""
-    monkeypatch.setattr(events, "MANY", 3)
+    monkeypatch.setattr(projects, "MANY", 3)
     for _ in range(4):
         await pool.execute(ROW, *THN)
     for _ in range(3):
@@ -105,7 +105,7 @@ async def test_an_erasure_takes_them_along(pool: Pool) -> None:
         await pool.execute(ROW, *ADAS)
         seen.add(await pool.fetchval(VERSION, *ADAS))
     await pool.execute(ROW, *THN)
-    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    holding = next(each for each in users.belongings(pool) if each.name == "conversations")
     assert await holding.erase(Scope(user_id="ada")) == 3
     assert await pool.fetchval(COUNT) == 1
     for _ in range(3):
@@ -117,7 +117,7 @@ async def test_an_erasure_takes_them_along(pool: Pool) -> None:
 async def test_an_erasure_leaves_what_is_committed_after_it(pool: Pool) -> None:
     """A row that it did not see stays, and is found."""
     await pool.execute(ROW, *ADAS)
-    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    holding = next(each for each in users.belongings(pool) if each.name == "conversations")
     async with tools(pool, 1) as (slow,):
         await slow.execute(ROW, *ADAS)
         assert await holding.erase(Scope(user_id="ada")) == 1
@@ -127,7 +127,7 @@ async def test_an_erasure_leaves_what_is_committed_after_it(pool: Pool) -> None:
 async def test_an_erasure_takes_what_a_writer_told_meanwhile(pool: Pool) -> None:
     """It waited for the row, and took it: nothing is left to be told of."""
     await pool.execute(ROW, *ADAS)
-    holding = next(each for each in belongings.belongings(pool) if each.name == "conversations")
+    holding = next(each for each in users.belongings(pool) if each.name == "conversations")
     async with tools(pool, 1) as (slow,):
         await slow.execute("UPDATE conversation_index SET title = 'anew'")
         erasing = asyncio.create_task(holding.erase(Scope(user_id="ada")))
@@ -141,11 +141,11 @@ async def test_nothing_is_folded_while_somebody_is_erased(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is folded then would be new to the erasure, and stay with his name."""
-    monkeypatch.setattr(events, "MANY", 1)
+    monkeypatch.setattr(projects, "MANY", 1)
     for _ in range(2):
         await pool.execute(ROW, *ADAS)
     async with transaction(pool) as erasing:
-        await events.unfolded(erasing)
+        await projects.unfolded(erasing)
         await EventStore(pool).fold()
         assert await pool.fetchval(COUNT) == 2
     await EventStore(pool).fold()

@@ -2,10 +2,9 @@
 
 import pytest
 
-from app.clients.pool import Pool
-from app.stores import files
-from app.stores.belongings import TABLES
-from app.stores.files import MARKS, RecordFiles
+from app.db import users
+from app.db.pool import Pool
+from app.db.users import MARKS, TABLES, RecordFiles
 
 
 async def test_a_configured_server_is_left_alone(pool: Pool) -> None:
@@ -26,7 +25,7 @@ async def test_the_tables_of_what_was_erased_are_rewritten(
     async def compact(dsn: str, tables: list[str]) -> None:
         asked.append((dsn, tables))
 
-    monkeypatch.setattr(files, "compact", compact)
+    monkeypatch.setattr(users, "compact", compact)
     pool.superuser = "postgresql://postgres@/ibid"
     subject = RecordFiles(pool)
 

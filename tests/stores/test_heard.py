@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.memory import Draft
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.trace import Entry, Reason, Trace, Verdict
-from app.stores.answers import AnswerStore
-from app.stores.heard import SAYINGS, HeardStore
+from app.answer import Role, Turn
+from app.db.answers import AnswerStore
+from app.db.memories import SAYINGS, Draft, HeardStore
+from app.db.pool import Pool
+from app.types import Entry, Reason, Scope, Trace, Verdict
 from tests.fakes.keeping import ADA, NOON
 from tests.stores.test_answers import ANSWER
 from tests.stores.test_memories import written

@@ -5,15 +5,12 @@ from collections import Counter
 
 import pytest
 
-from app.clients.pool import Pool, open_pool
-from app.domain.document import Part
-from app.domain.errors import Unavailable
-from app.domain.job import BROKE, Job
-from app.stores import bell
-from app.stores.jobs import JobStore
-from app.stores.lease import here
-from app.stores.part import enqueue
-from app.stores.transaction import transaction
+from app.db import jobs
+from app.db.documents import Part, enqueue
+from app.db.jobs import BROKE, Job, JobStore, here
+from app.db.pool import Pool, open_pool
+from app.db.rows import transaction
+from app.errors import Unavailable
 from tests.stores.test_lease import dead_pid
 
 HERE = Part("acme", "alice", "s1")
@@ -203,7 +200,7 @@ async def test_expire_spares_all_others(pool: Pool, worker: str | None) -> None:
 
 async def test_entered_it_hears_of_new_jobs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """An idle worker starts at once."""
-    monkeypatch.setattr(bell, "POLL", 30)
+    monkeypatch.setattr(jobs, "POLL", 30)
     async with JobStore(pool) as store:
         wait = asyncio.create_task(store.wait(seconds=30))
         await asyncio.sleep(0.05)

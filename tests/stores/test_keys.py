@@ -8,11 +8,10 @@ from random import Random
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import StartError, Unavailable
-from app.domain.ports import Caller
-from app.stores import keys as room
-from app.stores.keys import FRESH, OUTAGE, PAUSE, KeyStore
+from app.db import keys as keys_
+from app.db.keys import FRESH, OUTAGE, PAUSE, Caller, KeyStore
+from app.db.pool import Pool
+from app.errors import StartError, Unavailable
 from tests.stores.test_memo import Hand
 
 STRONG = "strong-9f3c71e0b28d46a5"
@@ -160,7 +159,7 @@ async def test_a_silent_database_holds_up_one_request(
     clock.now += FRESH + 1
     away = type("Silent", (), {"fetch": staticmethod(lambda *_: asyncio.sleep(30))})
     monkeypatch.setattr(keys, "_pool", away)
-    monkeypatch.setattr(room, "LOOKUP_SECONDS", 0.2)
+    monkeypatch.setattr(keys_, "LOOKUP_SECONDS", 0.2)
     with pytest.raises(Unavailable):
         await keys.find("ibid_acme_unknown")
     clock.now += PAUSE

@@ -5,11 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError, TooMany, Unavailable
-from app.domain.passage import Scope
-from app.domain.project import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote, KnowledgeRecord
-from app.stores.knowledge import KnowledgeStore
+from app.db.pool import Pool
+from app.db.projects import (
+    MOST_NOTES,
+    Knowledge,
+    KnowledgeChange,
+    KnowledgeNote,
+    KnowledgeRecord,
+    KnowledgeStore,
+)
+from app.errors import RetrievalError, TooMany, Unavailable
+from app.types import Scope
 
 THN = Scope("acme", project="THN")
 STYLE = KnowledgeNote("Style", "Be brief.")

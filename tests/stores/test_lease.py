@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from app.stores.lease import gone, here, new_worker
+from app.db.jobs import gone, here, new_worker
 
 
 def dead_pid() -> int:

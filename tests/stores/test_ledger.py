@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.answer import Usage
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import BROUGHT, turn_blocks
-from app.stores.ledger import COLUMNS, entry, mended, picked, plain, recipe, restored, traced, written
-from app.stores.text import storable
+from app.answer import Role, Turn, Usage
+from app.answering.replay import BROUGHT, turn_blocks
+from app.db.answers import COLUMNS, entry, mended, picked, plain, recipe, restored, traced, written
+from app.db.rows import storable
+from app.types import Scope
 from tests.stores.test_answers import ANSWER, HERE, RULED
 
 

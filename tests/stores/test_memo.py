@@ -1,7 +1,7 @@
 """What the database last said, for a while."""
 
-from app.stores import memo as memos
-from app.stores.memo import Memo
+from app.db import keys as memos
+from app.db.keys import Memo
 
 
 class Hand:

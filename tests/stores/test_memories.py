@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import InvalidField, RemovedMeanwhile
-from app.domain.memory import DAEMONS, GRAVITY, Draft, Memory, Outcome, Written
-from app.domain.passage import Scope
+from app.db.memories import DAEMONS, GRAVITY, Draft, Memory, MemoryStore, Outcome, Written
+from app.db.pool import Pool
+from app.db.votes import VoteStore
+from app.errors import InvalidField, RemovedMeanwhile
 from app.retrieval.postings import pack
-from app.stores.memories import MemoryStore
-from app.stores.votes import VoteStore
+from app.types import Scope
 from tests.fakes.keeping import ADA, NOON
 from tests.fakes.uploads import SPACE, vector
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.domain.errors import Rejected
-from app.stores.named import LINKS, Called, Found, chosen, links, literal, located, made
+from app.db.projects import LINKS, Called, Found, chosen, links, literal, located, made
+from app.errors import Rejected
 
 GIVEN = "0c9d1a52-3e5f-4d0f-9a53-5d0e8a432c0f"
 OURS = str(uuid.uuid5(uuid.NAMESPACE_DNS, "x"))

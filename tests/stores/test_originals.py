@@ -6,20 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from app.answer import Role, Turn, sha256
 from app.clients.points import Collection, Point
-from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.contexts import open_rows
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.memory import RAW
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.domain.recipe import sha256
-from app.domain.trace import Entry, Verdict
+from app.db.answers import OriginalStore
+from app.db.documents import DocumentStore
+from app.db.memories import RAW
+from app.db.pool import Pool
+from app.errors import RetrievalError, Unavailable
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.retrievers.qdrant import MARK
-from app.stores.documents import DocumentStore
-from app.stores.originals import OriginalStore
+from app.types import Entry, Scope, Verdict
+from app.wiring import open_rows
 from tests.fakes.filing import SPACE, bag
 from tests.fakes.recollections import ANN, enter, memory, named, withdraw
 from tests.fakes.rows import CONVERSATION, conversation, insert

@@ -10,24 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.identity import identity
 from app.clients.points import Point, Where
-from app.clients.pool import Pool
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
-from app.domain.corpus import Given
-from app.domain.errors import RetrievalError, Unavailable
-from app.domain.memory import DAEMONS, GRAVITY, RAW, Draft
-from app.domain.passage import Scope
-from app.domain.space import Space
+from app.db import copies
+from app.db import outbox as outbox_
+from app.db.copies import STATE, Place, Position, QdrantCopy
+from app.db.corpus import CorpusStore, Given
+from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
+from app.db.outbox import EngineProbe, Outbox
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.db.users import Memories
+from app.db.vectors import VectorStore
+from app.errors import RetrievalError, Unavailable
 from app.index.catalogue import Catalogue
-from app.stores import copies
-from app.stores import outbox as module
-from app.stores.belongings import Memories
-from app.stores.copies import STATE, Place, Position, QdrantCopy
-from app.stores.corpus import CorpusStore
-from app.stores.memories import MemoryStore
-from app.stores.outbox import EngineProbe, Outbox
-from app.stores.vectors import VectorStore
+from app.types import Scope, Space
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say
 from tests.fakes.logged import captured
@@ -225,7 +222,7 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Writers are not held up meanwhile; nothing is lost, and the log says both once."""
-    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(outbox_, "AGAIN_SECONDS", 0.05)
     copy = Failing(error=RetrievalError("unavailable"))
     outbox = Outbox(pool, copy, "me")
     running = asyncio.create_task(outbox.run())
@@ -557,11 +554,11 @@ async def test_a_long_outbox_is_not_counted_whole(pool: Pool) -> None:
     await pool.execute(
         "INSERT INTO ibid.outbox (engine, collection, item)"
         " SELECT 'qdrant', 'memory_raw', n::text FROM generate_series(1, $1) AS n",
-        module.MOST + 5,
+        outbox_.MOST + 5,
     )
-    found = await module.state(pool, "qdrant")
+    found = await outbox_.state(pool, "qdrant")
 
-    assert (found.waiting, found.backlog) == (module.MOST + 1, "more than 10,000")
+    assert (found.waiting, found.backlog) == (outbox_.MOST + 1, "more than 10,000")
     assert (await Outbox(pool, Failing(), "me").facts())["waiting"] == "more than 10,000"
 
 
@@ -607,7 +604,7 @@ async def test_points_of_the_versions_before_are_taken_over(house: House) -> Non
 
 async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In /readyz and in the log; what is written meanwhile does not wait for its end."""
-    monkeypatch.setattr(module, "LOG_SECONDS", 0)
+    monkeypatch.setattr(outbox_, "LOG_SECONDS", 0)
     copy = Failing(rows=50, delay=0.02)
     outbox = Outbox(pool, copy, "me")
 

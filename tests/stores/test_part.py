@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.document import Part
-from app.domain.passage import Scope
-from app.stores.part import bump, enqueue, hold, home
-from app.stores.transaction import transaction
+from app.db.documents import Part, bump, enqueue, hold, home
+from app.db.pool import Pool
+from app.db.rows import transaction
+from app.types import Scope
 
 HERE = Part("acme", "alice", "s1")
 

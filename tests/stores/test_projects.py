@@ -3,21 +3,21 @@
 import asyncpg
 import pytest
 
-from app.clients.pool import Pool
-from app.stores.projects import CODE, CONVERSATION, MOST, Kept
+from app.db.pool import Pool
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, MOST, Kept
 
 SILENT = [
-    (CONVERSATION, {}),
-    (CONVERSATION, {"title": " \n\t", "tags": "[]", "key_entities": "null"}),
-    (CONVERSATION, {"tags": '[[], {}, "", " , "]'}),
-    (CODE, {"file_path": "a.py"}),
-    (CODE, {"chunk_text": "  ", "chunk_metadata": '{"name": "f"}'}),
+    (CONVERSATION_INPUT, {}),
+    (CONVERSATION_INPUT, {"title": " \n\t", "tags": "[]", "key_entities": "null"}),
+    (CONVERSATION_INPUT, {"tags": '[[], {}, "", " , "]'}),
+    (CODE_INPUT, {"file_path": "a.py"}),
+    (CODE_INPUT, {"chunk_text": "  ", "chunk_metadata": '{"name": "f"}'}),
 ]
 SAYING = [
-    (CONVERSATION, {"memory_snippet": "x"}, "x"),
-    (CONVERSATION, {"tags": '["海"]'}, "Tags: 海"),
-    (CONVERSATION, {"key_entities": "7"}, "Key entities: 7"),
-    (CODE, {"file_path": "a.py", "chunk_text": "x = 1"}, "a.py\nx = 1"),
+    (CONVERSATION_INPUT, {"memory_snippet": "x"}, "x"),
+    (CONVERSATION_INPUT, {"tags": '["海"]'}, "Tags: 海"),
+    (CONVERSATION_INPUT, {"key_entities": "7"}, "Key entities: 7"),
+    (CODE_INPUT, {"file_path": "a.py", "chunk_text": "x = 1"}, "a.py\nx = 1"),
 ]
 
 
@@ -54,6 +54,6 @@ async def test_a_row_with_a_word_is_embedded(
 
 async def test_megabytes_are_cut_where_they_lie(pool: Pool) -> None:
     """They never leave Postgres."""
-    row = await read(pool, CONVERSATION, {"title": "t", "summary_detailed": "word " * 2_000_000})
+    row = await read(pool, CONVERSATION_INPUT, {"title": "t", "summary_detailed": "word " * 2_000_000})
     assert len(row["summary_detailed"]) == MOST
-    assert len(CONVERSATION.text(row)) <= MOST
+    assert len(CONVERSATION_INPUT.text(row)) <= MOST

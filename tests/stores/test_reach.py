@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.label import distinct
-from app.stores.documents import DocumentStore
-from app.stores.reach import is_id
+from app.db.documents import DocumentStore, is_id
+from app.db.pool import Pool
+from app.text.labels import distinct
 from tests.fakes.uploads import ALICE, TENANT, ready, upload
 
 PAGE = 99

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.document import Document, Fault, Part, State
-from app.domain.errors import Missing
+from app.db.documents import Document, DocumentStore, Fault, Part, State
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore
+from app.errors import Missing
 from app.retrieval.postings import pack
-from app.stores.documents import DocumentStore
-from app.stores.spaces import SpaceStore
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
 
 DAMAGED = Fault("pdf-damaged", "no page can be read")

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.memory import Draft, Memory
-from app.stores.memories import WRITE
-from app.stores.register import COLUMNS, made, memory, row_of
+from app.db.memories import COLUMNS, WRITE, Draft, Memory, made, memory, row_of
+from app.db.pool import Pool
 from tests.fakes.keeping import NOON, kept
 from tests.fakes.uploads import SPACE, vector
 

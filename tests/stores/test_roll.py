@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from app.domain.conversation import Draft, entry
-from app.stores.roll import New, assigned, given, words
-from app.stores.shape import Column
+from app.db.conversations import Draft, New, assigned, entry, given, words
+from app.db.projects import Column
 
 ROW = New("id", entry(Draft(title="a\0", tags=("é\ud800",), summary_short="x")), b"\0" * 32)
 

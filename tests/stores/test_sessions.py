@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import InvalidField, Missing, Unavailable
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.stores import sessions
-from app.stores.answers import AnswerStore
-from app.stores.cursor import closed
-from app.stores.documents import DocumentStore
-from app.stores.jobs import JobStore
-from app.stores.sessions import AFTER, FIRST, LIST, SessionStore
+from app.answer import Role, Turn
+from app.db import sessions
+from app.db.answers import AnswerStore
+from app.db.documents import DocumentStore
+from app.db.jobs import JobStore
+from app.db.pool import Pool
+from app.db.rows import closed
+from app.db.sessions import AFTER, FIRST, LIST, SessionStore
+from app.errors import InvalidField, Missing, Unavailable
+from app.types import Scope
 from tests.fakes.turns import tell
 from tests.fakes.uploads import ALICE, TENANT, parsed, read, ready, upload, vector
 from tests.stores.test_answers import ANSWER

@@ -3,10 +3,10 @@
 import asyncpg
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import IbidError, InvalidField, Rejected, Unavailable
-from app.stores.shape import Column, filling, shape, taking, vectors
-from app.stores.transaction import transaction
+from app.db.pool import Pool
+from app.db.projects import Column, filling, shape, taking, vectors
+from app.db.rows import transaction
+from app.errors import IbidError, InvalidField, Rejected, Unavailable
 
 TABLE = """
     CREATE TABLE public.theirs (

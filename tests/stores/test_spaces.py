@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.corpus import Given
-from app.domain.errors import Missing
-from app.domain.memory import Draft
-from app.domain.space import Space
-from app.stores.spaces import SpaceStore
+from app.db.corpus import Given
+from app.db.memories import Draft
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore
+from app.errors import Missing
+from app.types import Space
 from tests.fakes.uploads import ALICE, SPACE, ready, upload
 from tests.stores import test_corpus
 from tests.stores.test_memories import written

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.pool import Pool
-from app.domain.errors import RetrievalError
-from app.domain.memory import Moment
-from app.domain.passage import Scope
-from app.domain.prompt import Role, Turn
-from app.stores.answers import AnswerStore
-from app.stores.temporal import TemporalStore, bucket
+from app.answer import Role, Turn
+from app.db.answers import AnswerStore
+from app.db.memories import Moment
+from app.db.pool import Pool
+from app.db.votes import TemporalStore, bucket
+from app.errors import RetrievalError
+from app.types import Scope
 from tests.fakes.kept import answered
 
 ADA = Scope("acme", user_id="ada")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients.pool import Pool
-from app.stores.text import storable
+from app.db.pool import Pool
+from app.db.rows import storable
 
 
 @pytest.mark.parametrize(

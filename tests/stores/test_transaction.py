@@ -5,9 +5,9 @@ import asyncio
 import asyncpg
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import Missing, NoRoom, Unavailable
-from app.stores.transaction import transaction
+from app.db.pool import Pool
+from app.db.rows import transaction
+from app.errors import Missing, NoRoom, Unavailable
 
 ADD = "INSERT INTO ibid.tenant (id) VALUES ('new')"
 COUNT = "SELECT count(*) FROM ibid.tenant WHERE id = 'new'"

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.errors import Unavailable
-from app.domain.memory import ASSISTANT, DAEMONS, GRAVITY
-from app.domain.passage import Scope
-from app.stores.utterances import TOLD_CHARS, UtteranceStore
+from app.db.memories import ASSISTANT, DAEMONS, GRAVITY
+from app.db.pool import Pool
+from app.db.votes import TOLD_CHARS, UtteranceStore
+from app.errors import Unavailable
+from app.types import Scope
 
 ADA = Scope("acme", user_id="ada")
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -3,13 +3,11 @@
 import uuid
 from pathlib import Path
 
-from app.clients.pool import Pool
-from app.domain.corpus import Given
-from app.domain.memory import Draft
-from app.domain.space import Space
-from app.stores.memories import MemoryStore
-from app.stores.spaces import SpaceStore
-from app.stores.vectors import VectorStore
+from app.db.corpus import Given
+from app.db.memories import Draft, MemoryStore
+from app.db.pool import Pool
+from app.db.vectors import SpaceStore, VectorStore
+from app.types import Space
 from tests.fakes.keeping import ADA
 from tests.fakes.uploads import ALICE, SPACE, TENANT, ready, upload, vector
 from tests.stores import test_corpus

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.pool import Pool
-from app.domain.answer import new_id
-from app.domain.errors import Missing, RetrievalError, Unavailable
-from app.domain.memory import Tallies, Tally
-from app.domain.passage import Scope
-from app.stores.votes import VoteStore
+from app.answer import new_id
+from app.db.memories import Tallies, Tally
+from app.db.pool import Pool
+from app.db.votes import VoteStore
+from app.errors import Missing, RetrievalError, Unavailable
+from app.types import Scope
 from tests.fakes.kept import remembered
 
 ADA = Scope("acme", user_id="ada")

@@ -7,11 +7,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.clients.pool import Pool, open_pool
-from app.domain.document import State
-from app.domain.errors import Unavailable
-from app.stores.documents import DocumentStore
-from app.stores.watch import TICK, Watch
+from app.db.documents import TICK, DocumentStore, State, Watch
+from app.db.pool import Pool, open_pool
+from app.errors import Unavailable
 from tests.fakes.uploads import ALICE, read, upload
 
 

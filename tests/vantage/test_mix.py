@@ -10,20 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.boost import BOUND, Boosted, Wants
-from app.domain.budget import Budget, Meter
-from app.domain.errors import InvalidField
-from app.domain.memory import Tally
-from app.domain.overlay import HEADS, plain
-from app.domain.passage import Candidate, Hit, Passage
-from app.domain.prompt import MEMORIES as FORM
-from app.domain.ranking import dedupe
-from app.domain.recall import CORPUS, MEMORIES, Drawn, key, pack, retrieve_personal_memory
-from app.domain.tags import infer_query_tags
-from app.domain.trace import Entry, Verdict
-from app.vantage.mix import (
-    FM,
-    LENSES,
+from app.answer import MEMORY_FORM as FORM
+from app.answering.budget import Budget, Meter
+from app.answering.mix import (
     RECENCY,
     Split,
     Weighing,
@@ -36,7 +25,14 @@ from app.vantage.mix import (
     told,
     weighed,
 )
-from app.vantage.terms import Mix
+from app.answering.prompt import HEADS, plain
+from app.answering.recall import CORPUS, MEMORIES, Drawn, key, pack, retrieve_personal_memory
+from app.db.memories import Tally
+from app.errors import InvalidField
+from app.retrieval.ranking import BOUND, Boosted, Wants, dedupe
+from app.retrieval.tags import infer_query_tags
+from app.types import Candidate, Entry, Hit, Passage, Verdict
+from app.vantage.terms import FM, LENSES, Mix
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 WEIGHT = st.floats(0, 1)

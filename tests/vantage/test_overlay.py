@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.overlay import overlay_to_instructions
+from app.answering.prompt import overlay_to_instructions
 from app.models.tokens import O200k
 from app.vantage.checks import HELP
 from app.vantage.decision import RULES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Passage
+from app.types import Passage
 from app.vantage.checks import HELP_ASKED, check, enforce_clarify_shape, question
 from app.vantage.decision import decide
 from app.vantage.policy import policy

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.phrases import words
+from app.text.phrases import words
 from app.vantage.sentences import (
     HEDGES,
     MOST_SENTENCES,

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 import app
-from app.config import Settings
 from app.main import create_app
+from app.settings import Settings
 
 WEB = Path(app.__file__).parent / "web"
 FILES = sorted(path for path in WEB.iterdir() if path.is_file())

@@ -7,8 +7,8 @@ from hashlib import blake2b
 import numpy as np
 
 from app.clients.chroma import Chroma
-from app.domain.passage import Embedding
 from app.retrieval.index import Place
+from app.types import Embedding
 
 OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
 """Names that `collection` gives."""

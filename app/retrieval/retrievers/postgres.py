@@ -4,11 +4,9 @@ Every row of the lot is compared and no index of neighbours is asked, so that no
 short (0.1 s for 50,000 rows of 384 dimensions). The rows are the record itself: there is nothing to write.
 """
 
-from app.clients.faults import retrieval_faults
-from app.clients.pool import Pool
-from app.domain.passage import Embedding
-from app.domain.space import Space
+from app.db.pool import Pool, retrieval_faults
 from app.retrieval.project_tables import DISTANCE, FAR, Lot, Table
+from app.types import Embedding, Space
 
 NEAREST = """
     SELECT id::text AS id, distance FROM (

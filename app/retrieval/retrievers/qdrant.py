@@ -6,8 +6,8 @@ Ours are marked by the payload field `ibid`, so that a search for what other too
 from collections.abc import Collection, Mapping
 
 from app.clients.points import Point, Points, Where
-from app.domain.errors import RetrievalError
-from app.domain.passage import Embedding
+from app.errors import RetrievalError
+from app.types import Embedding
 
 MARK: Mapping[str, str] = {"ibid": "1"}
 """In the payload of every point of ours."""

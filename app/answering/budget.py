@@ -1,0 +1,329 @@
+"""What fits: passages into the context block, turns into the history. In tokens of the model that answers.
+
+Source: CONTRACT §0 (Tokens), §1; seed 004 (dynamic selection). Texts are counted with o200k; for a model
+whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). Nothing here raises.
+
+How the model's window is shared out: what must stand in it, the newest turns, the context, the answer.
+
+All figures are tokens of the model that answers. What must stand (system text, message, notes) is never cut:
+a request that does not fit raises `InvalidField`. Source: CONTRACT §0 (Tokens).
+
+From what was found to what the model sees: matches only, best first, while they fit.
+
+Source: CONTRACT §1 (rag.reason, skip rule, top_k, budget), seed 004 (when to skip, dynamic selection).
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn
+from app.errors import InvalidField
+from app.retrieval.relevance import by_words, is_match, skipped
+from app.text.memo import known, once, quick, remembered
+from app.text.tokens import SHOWN, cuts
+from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the context block may hold."""
+
+    tokens: int
+    passages: int
+
+
+class Meter:
+    """Counts for one request, in tokens of the model that answers.
+
+    `count` gives o200k tokens, `factor` what to multiply them by. Texts of a request are counted once.
+    """
+
+    def __init__(
+        self, count: Callable[[str], int], factor: float = 1.0, *, form: Form = DOCUMENT_FORM
+    ) -> None:
+        self._count = count
+        self._factor = factor
+        self._form = form
+        self._known: dict[str, int] = {}
+        self._lines: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def __call__(self, text: str) -> int:
+        """Tokens of a text."""
+        return scaled(self.plain(text), self._factor)
+
+    def line(self, passage: Passage) -> int:
+        """Tokens of a passage's line in the context block, newline included."""
+        rest, inner = self._line(passage)
+        return scaled(self.plain(rest + "\n") + inner, self._factor)
+
+    def most(self, passage: Passage) -> int:
+        """What a line takes at most, without counting it: a token is a byte at least."""
+        rest, inner = self._line(passage)
+        return scaled(len(rest.encode("utf-8", "surrogatepass")) + len("\n") + inner, self._factor)
+
+    def fresh(self, prompt: Prompt) -> int:
+        """Passages whose texts were never counted."""
+        return sum(known(passage.text, SHOWN) is None for passage in prompt.passages)
+
+    def head(self) -> int:
+        """Tokens of the context block's first line."""
+        return self(self._form.head + "\n")
+
+    def context(self, prompt: Prompt) -> int:
+        """Tokens of the context block."""
+        return scaled(self._context(prompt), self._factor)
+
+    def prompt(self, prompt: Prompt) -> int:
+        """o200k tokens of all messages."""
+        between = BREAK if prompt.form.joined else ""
+        others = [block for block in prompt.blocks() if block != prompt.context]
+        # A text that remembers would forget, were it joined with nothing.
+        others = [block + between for block in others] if between else others
+        said = [prompt.message, *(turn.content for turn in prompt.turns)]
+        return self._context(prompt) + sum(map(self.plain, (*others, *said)))
+
+    def plain(self, text: str) -> int:
+        """o200k tokens of a text."""
+        if text not in self._known:
+            self._known[text] = remembered(text, self._count, lambda: self._count(text))
+        return self._known[text]
+
+    def _line(self, passage: Passage) -> tuple[str, int]:
+        """A line without the middle of its text, and the tokens of that, where they were counted when it was
+        written; else the whole line and 0."""
+        key = (passage.label, passage.text)
+        if key not in self._lines:
+            self._lines[key] = self._parted(passage)
+        return self._lines[key]
+
+    def _parted(self, passage: Passage) -> tuple[str, int]:
+        """See `_line`."""
+        line, show = self._form.line(passage), self._form.shown
+        inner: int = (known(passage.text, SHOWN) or {}).get(show, 0)
+        if show is None or not inner:
+            return line, 0
+        shown = show(passage.text)
+        first, last = cuts(shown)
+        at = line.index(shown)
+        return line[: at + first] + line[at + last :], inner
+
+    def _context(self, prompt: Prompt) -> int:
+        """Lines without the middles of their texts, counted as one, and those middles: each part ends where a
+        piece of o200k ends (docs/decisions/0012). A block that is more than lines is counted as it is."""
+        if not prompt.passages:
+            return 0
+        if self._form.whole:
+            return self.plain(prompt.context)
+        lines = list(map(self._line, prompt.passages))
+        return self.plain("\n".join([self._form.head, *(rest for rest, _ in lines)])) + sum(
+            inner for _, inner in lines
+        )
+
+
+def scaled(tokens: int, factor: float) -> int:
+    """o200k tokens as tokens of a model, rounded up: rather a passage less than one too many."""
+    if factor == 1:
+        return tokens
+    # Rounded first, or 10 × 1.3 = 13.000000000000002 would count as 14.
+    return math.ceil(round(tokens * factor, 6))
+
+
+def window(limit: int, *, context: int, taken: int, reserve: int, factor: float = 1.0) -> int:
+    """Tokens left for the context block, in the model's tokens, at least 0.
+
+    `limit` is RAG_TOKEN_BUDGET, `context` the model's window, `reserve` what the answer may need, `taken`
+    the o200k tokens of all that stands in the prompt anyway: system text, notes, history, message.
+    """
+    return max(0, min(limit, context - reserve - scaled(taken, factor)))
+
+
+def fit(
+    candidates: Sequence[Candidate],
+    cost: Callable[[Passage], int],
+    budget: Budget,
+    overhead: int = 0,
+    *,
+    most: Callable[[Passage], int] | None = None,
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(packed, over), both in the order given, which is the rank's.
+
+    A passage that is too long is passed over, not a stop. `overhead` are the tokens of the block's head,
+    spent once if anything is packed. After it, nothing in `over` would still fit in what is left, unless
+    the count of passages is reached. `most`, never below `cost`, tells cheaply where all fit anyway.
+    """
+    first = candidates[: budget.passages]
+    if most and overhead + sum(most(item.passage) for item in first) <= budget.tokens:
+        return list(first), list(candidates[budget.passages :])
+    packed: list[Candidate] = []
+    over: list[Candidate] = []
+    left = budget.tokens - overhead
+    for candidate in candidates:
+        price = cost(candidate.passage) if len(packed) < budget.passages else None
+        if price is None or price > left:
+            over.append(candidate)
+        else:
+            packed.append(candidate)
+            left -= price
+    return packed, over
+
+
+def newest_turns(turns: Sequence[Turn], count: Callable[[str], int], limit: int) -> tuple[Turn, ...]:
+    """The newest turns, whole and without a gap, of together at most `limit` tokens; oldest first."""
+    first, left = len(turns), limit
+    for turn in reversed(turns):
+        left -= count(turn.content)
+        if left < 0:
+            break
+        first -= 1
+    return tuple(turns[first:])
+
+
+TURN_TOKENS = 4
+"""What a turn costs beside its text: role and separators of the usual chat templates."""
+HISTORY_SHARE = 0.5
+"""Part of the free window that turns may take at most: in a small window they would crowd out the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLimits:
+    """The knobs of one answer, as tokens and passages."""
+
+    budget: int
+    """RAG_TOKEN_BUDGET."""
+    top_k: int
+    threshold: float
+    window: int
+    """Tokens of the model's context."""
+    history: int
+    answer: int
+    """Tokens kept free for the answer."""
+
+
+def share(
+    limits: PromptLimits,
+    count: Callable[[str], int],
+    *,
+    system: str,
+    message: str,
+    notes: Sequence[str],
+    turns: Sequence[Turn],
+) -> tuple[int, tuple[Turn, ...]]:
+    """(tokens for the context block, the newest whole turns that stay). Raises `InvalidField`."""
+
+    def cost(text: str) -> int:
+        return count(text) + TURN_TOKENS
+
+    fixed = sum(map(cost, (system, message, *notes)))
+    free = limits.window - limits.answer - fixed
+    if free < 0:
+        field = "body.notes" if sum(map(cost, notes)) > cost(message) else "body.message"
+        raise InvalidField(
+            f"{fixed} tokens do not fit into the model's window of {limits.window}", field=field
+        )
+    kept = newest_turns(turns, cost, min(limits.history, int(free * HISTORY_SHARE)))
+    kept = kept if len(kept) == len(turns) else opening(kept)
+    taken = fixed + sum(cost(turn.content) for turn in kept)
+    return window(limits.budget, context=limits.window, taken=taken, reserve=limits.answer), kept
+
+
+def opening(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Turns cut at the front begin with a question: many chat templates refuse an answer as the first."""
+    while turns and turns[0].role is Role.ASSISTANT:
+        turns = turns[1:]
+    return turns
+
+
+def answered(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Stored turns without the questions that were never answered (cancelled, or the model failed): two
+    questions in a row are refused by many chat templates."""
+    following = (*(turn.role for turn in turns[1:]), Role.USER)  # what comes next is a question
+    return tuple(
+        turn
+        for turn, after in zip(turns, following, strict=False)
+        if not (turn.role is Role.USER and after is Role.USER)
+    )
+
+
+entry = quick(Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The passages in prompt order, and the ledger of all candidates."""
+
+    passages: tuple[Passage, ...]
+    entries: tuple[Entry, ...]
+    short: bool
+    """The skip rule held: a short message, and nothing similar enough."""
+
+
+def select(
+    message: str,
+    candidates: Sequence[Candidate],
+    duplicates: Sequence[Candidate],
+    *,
+    threshold: float,
+    budget: Budget,
+    meter: Meter,
+) -> Selection:
+    """Pick what is packed. A passage costs its line in the context block."""
+    short = skipped(message, candidates, threshold)
+    matches = [item for item in candidates if is_match(item, threshold)]
+    packed = [] if short else fit(matches, meter.line, budget, meter.head(), most=meter.most)[0]
+    verdicts = dict.fromkeys(map(id, candidates), Verdict.BELOW_THRESHOLD)
+    verdicts |= dict.fromkeys(map(id, duplicates), Verdict.DUPLICATE)
+    verdicts |= dict.fromkeys(map(id, matches), Verdict.SKIPPED if short else Verdict.OVER_BUDGET)
+    verdicts |= dict.fromkeys(map(id, packed), Verdict.PACKED)
+    if packed and len(packed) == budget.passages:  # whatever follows the last of them was not even measured
+        last = next(at for at in range(len(matches) - 1, -1, -1) if matches[at] is packed[-1])
+        verdicts |= dict.fromkeys(map(id, matches[last + 1 :]), Verdict.OVER_LIMIT)
+    entries = tuple(noted(item, verdicts[id(item)]) for item in (*candidates, *duplicates))
+    return Selection(tuple(item.passage for item in packed), entries, short)
+
+
+def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, stored: int) -> Reason:
+    """`rag.reason` in its precedence. `asked` and `answered` count sources."""
+    if asked and not answered:
+        return Reason.TIMEOUT if timed_out else Reason.UNAVAILABLE
+    if not stored:
+        return Reason.EMPTY
+    if selection.short:
+        return Reason.SKIPPED
+    return Reason.OK if selection.passages else Reason.NO_MATCH
+
+
+@once
+def digest(text: str) -> str:
+    """SHA-256, in hexadecimals."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def noted(item: Candidate, verdict: Verdict) -> Entry:
+    """A candidate's line in the ledger."""
+    passage = item.passage
+    return entry(
+        passage.source,
+        passage.id,
+        passage.label,
+        passage.similarity,
+        passage.score,
+        verdict,
+        {},
+        digest(passage.text),
+        None,
+        passage.created_at,
+        by_words(item),
+    )
+
+
+def reason_of(found: Found, asked: int, selection: Selection) -> Reason:
+    """`rag.reason` for what was made of it; `asked` counts sources."""
+    if found.unsought:
+        return Reason.SMALL_TALK
+    timed_out = any(item.reason == "timeout" for item in found.degraded if item.source not in STAGES)
+    lost = any(item.source not in ASIDE and item.reason != "not_available" for item in found.degraded)
+    # What has failed may hold something: that nothing is stored can only be told by all.
+    answered = 0 if lost and not found.stored else found.answered
+    return why(selection, asked=asked, answered=answered, timed_out=timed_out, stored=found.stored)

@@ -1,0 +1,664 @@
+"""Reading one pair of brackets in a model's text: is it a citation, and of what?
+
+A label's form (CONTRACT §0) is `name#id`: no bracket, `#` or line break in the name, no space on either
+side of the `#`, the id one word that begins with a letter or digit. So `report.pdf#3`, `memory#k3v9q2ax`
+and `app/main.py#L10-42` have it; `issue #12`, `#12`, `C#` and `C#.NET` have not. Nothing here raises.
+
+The end of a text that is being written: what something to come may still change is held back.
+
+Places are characters from the start of what is held. Plain bookkeeping for `answering/citations.py`, which
+decides what is opened, taken back and let go. Nothing here raises.
+
+Where a reader of CommonMark sees code, told while the text is being written.
+
+Fenced blocks (spec §4.5), indented code (§4.4) outside of lists, and inline code (§6.1) that closes on its
+line. Where readers may disagree (a fence in a list, text behind what ends one, backticks that close a line
+later) nothing counts as code any more: until a blank line for inline code, to the end for fences. `head` is
+the current line so far, as it was written, not as it was read. HTML is not looked at. Nothing here raises.
+
+Citations in the model's text, checked while it streams (CONTRACT §0): what was not packed never leaves.
+
+Code passes untouched (`answering/citations.py` says what is code). Elsewhere every `]` is judged against what
+stands before it in the *output*, so that taking one marker out cannot make another. The output does not
+depend on the deltas. Lengths are in characters. Nothing here raises.
+
+Whether a Markdown text ends inside a code block, fenced (CommonMark §4.5) or indented (§4.4), so that what
+is put behind it is read as text. Linear. Nothing here raises.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from app.text.labels import LABEL_MAX, key, label
+from app.types import Passage
+
+ID = r"\w[^\s#,;、†(){}<>|\"=/`]*"
+FORM = rf"[^#]*[^#\s]#{ID}"
+PIECE = re.compile(
+    rf"\s*(?P<label>{FORM})(?:\s*†[^,;、#]*)?(?:\s*(?:[,;、|&+]|\band\b)|\s*$|\s+(?={FORM}))"
+    r"|\s*(?P<remark>[^,;、]*)[,;、]?"
+)
+"""One label of a group with what parts it from the next (`†source` is how some models end theirs), or what
+stands beside the labels. Matches anywhere."""
+INNER = re.compile(r"[,;:、]\s*")
+NUMBER = re.compile(r"#?(\d+)")
+SURE = re.compile(
+    r".*(?:\.\w{1,10}#\w.*|(?:memory|conversation|dream)#\w.*|#(?=[a-z]*\d)[0-9a-z]{8}|#L\d+(?:-\d+)?)",
+    re.DOTALL,
+)
+"""A label's form that nothing but a citation has: a file's name, a kind of ours, an id8, lines of code."""
+WRAPPERS = " \t\u00a0*`\"'"
+UNBRACKET = str.maketrans("[]【】", "()()")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What stood between a pair of brackets that cite something."""
+
+    cited: tuple[str, ...]
+    """Labels that were packed, as they were packed."""
+    unknown: tuple[str, ...]
+    """Labels that were not, as they were written."""
+    remark: str = ""
+    """What stood beside them: `page 3` of `[a.pdf#1, page 3]`."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether it can be nothing but a citation; a Markdown link's text is judged by it."""
+        return bool(self.cited) or any(SURE.fullmatch(name) for name in self.unknown)
+
+    @property
+    def text(self) -> str:
+        """What leaves in its place: one pair of brackets a label; "" where none was packed."""
+        if not self.cited:
+            return ""
+        remark = f" ({self.remark})" if self.remark else ""
+        return " ".join(f"[{name}]" for name in self.cited) + remark
+
+
+def catalogue(labels: Iterable[str]) -> dict[str, str]:
+    """Packed labels by their spelling, and by their look: case, width and the invisible do not matter."""
+    exact = {name: name for name in labels}
+    return {key(name): name for name in exact} | exact
+
+
+def read(content: str, known: Mapping[str, str]) -> Marker | None:
+    """What stands between two brackets; None: no citation, the text is to pass untouched."""
+    if "#" not in content and content.isascii():
+        return None
+    plain = _clean(content)
+    whole = _look(content, known) or _look(plain, known)
+    if whole:
+        return Marker((whole,), ())
+    labels, remarks = _items(plain, known)
+    if not labels:
+        return None
+    cited = dict.fromkeys(found for name in labels if (found := _find(name, known)))
+    unknown = dict.fromkeys(name.strip(WRAPPERS) for name in labels if not _find(name, known))
+    return Marker(tuple(cited), tuple(unknown), "; ".join(remarks))
+
+
+def _clean(content: str) -> str:
+    """Without Markdown's escapes and what cannot be seen."""
+    plain = content.replace("\\", "")
+    if not plain.isascii():
+        folded = unicodedata.normalize("NFKC", plain)
+        plain = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")
+    return plain.translate(UNBRACKET).strip(" *`")
+
+
+def _items(plain: str, known: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """(what has a label's form, the remarks beside it); `2` of `[a.pdf#1, 2]` is a label if packed."""
+    labels: list[str] = []
+    remarks: list[str] = []
+    for piece in PIECE.finditer(plain):
+        if piece["label"]:
+            labels.append(piece["label"])
+        else:
+            _beside(piece["remark"].strip(), labels, remarks, known)
+    return labels, remarks
+
+
+def _beside(remark: str, labels: list[str], remarks: list[str], known: Mapping[str, str]) -> None:
+    """Put a remark where it belongs."""
+    number = NUMBER.fullmatch(remark)
+    short = label(labels[-1].rpartition("#")[0], number[1]) if labels and number else ""
+    if _find(short, known):
+        labels.append(short)
+    elif remark:
+        remarks.append(remark)
+
+
+def _find(name: str, known: Mapping[str, str]) -> str | None:
+    """The packed label that is meant; also behind a lead-in, as in `[Source: a.pdf#1]`."""
+    found = _look(name, known)
+    for lead in INNER.finditer(name):
+        found = found or _look(name[lead.end() :], known)
+    return found
+
+
+def _look(name: str, known: Mapping[str, str]) -> str | None:
+    """The packed label so spelt, or one that looks the same; emphasis and quotes around it do not count."""
+    bare = name.strip(WRAPPERS)
+    return known.get(name) or known.get(key(name)) or known.get(bare) or known.get(key(bare))
+
+
+LEADS = (" ", "\t", "\u00a0", "\u202f")
+"""A marker that is taken out takes one of these before it along."""
+HEAD_MAX = 512
+"""Characters of a line that are kept; whether a fence begins is decided in the first few."""
+ESCAPES_MAX = 160
+"""Backslashes in a row that are held; of more the first leave in pairs, so that odd stays odd. Else a run
+of them would be read again from its beginning with each that comes."""
+
+
+class Tail:
+    """Text written but not yet let go."""
+
+    def __init__(self) -> None:
+        self.held = ""
+        self.opens: list[int] = []
+        """Places of brackets that may still become markers, innermost last."""
+        self.mark: int | None = None
+        """Place from which all is held until inline code closes."""
+        self.hole = -1
+        """Place where something was last taken out."""
+        self.head = ""
+        """The current line, as far as it matters."""
+        self._out: list[str] = []
+        self._last = ""
+
+    @property
+    def anchor(self) -> int | None:
+        """The place whose age counts; None: nothing waits."""
+        if self.mark is not None:
+            return self.mark
+        return self.opens[-1] if self.opens else None
+
+    @property
+    def age(self) -> int:
+        """Characters since the anchor; 0 without one."""
+        anchor = self.anchor
+        return 0 if anchor is None else len(self.held) - anchor
+
+    @property
+    def before(self) -> str:
+        """What stands right before the next character: at least one character, and its
+        backslashes (as odd or even as they are)."""
+        return self.held or self._last
+
+    def skip(self, text: str) -> None:
+        """Note text that leaves without having been held."""
+        if len(self.head) < HEAD_MAX:
+            self.head += text
+        self._last = text[-1:] or self._last
+
+    def put(self, text: str) -> None:
+        """Append."""
+        self.held += text
+        if len(self.head) < HEAD_MAX:
+            self.head += text
+
+    def newline(self, token: str) -> None:
+        """End the line."""
+        self.held += token
+        self.head = ""
+
+    def retract(self, place: int) -> str:
+        """Take back everything from `place` on (on the current line); what it was."""
+        taken, self.held = self.held[place:], self.held[:place]
+        if len(self.head) < HEAD_MAX:
+            self.head = self.head[: len(self.head) - len(taken)]
+        return taken
+
+    def lead(self, place: int) -> int:
+        """`place`, or the one before it if the blank there would go along."""
+        return place - 1 if self.held[:place][-1:] in LEADS else place
+
+    def flush(self) -> None:
+        """Let go of what nothing to come can change: all before the outermost anchor and its lead."""
+        end = min([*self.opens[:1], *([] if self.mark is None else [self.mark]), len(self.held)])
+        # A backslash may escape the bracket or backtick to come.
+        bare = len(self.held[:end].rstrip("\\"))
+        more = end - bare - ESCAPES_MAX
+        keep = self.lead(bare) if more <= 0 else bare + more + more % 2
+        if keep <= 0:
+            return
+        self._out.append(self.held[:keep])
+        self._last = self.held[keep - 1]
+        self.held = self.held[keep:]
+        self.hole -= keep
+        self.opens = [place - keep for place in self.opens]
+        self.mark = None if self.mark is None else self.mark - keep
+
+    def released(self) -> str:
+        """What has been let go since last asked."""
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+
+RUN_MAX = 160
+"""Backticks or tildes in a row that are told apart; more are nobody's code."""
+HEAD = re.compile(r" {0,3}")
+"""What may stand before a fence."""
+NESTED = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*[ \t>]*")
+"""Before a fence in a list or a quote: how far it reaches depends on more than its own lines."""
+LINK_MAX = 160
+"""Characters behind a pair of brackets that are waited for."""
+INDENT = re.compile(r" {0,3}\t| {4}")
+"""What indented code begins with, behind a blank line."""
+HOLDER = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)]|:)(?:[ \t]|$)|\[\^)")
+"""A line that may begin what indented lines go on with: an item of a list, a footnote, a definition."""
+HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
+LINK = re.compile(
+    r"\((?:https?://|[ \t]*(?:<[^<>\n\\`]*>|[^\s<>()\\`]*(?:\([^\s<>()\\`]*\)[^\s<>()\\`]*)*)"
+    r"(?:[ \t]+(?:\"[^\"\n\\`]*\"|'[^'\n\\`]*'))?[ \t]*\))"
+)
+"""What makes a link's text of the brackets before it (§6.3). An http address need not end: it may never."""
+LINK_BEGUN = re.compile(
+    r"(?:\([ \t]*(?:<[^<>\n\\`]*(?:>[ \t]*(?:[\"'][^\n\\`]*)?)?|[^\s<>\\`]*(?:[ \t]+(?:[\"'][^\n\\`]*)?)?))?"
+)
+"""What may become one."""
+REFERENCE = re.compile(r"\[(?!\^)[^\[\]\n#]*\]|:[ \t]+(?:<|https?://|[/#.])")
+REFERENCE_BEGUN = re.compile(r"(?:\[(?!\^)[^\[\]\n#]*|:[ \t]*(?:h[tps:/]*)?)?")
+"""The same of a link by reference, and of where its address is told."""
+
+
+class Mode(Enum):
+    """Where in the text the reader stands."""
+
+    PLAIN = auto()
+    SPAN = auto()
+    """Behind backticks that may open inline code."""
+    WARY = auto()
+    """They did not close on their line: until a blank line nothing counts as inline code."""
+    FENCE = auto()
+    EDGE = auto()
+    """Behind what closes a fence, if the line ends here."""
+
+
+class Code:
+    """The state of one text."""
+
+    def __init__(self) -> None:
+        self.mode = Mode.PLAIN
+        self.fence = ""
+        """Backticks at the head of this line: a fence, if no other backtick follows in the line."""
+        self._run = ""
+        """The backticks or tildes that opened the span or the fence."""
+        self._indent = 0
+        """Spaces before the fence: a list it may belong to ends where a line has fewer."""
+        self._lost = False
+        self._blank = True
+        """Whether the line before is blank, or indented code, or there is none."""
+        self._held = False
+        """Whether indented lines may belong to a list's item."""
+        self._indented = False
+        """Whether this line is indented code, as far as it is known."""
+
+    @property
+    def prose(self) -> bool:
+        """Whether this is certainly no code."""
+        return self.mode in {Mode.PLAIN, Mode.WARY} and not self._indented
+
+    def text(self, text: str) -> None:
+        """Text without backticks, tildes and line ends."""
+        if self.mode is Mode.EDGE and text.strip(" \t"):
+            self._lose()
+
+    def token(self, token: str, head: str) -> None:
+        """Whatever comes next in a line: is it indented code, or does it still belong to its fence?"""
+        if self.mode is Mode.PLAIN:
+            self._indented = self._indents(head)
+        line = head + token
+        shallow = line.strip() and len(line) - len(line.lstrip(" ")) < self._indent
+        trailing = self.mode is Mode.EDGE and not token.isspace()
+        if trailing or (self.mode is Mode.FENCE and shallow):
+            self._lose()
+
+    def doubt(self) -> None:
+        """The span did not close."""
+        self.mode = Mode.WARY
+
+    def newline(self, head: str) -> None:
+        """The line `head` ends: a fence may begin or end, or a paragraph end."""
+        self._remember(head)
+        if self.fence:
+            self._enclose(self.fence, head)
+        elif self.mode is Mode.EDGE or (self.mode is Mode.WARY and not head.strip() and not self._lost):
+            self.mode = Mode.PLAIN
+
+    def ticks(self, run: str, head: str, before: str) -> None:
+        """Backticks or tildes: they close what they opened, or may open a fence or inline code.
+
+        `before` is what stands right before them, all backslashes included.
+        """
+        if self._indented:
+            return
+        if self.mode is Mode.FENCE:
+            self._within(run, head)
+        elif self.mode is Mode.SPAN:
+            self.fence = "" if run[0] == "`" else self.fence
+            self.mode = Mode.PLAIN if run == self._run else Mode.SPAN
+        else:
+            self._begin(run, head, before)
+
+    def _indents(self, head: str) -> bool:
+        """Whether the line `head` is indented code."""
+        free = self._blank and not (self._held or self._lost)
+        return free and INDENT.match(head) is not None
+
+    def _remember(self, head: str) -> None:
+        """What the line that ends means for the next one."""
+        code = self.mode is Mode.PLAIN and bool(head.strip()) and self._indents(head)
+        self._indented = False
+        if self.mode is Mode.FENCE or code:
+            return
+        if not head.strip():
+            self._blank = True
+            return
+        if HOLDER.match(head):
+            self._held = True
+        elif not head[0].isspace() and (self._blank or HEADING.match(head)):
+            self._held = False
+        self._blank = False
+
+    def _within(self, run: str, head: str) -> None:
+        """In a fence."""
+        if run.startswith(self._run) and NESTED.fullmatch(head):
+            self.mode = Mode.EDGE
+            if not HEAD.fullmatch(head):
+                self._lose()
+
+    def _begin(self, run: str, head: str, before: str) -> None:
+        """Outside code."""
+        fence = len(run) >= 3 and self._fenced(run, head)
+        if self._lost:
+            return
+        if run[0] == "`":
+            self._backticks(run, before, fence=fence)
+        elif fence:
+            self._enclose(run, head)
+
+    def _fenced(self, run: str, head: str) -> bool:
+        """Whether as many may open a fence; where readers disagree, nothing counts as code any more."""
+        fence = HEAD.fullmatch(head) is not None
+        if len(run) == RUN_MAX or (not fence and NESTED.fullmatch(head)):
+            self._lose()
+        return fence
+
+    def _backticks(self, run: str, before: str, *, fence: bool) -> None:
+        """A span begins, or perhaps a fence: the rest of the line tells."""
+        escaped = (len(before) - len(before.rstrip("\\"))) % 2
+        self.fence, self._run = run if fence else "", run[escaped:]
+        if self.mode is Mode.PLAIN and self._run:
+            self.mode = Mode.SPAN
+
+    def _enclose(self, run: str, head: str) -> None:
+        """A fence begins."""
+        self.mode, self._run, self.fence = Mode.FENCE, run, ""
+        self._indent = len(head) - len(head.lstrip(" "))
+
+    def _lose(self) -> None:
+        """From here on nothing counts as code."""
+        self.mode, self._lost, self.fence = Mode.WARY, True, ""
+
+
+def links(ahead: str, *, referred: bool, final: bool) -> bool | None:
+    """Whether what follows a pair of brackets makes a link of it; None: more has to come. `referred`: by
+    reference, too, which nobody can be sure of before the text ends."""
+    kinds = [(LINK, LINK_BEGUN), (REFERENCE, REFERENCE_BEGUN)][: 1 + referred]
+    if any(kind.match(ahead) for kind, _ in kinds):
+        return True
+    if final or len(ahead) >= LINK_MAX or not any(begun.fullmatch(ahead) for _, begun in kinds):
+        return False
+    return None
+
+
+OPEN, CLOSE, TICKS, GROWING = "[【［", "]】］", "`~", "`~\r"
+TOKEN = re.compile(rf"[\[【［\]】］]|\r?\n|\r|`{{1,{RUN_MAX}}}|~{{1,{RUN_MAX}}}")
+SPECIAL = re.compile(r"[\[【［\]】］\n\r`~]|[ \t\u00a0\u202f\\]\Z")
+"""What plain text lacks; a blank or backslash at its end may belong to a marker to come."""
+PAIR = re.compile(r"\[([^\[\]]{1,160})\]")
+COMPLETE = re.compile(r"(.*)[,;、]\s*", re.DOTALL)
+
+
+class CitationFilter:
+    """Feed it deltas, send what it gives, ask for the rest with `end()`; then it is spent."""
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        self.cited: list[str] = []
+        """Packed labels that left, distinct, in order of first appearance."""
+        self.unknown: list[str] = []
+        """Labels that did not, likewise."""
+        self._known = catalogue(labels)
+        self._rest = ""
+        """Not yet read, from `_at` on."""
+        self._at = 0
+        self._final = False
+        self._tail = Tail()
+        self._code = Code()
+
+    def feed(self, delta: str) -> str:
+        """The text that may leave now. An open bracket waits at most 160 characters."""
+        calm = not (self._tail.held or self._rest or self._code.mode is Mode.EDGE)
+        if calm and not SPECIAL.search(delta):
+            self._tail.skip(delta)
+            return delta
+        self._rest += delta
+        self._read()
+        return self._tail.released()
+
+    def end(self) -> str:
+        """What was still held."""
+        self._final = True
+        self._read()
+        if self._code.mode is Mode.SPAN:
+            self._doubt()
+            self._read()
+        return self._tail.released() + self._tail.held
+
+    def _read(self) -> None:
+        """Token by token, as far as can be judged without what comes next."""
+        while self._at < len(self._rest):
+            found = TOKEN.search(self._rest, self._at)
+            stop = found.start() if found else len(self._rest)
+            if stop > self._at:
+                self._pass(stop)
+            elif found and not self._judge(found.group()):
+                break
+            if self._tail.age >= LABEL_MAX:
+                self._overflow()
+            self._tail.flush()
+        self._rest, self._at = self._rest[self._at :], 0
+
+    def _pass(self, stop: int) -> None:
+        """Plain text up to `stop`, or as much as an open bracket may hold."""
+        if self._tail.anchor is not None:
+            stop = min(stop, self._at + LABEL_MAX - self._tail.age)
+        text, self._at = self._rest[self._at : stop], stop
+        self._code.text(text)
+        self._tail.put(text)
+
+    def _judge(self, token: str) -> bool:
+        """One token; False: what it means depends on what comes next."""
+        if self._growing(token):
+            return False
+        self._code.token(token, self._tail.head)
+        if token in CLOSE and self._tail.opens and self._code.prose:
+            return self._close(token)
+        if self._code.mode is Mode.SPAN and self._unclosed(token):
+            self._doubt()
+            return True
+        self._at += len(token)
+        self._take(token)
+        return True
+
+    def _growing(self, token: str) -> bool:
+        """Whether the next delta may make a longer token of the last one."""
+        last = self._at + len(token) == len(self._rest) and not self._final
+        return last and token[0] in GROWING and len(token) < RUN_MAX
+
+    def _unclosed(self, token: str) -> bool:
+        """Whether a span does not reach beyond this token."""
+        return len(token) == RUN_MAX or (token.isspace() and not self._code.fence)
+
+    def _take(self, token: str) -> None:
+        """A token that closes nothing."""
+        if token.isspace():
+            self._newline(token)
+        elif token[0] in TICKS:
+            self._ticks(token)
+        else:
+            self._open(token)
+
+    def _newline(self, token: str) -> None:
+        """A line ends: no marker crosses it."""
+        head = self._tail.head
+        self._tail.opens.clear()
+        self._tail.mark = None
+        self._tail.newline(token)
+        self._code.newline(head)
+
+    def _ticks(self, run: str) -> None:
+        """Backticks or tildes."""
+        tail = self._tail
+        if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
+            tail.put(" ")  # a marker taken out must not join two runs into one that means something else
+        self._code.ticks(run, tail.head, tail.before)
+        if self._code.mode is not Mode.SPAN and tail.mark is not None:
+            self._note(tail.held[tail.mark :])
+            tail.mark = None
+        tail.put(run)
+
+    def _note(self, code: str) -> None:
+        """Packed labels in inline code count as cited: some models write all of theirs so."""
+        for inner in PAIR.findall(code):
+            marker = read(inner, self._known)
+            self._count(marker.cited if marker else (), ())
+
+    def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
+        """Each label once."""
+        self.cited += [name for name in cited if name not in self.cited]
+        self.unknown += [name for name in unknown if name not in self.unknown]
+
+    def _open(self, token: str) -> None:
+        """A bracket, unless it closes one: in a span it is read once that has closed, or has not."""
+        tail, here = self._tail, len(self._tail.held)
+        if self._code.mode is Mode.SPAN:
+            tail.mark = here if tail.mark is None else tail.mark
+        elif token in OPEN and self._code.prose:
+            tail.opens = [*(place for place in tail.opens if here - place <= LABEL_MAX), here]
+        tail.put(token)
+
+    def _close(self, token: str) -> bool:
+        """A bracket that closes the innermost open one: is that a marker? False: wait for what follows."""
+        content = self._tail.held[self._tail.opens[-1] + 1 :]
+        marker = read(content, self._known)
+        if marker and marker.text != f"[{content}]":
+            linked = self._linked(content, marker)
+            if linked is None:
+                return False
+            if linked:  # a link stays as it is, also one that is called like a label
+                self._count(marker.cited, ())
+                marker = None
+        marker = marker or self._emptied(content)
+        self._at += 1
+        if marker:
+            self._settle(marker)
+        else:
+            # Brackets around brackets that stay have no label's form.
+            self._tail.opens.clear()
+            self._tail.put(token)
+        return True
+
+    def _linked(self, content: str, marker: Marker) -> bool | None:
+        """Whether the innermost brackets are a link's text; None: wait for what follows."""
+        place = self._tail.opens[-1]
+        before = self._tail.held[:place]
+        escaped = (len(before) - len(before.rstrip("\\"))) % 2 or content.endswith("\\")
+        if escaped or self._tail.held[place] != "[" or self._rest[self._at] != "]":
+            return False
+        # A label that can be nothing else is no link by reference: those may never be told an address.
+        ahead = self._rest[self._at + 1 :][:LINK_MAX]
+        return links(ahead, referred=not marker.sure, final=self._final)
+
+    def _emptied(self, content: str) -> Marker | None:
+        """The brackets around a marker taken out, if nothing else is left between them: they go too."""
+        if self._tail.hole == len(self._tail.held) and not content.strip():
+            return Marker((), ())
+        return None
+
+    def _settle(self, marker: Marker, *, more: str = "") -> None:
+        """The innermost bracket gives way to what may leave of it; if nothing, its leading blank goes too.
+        `more` is opened anew behind it."""
+        tail = self._tail
+        place = tail.opens.pop()
+        place -= tail.held[:place].endswith("\\")
+        tail.retract(place if marker.text or more else tail.lead(place))
+        tail.hole = len(tail.held)
+        self._count(marker.cited, marker.unknown)
+        if marker.text:
+            tail.opens.clear()
+            tail.put(marker.text + " " * bool(more))
+        if more:
+            tail.opens.append(len(tail.held))
+            tail.put(more)
+
+    def _overflow(self) -> None:
+        """160 characters and not closed: no label. Of a long group, what is complete is settled."""
+        if self._tail.mark is not None:
+            self._doubt()
+            return
+        content = self._tail.held[self._tail.opens[-1] + 1 :]
+        group = None if "`" in content else COMPLETE.match(content)
+        marker = read(group[1], self._known) if group else None
+        if group and marker:
+            self._settle(marker, more="[" + content[group.end() :])
+        else:
+            self._tail.opens.clear()
+
+    def _doubt(self) -> None:
+        """The backticks did not close: the brackets behind them are read again, as text."""
+        self._code.doubt()
+        mark, self._tail.mark = self._tail.mark, None
+        if mark is not None:
+            self._rest, self._at = self._tail.retract(mark) + self._rest[self._at :], 0
+
+
+def appended(passages: Sequence[Passage]) -> tuple[str, list[str]]:
+    """What is sent where context was used and nothing was cited: (` Sources: [a.pdf#1] …`, its labels).
+
+    Most similar first, at most three; those that were not chosen by meaning come last.
+    """
+    ranked = sorted(passages, key=lambda one: (one.similarity is None, -(one.similarity or 0.0)))
+    labels = list(dict.fromkeys(passage.label for passage in ranked))[:3]
+    return "".join([" Sources:", *(f" [{name}]" for name in labels)]) if labels else "", labels
+
+
+FENCE = re.compile(r"([ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+)(`{3,}+|~{3,}+)(.*+)")
+"""A line that opens a fence, or closes one; in a list or a quotation, too."""
+
+INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
+
+
+def closing(text: str) -> str:
+    """What closes the fence that is open at the end of a text, on lines of its own; "" where none is. As deep
+    as that fence stands: at the margin it would end a list, and open another. Indented code ends with a blank
+    line."""
+    opened = margin = ""
+    for found in filter(None, map(FENCE.match, text.splitlines())):
+        before, run, rest = found.groups()
+        if not opened:
+            opened = "" if run[0] == "`" and "`" in rest else run
+            margin = re.sub(r"[^>\s]", " ", before)
+        elif run.startswith(opened) and not rest.strip():
+            opened = ""
+    if opened:
+        return f"\n{margin}{opened}\n"
+    # Where the line is no code but a paragraph of a list, a blank line does no harm.
+    return "\n\n" if INDENTED.match(text.rpartition("\n")[2]) else ""

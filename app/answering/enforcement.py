@@ -1,0 +1,406 @@
+"""Sentences out of a text that arrives in pieces: each leaves once it is complete, with the blanks before it.
+
+A sentence ends with its mark, the quotes and brackets that close behind it and the citations that follow it,
+where the next one has begun; or at the end of a line. What has no end is cut at LONGEST characters, and told
+as a `Cut`. Every character leaves once, in order. Linear in the text, whatever it holds. Nothing here raises.
+
+An answer held to its class: what of the model's words may leave, when, and whether they kept the checks.
+
+CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class,
+the policy's own text is sent. The others leave by sentence: the one that would exceed the budget of tokens,
+hedges or questions ends the answer (`length`), but the first always leaves. Help is named last if nothing
+else named it. Tokens: o200k. Raises `ModelError` for classes that leave by sentence (CONTRACT §3).
+"""
+
+import asyncio
+import re
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from app.answer import Finish
+from app.answering.citations import CitationFilter, closing
+from app.answering.ruling import Ruling, checked, written
+from app.errors import ModelError
+from app.models.base import Delta, ModelStream
+from app.vantage import checks
+from app.vantage.checks import HELP, HELPED, enforce_clarify_shape, satisfied, unthought
+from app.vantage.terms import Check, ResponseClass
+
+LONGEST = 2_000
+"""Characters: a table, or a line of code."""
+OPEN = 600
+"""Characters behind which a mark is not looked for again: what may stand between it and the next sentence."""
+CITED = r"(?:\s*+[\[【][^\[\]【】\n]{1,200}+[\]】])*+"
+ENDING = re.compile(
+    rf"(?<![.!?…])[.!?…]++[\"'”’»)*_]*+{CITED}(?=\s++[^\s\[【])"
+    rf"|(?<![。！？])[。！？]++[”’」』）]*+{CITED}(?=\s*+[^\s\[【])"
+    r"|(?<=\S)(?=[^\S\n]*+\n\s*+[^\s\[【])"
+)
+# A mark, or blanks, behind which the next sentence has not begun yet, or a citation is arriving.
+WAITING = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)*_]*+|(?<![。！？])[。！？]++[”’」』）]*+)"
+    rf"{CITED}\s*+(?:[\[【][^\[\]【】\n]{{0,200}}+)?\Z"
+    r"|(?<=\S)\s++\Z"
+)
+WHOLE = re.compile(rf"(?:(?<![.!?…。！？])[.!?…。！？]++[\"'”’»)*_」』）]*+{CITED}|(?<=\S)[^\S\n]*+\n)\s*+\Z")
+BRACKET = re.compile(r"[\[【]")
+WORD = re.compile(r"[^\s(\[“\"'„«]*$")
+SHORT = {
+    *("e.g", "i.e", "cf", "dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "fig", "vol", "ed", "eds"),
+    *("al", "z.b", "d.h", "bzw", "nr", "ca", "vgl", "p.ex", "sr", "sra"),
+}
+"""What ends with a full stop and ends nothing."""
+
+
+class Cut(str):
+    """A piece of what has no end."""
+
+    __slots__ = ()
+
+    def within(self, most: int, count: Callable[[str], int]) -> str:
+        """As many of its words as have `most` tokens; of a single word that is longer, its characters."""
+        if count(self) <= most:
+            return str(self)
+        ends = [found.end() for found in re.finditer(r"\S+", self)]
+        if not ends or count(self[: ends[0]]) > most:
+            ends = list(range(1, ends[0] if ends else 0))
+        return self[: ([0, *ends])[bisect_right(ends, most, key=lambda end: count(self[:end]))]]
+
+
+def trimmed(sentence: str, *, first: bool) -> str:
+    """Without the line breaks before it, if it is the first; a cut piece without the blanks behind it."""
+    said = sentence.lstrip("\r\n") if first else sentence
+    return Cut(said.rstrip()) if isinstance(sentence, Cut) else said
+
+
+class Sentences:
+    """One text's."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._seen = 0
+        """Up to here nothing ends a sentence, whatever comes."""
+        self._ended = False
+        """Whether the piece that was found last is a sentence; not before there is one."""
+
+    def feed(self, text: str) -> list[str]:
+        """The sentences that are complete now."""
+        self._held += text
+        found: list[str] = []
+        while place := self._place():
+            piece = self._held[:place]
+            found.append(piece if self._ended else Cut(piece))
+            self._held, self._seen = self._held[place:], 0
+        return found
+
+    def end(self) -> str:
+        """The rest: a cut piece where it is all there is, or goes on from one, and has no end either."""
+        rest, self._held, self._seen = self._held, "", 0
+        return rest if self._ended or complete(rest) else Cut(rest)
+
+    def _place(self) -> int:
+        """Where the first sentence ends; 0: it has not."""
+        for found in ENDING.finditer(self._held, self._seen, 2 * LONGEST):
+            if self._arriving(found.start()):
+                break
+            if found.end() <= LONGEST and ends(self._held[: found.start()], found.group()):
+                self._ended = True
+                return found.end()
+            self._seen = found.end()
+        # What is behind the last mark that waits is never looked through again.
+        waiting = WAITING.search(self._held, self._seen)
+        least = len(self._held) - OPEN
+        self._seen = max(least, self._seen, waiting.start() if waiting else len(self._held))
+        if len(self._held) <= LONGEST:
+            return 0
+        self._ended = False
+        return self._held.rfind(" ", 1, LONGEST) if " " in self._held[1:LONGEST] else LONGEST
+
+    def _arriving(self, at: int) -> bool:
+        """Whether a mark at `at` may stand inside of a citation that is arriving behind an earlier mark."""
+        first = max(self._seen, len(self._held) - OPEN)
+        if not BRACKET.search(self._held, first, max(first, at)):
+            return False
+        waiting = WAITING.search(self._held, first)
+        return waiting is not None and waiting.start() < at
+
+
+def complete(text: str) -> bool:
+    """Whether a text ends as a sentence does, or a line."""
+    found = WHOLE.search(text)
+    return found is not None and ends(text[: found.start()], found.group())
+
+
+def ends(before: str, mark: str) -> bool:
+    """Whether a mark ends a sentence: not behind an initial, the number of an item, or what is shortened."""
+    if not mark.startswith(".") or mark.startswith(".."):
+        return bool(before.strip())
+    found = WORD.search(before[-40:])
+    word = found.group().casefold() if found else ""
+    alone = word.isdecimal() and not before[: len(before) - len(word)].rstrip(" \t").strip("\n")
+    return bool(word) and not (alone or shortened(word))
+
+
+def shortened(word: str) -> bool:
+    """Whether a word stands for a longer one: an initial, `prof`."""
+    return word in SHORT or (len(word) == 1 and word.isalpha())
+
+
+WHOLE_CLASSES = frozenset({ResponseClass.CLARIFY, ResponseClass.REFUSE})
+"""Classes whose text is checked before any of it is sent."""
+MOST = 20_000
+"""Characters of a whole answer that are read, whatever they are: blanks are hardly any tokens."""
+OFTEN, PART = 64, 8
+"""A whole answer under way is looked at after so many characters more, and after such a part of it."""
+WHOLE_SECONDS = 20.0
+"""What a model has for the head of such an answer, and again for its text."""
+GAP = "\n\n"
+"""Between the lead and the model's words."""
+AT_ONCE = 1_000
+"""Characters that are checked on the loop: a millisecond."""
+POLICY = "policy"
+"""The model of an answer that is the policy's own text."""
+
+T = TypeVar("T")
+Opened = AbstractAsyncContextManager[ModelStream]
+
+
+@dataclass(slots=True)
+class Held:
+    """What was decided on an answer, and the answer as it comes."""
+
+    ruling: Ruling
+    labels: tuple[str, ...]
+    """Of the packed passages."""
+    count: Callable[[str], int]
+    """o200k tokens of a text."""
+    lead: str = ""
+    """Said first, where the model knows nothing of classes."""
+    check: Check | None = None
+    """The answer against its class; None: it has not ended."""
+    full: bool = False
+    """Whether something did not leave, or not all of it: a budget is spent."""
+    _left: list[str] = field(default_factory=list)
+    _tokens: int = 0
+    _hedges: int = 0
+    _questions: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing leaves before everything is checked."""
+        return self.ruling.decision.response_class in WHOLE_CLASSES
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has left."""
+        return bool(self._left)
+
+    @property
+    def names_sources(self) -> bool:
+        """Whether it is told with its sources: questions and refusals are not, nor is a mere lead."""
+        return not self.whole and (not self.lead or len(self._left) > 1)
+
+    def own(self) -> str:
+        """The policy's text of a class that is taken whole."""
+        if (decision := self.ruling.decision).response_class is ResponseClass.REFUSE:
+            return checks.refusal(decision)
+        return enforce_clarify_shape("", self.ruling.params, decision)
+
+    @asynccontextmanager
+    async def over(self, opened: Opened) -> AsyncIterator[ModelStream]:
+        """The model's stream as it may leave; if it fails, of a whole answer the policy's text."""
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(WHOLE_SECONDS if self.whole else None):
+                    stream = await stack.enter_async_context(opened)
+            except (ModelError, TimeoutError):
+                if not self.whole:
+                    raise
+                yield Said(self)
+                return
+            yield Gate(stream, self, stack.aclose)
+
+    @asynccontextmanager
+    async def unasked(self) -> AsyncIterator[ModelStream]:
+        """The policy's text, where there is no model to ask."""
+        yield Said(self)
+
+    def fits(self, sentence: str) -> str:
+        """What of one more may leave; it is noted. The first always may, and blanks alone never."""
+        if not sentence.strip():
+            return ""
+        gap = GAP if len(self._left) == bool(self.lead) == 1 else ""
+        said = trimmed(sentence, first=bool(gap) or not self._left)
+        most, whole = self.ruling.params.token_target - self._tokens, len(said)
+        if isinstance(said, Cut):
+            said = said.within(most, self.count)
+        elif self._left and self.count(said) > most:
+            said = ""
+        hedges, questions = checks.spent(said)
+        tokens = self._tokens + self.count(said)
+        if self._left and self._overspent(tokens, hedges, questions):
+            said = ""
+        self.full = len(said) < whole
+        if not said:
+            return ""
+        self._left.append(gap + said)
+        self._tokens, self._hedges, self._questions = (
+            tokens,
+            self._hedges + hedges,
+            self._questions + questions,
+        )
+        return gap + said
+
+    def _overspent(self, tokens: int, hedges: int, questions: int) -> bool:
+        """Whether an answer of so many tokens with that much more would exceed a budget. What adds nothing to
+        it does not."""
+        params, limits = self.ruling.params, self.ruling.limits
+        if hedges and self._hedges + hedges > checks.allowed_hedges(params, limits, tokens):
+            return True
+        return bool(questions) and self._questions + questions > params.question_budget
+
+    def enough(self, text: str) -> bool:
+        """Whether what is to come changes nothing: it is too long, or asks all that it may ask."""
+        plain, _ = self._plain(unthought(text))
+        params = self.ruling.params
+        if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
+            return True
+        return len(text) > MOST or self.count(plain) > max(checks.OWN, params.token_target)
+
+    async def end(self) -> str:
+        """What has left is checked. Where help is, said last if nothing said it and it has to be said."""
+        self.check = found = await aside(self._against, "".join(self._left))
+        if HELPED not in found.broken:
+            return ""
+        self._left.append(f"{closing(''.join(self._left))}{GAP}{HELP}" if self._left else HELP)
+        self.check = replace(await aside(self._against, "".join(self._left)), broken=found.broken)
+        return self._left[-1]
+
+    def settle(self, text: str | None) -> str:
+        """What is sent of a whole text; None: the policy's own, since no model was asked."""
+        own = self.own()
+        said = own if text is None else self._plain(unthought(text))[0].strip()
+        asks = self.ruling.decision.response_class is ResponseClass.CLARIFY
+        sent = enforce_clarify_shape(said, self.ruling.params, self.ruling.decision) if asks else said
+        if not asks and HELPED in self._against(sent).broken:
+            sent += f"{GAP}{HELP}"
+        if not sent or not self._against(sent).held:
+            sent = own
+        broken = self._against(said).broken
+        self.check = replace(self._against(sent), broken=broken, replaced=text is not None and sent == own)
+        return sent
+
+    def done(self) -> dict[str, object]:
+        """What `done` tells."""
+        return {"class_check": checked(self.check) if self.check else None}
+
+    def kept(self) -> dict[str, object]:
+        """What is kept with the answer."""
+        return written(replace(self.ruling, check=self.check))
+
+    def _against(self, text: str) -> Check:
+        """A text against the class's checks."""
+        plain, cited = self._plain(text)
+        decision, params, limits = self.ruling.decision, self.ruling.params, self.ruling.limits
+        return checks.check(plain, decision, params, cited=cited, tokens=self.count(plain), limits=limits)
+
+    def _plain(self, text: str) -> tuple[str, list[str]]:
+        """A text without the citations that must not leave, and those that stay."""
+        seen = CitationFilter(self.labels)
+        return seen.feed(text) + seen.end(), seen.cited
+
+
+@dataclass(slots=True)
+class Gate:
+    """A model's stream, through which only leaves what may. Keeps `ports.ModelStream`."""
+
+    stream: ModelStream
+    held: Held
+    close: Callable[[], Awaitable[None]]
+
+    @property
+    def model(self) -> str:
+        """The model that answers."""
+        return self.stream.model
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        """Whole, or by sentence."""
+        return self._whole() if self.held.whole else self._sentences()
+
+    async def _whole(self) -> AsyncIterator[Delta]:
+        """One piece, when all of it is there, or nothing to come counts."""
+        text, due, last = "", OFTEN, Delta(finish=Finish.STOP)
+        try:
+            async with asyncio.timeout(WHOLE_SECONDS):
+                async for delta in self.stream:
+                    text += delta.text
+                    last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
+                    if len(text) >= due:
+                        if await aside(self.held.enough, text):
+                            break
+                        due = len(text) + max(OFTEN, len(text) // PART)
+        except (ModelError, TimeoutError):
+            text, last = "", Delta(finish=Finish.STOP)
+        await self.close()
+        yield Delta(await aside(self.held.settle, text))
+        yield last
+
+    async def _sentences(self) -> AsyncIterator[Delta]:
+        """Each when it is complete, while the budget lasts; also what is complete when the model fails."""
+        sentences, last = Sentences(), Delta(finish=Finish.STOP)
+        for said in self._leaving([self.held.lead]):
+            yield Delta(said)
+        try:
+            async for delta in self.stream:
+                last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
+                for said in self._leaving(sentences.feed(delta.text)):
+                    yield Delta(said)
+                if self.held.full:
+                    break
+        except ModelError:
+            for said in await self._broken(sentences.end()):
+                yield Delta(said)
+            raise
+        for delta in await self._ended(sentences.end(), last):
+            yield delta
+
+    def _leaving(self, pieces: Iterable[str]) -> Iterator[str]:
+        """What of them may leave."""
+        for piece in pieces:
+            if not self.held.full and (said := self.held.fits(piece)):
+                yield said
+
+    async def _broken(self, rest: str) -> list[str]:
+        """What still leaves where the model failed: a sentence that was whole. What left is checked."""
+        said = list(self._leaving([rest.rstrip()])) if complete(rest) else []
+        more = await self.held.end() if self.held.begun else ""
+        return [*said, more] if more else said
+
+    async def _ended(self, rest: str, last: Delta) -> list[Delta]:
+        """What is still to leave; the model's stream is closed first where there is more."""
+        left = [said.rstrip() for said in self._leaving([rest])]
+        if self.held.full:
+            await self.close()
+        left.append(await self.held.end())
+        return [*map(Delta, filter(None, left)), Delta(finish=Finish.LENGTH) if self.held.full else last]
+
+
+async def aside(work: Callable[[str], T], text: str) -> T:
+    """What comes of a text; of a long one off the loop."""
+    return await asyncio.to_thread(work, text) if len(text) > AT_ONCE else work(text)
+
+
+@dataclass(slots=True)
+class Said:
+    """The policy's own text as a stream. Keeps `ports.ModelStream`."""
+
+    held: Held
+    model: str = POLICY
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """In one piece."""
+        yield Delta(self.held.settle(None))
+        yield Delta(finish=Finish.STOP)

@@ -1,0 +1,371 @@
+"""Text cut into what can be quoted alone: sentences, rows of tables, list items.
+
+Made for text that came out of PDFs: lines may be wrapped in mid-sentence, tables stand one row a line, and
+a run may have no end at all. A quote is the text's own words, white space apart, at most `LONGEST`
+characters. Time is linear. Kin to `intake/sentence.py`, which keeps every character and no limit of length.
+
+Which sentences of the packed passages answer a question: by its words, by meaning, by what it asks for.
+
+Scores are sums of parts in about [0, 1] each and mean something within one question only. Words weigh by
+their rarity among the sentences at hand (IDF); a passage's rank is the prior. Figures and what was weighed:
+docs/decisions/0006-extractive-answerer.md. Pure but for the stemmer; blocking, some 30 ms for 40 passages.
+
+The extractive answerer: no model, only the sentences that answer, quoted, each with its citation.
+
+Keeps `ports.ChatModel`. It never says anything of its own about the documents, so every statement is in
+the place it names. Ranking runs in a thread; meaning joins in if an embedder answers within `SECONDS`.
+Raises nothing: without passages, or without a sentence that answers, it says so.
+"""
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from app.answer import DOCUMENT_FORM, GREETING_FORM, MEMORY_FORM, Finish, Prompt
+from app.answering.followup import resolve
+from app.answering.prompt import PROJECT_FORM, plain_markup
+from app.errors import RetrievalError
+from app.models.base import Delta, Embedder, ModelStream
+from app.retrieval.terms import terms
+from app.text.greeting import is_pure_reentry_greeting
+from app.types import Embedding, Passage, Reason, similarity
+
+LONGEST = 400
+"""Characters of a quote: three or four lines on a page."""
+
+END = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？｡．]+[”’」』）】]*|[؟۔।॥։።፧፨။៕]+[\"”»]*)\s*"
+)
+"""Latin ends need a space behind them; Chinese and Japanese ones do not. A run of marks is tried once, as a
+whole: trying it from each of its marks would take quadratic time."""
+BEFORE = r"(?:^|[\s(“\"])"
+SHORT = re.compile(
+    BEFORE + r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|vs|inc|ltd|co|corp|jr|sr|eds?|approx"
+    r"|ca|cf|etc|al|bzw|ggf|av)\.$",
+    re.IGNORECASE,
+)
+COUNTED = re.compile(
+    BEFORE + r"(?:nos?|nr|figs?|secs?|vol|pp?|art|abs|ch|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations only before a number: “no.” also ends sentences."""
+SHORT_WINDOW = 16
+"""Characters before a full stop in which an abbreviation is looked for."""
+WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω(])")
+"""A line end inside a sentence: no mark before it, a small letter behind it."""
+HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n[ \t]*(?=[a-zß-öø-ÿа-яα-ω])")
+CUT = re.compile(r"[,;:–—]\s|\s|[，、；：،؛]")
+WORD = re.compile(r"\w")
+
+
+def quotable(text: str) -> list[str]:
+    """The parts of a text that can be quoted alone, in order; none is empty or over `LONGEST`."""
+    joined = WRAPPED.sub(" ", HYPHEN.sub("-", text))
+    lines = (" ".join(line.split()) for line in joined.splitlines())
+    found = (piece for line in lines for sentence in cut(line) for piece in bounded(sentence))
+    return [piece for piece in found if WORD.search(piece)]
+
+
+def cut(line: str) -> Iterator[str]:
+    """The sentences of one line."""
+    start = 0
+    for found in END.finditer(line):
+        end = found.end()
+        if line[found.start()] == "." and not ends(line, found):
+            continue
+        yield line[start:end].strip()
+        start = end
+    yield line[start:].strip()
+
+
+def ends(line: str, found: re.Match[str]) -> bool:
+    """Whether a full stop ends a sentence: not before a small letter, not behind an abbreviation."""
+    stop = len(found.group().rstrip()) + found.start()
+    window = (max(0, stop - SHORT_WINDOW), stop)
+    follows = line[found.end() : found.end() + 1]
+    short = SHORT.search(line, *window) or (follows.isdigit() and COUNTED.search(line, *window))
+    return not short and not follows.islower()
+
+
+def bounded(sentence: str) -> Iterator[str]:
+    """A sentence in pieces of at most `LONGEST`, cut where a clause or at least a word ends."""
+    while len(sentence) > LONGEST:
+        places = [found.end() for found in CUT.finditer(sentence, LONGEST // 2, LONGEST)]
+        at = places[-1] if places else LONGEST
+        yield sentence[:at].strip()
+        sentence = sentence[at:].strip()
+    yield sentence
+
+
+NEAR, PRIOR, CUE, MEANING = 0.3, 0.25, 0.2, 1.5
+"""Weights beside the share of the question's words that the sentence itself holds, which weighs 1."""
+LEAST, LEAST_BY_WORDS = 0.8, 0.45
+"""Score from which a sentence is taken for an answer, with meaning and without: unrelated ones stay below."""
+ENOUGH = 0.85
+"""Share of the best score from which a further sentence is quoted too."""
+MOST = 4
+SAME = 0.6
+"""Share of common terms (Jaccard) from which two sentences say the same."""
+BRIEF, LENGTHY = 4, 40
+"""Terms below which a sentence hardly says anything, and above which it says all sorts of things."""
+MUTE = 0.6
+"""Left of the score of what neither ends like a sentence nor holds a figure: headings, labels, torn ends."""
+SPOKEN = "memories"
+"""The source of what people said: they leave out the full stop."""
+STATES = re.compile(r"\d|[.!?…。！？؟۔।][\"'”’»)\]」』]*$")
+
+FUNCTION_WORDS = frozenset(
+    terms(
+        "a an and are as at be been but by can could did do does for from had has have how i if in into is it"
+        " its me my no not of on or our please say says she should so tell that the their them there these"
+        " they this those to us was we were what when where which who whom whose why will with would you your"
+        " about according document documents give list many much text"
+    )
+)
+"""They carry a question but not its subject, and are rare in texts that answer."""
+
+MONTH = r"jan(uary)?|feb(ruary)?|march|april|may|june|july|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec"
+CUES = (
+    (r"how (many|much|long|old|far|high|large|tall|big)|percent|%|what (number|amount|share|ratio)", r"\d"),
+    (r"when|what (year|date|day|month)|which (year|date|day|month)", rf"\b(1[0-9]|20)\d\d\b|\b({MONTH})\b"),
+    (r"who|whom|whose", r"(?-i:\b[A-ZÀ-Þ][\w.’'-]+ (?:[a-z]{2,3} )?[A-ZÀ-Þ][\w’'-]+)"),
+    (r"where", r"(?-i:\b(?:in|at|near|from|to|on) (?:the )?[A-ZÀ-Þ]\w+)"),
+    (r"why|what (caused|led|drove)", r"\b(because|due to|owing to|as a result|caused|driven by|reason)\b"),
+)
+"""What a question asks for, and what a sentence that gives it looks like."""
+ASKED = [
+    (re.compile(rf"\b(?:{asks})(?!\w)", re.IGNORECASE), re.compile(gives, re.IGNORECASE))
+    for asks, gives in CUES
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Something to quote."""
+
+    text: str
+    label: str
+    terms: frozenset[int]
+    near: frozenset[int]
+    """Terms of its surroundings: the sentences beside it, the heading, the title."""
+    prior: float
+    """Rank of its passage: 1 for the first, falling."""
+    score: float = 0.0
+    spoken: bool = False
+    """Part of what a person said: a statement, whether or not it ends like one."""
+
+
+def sentences(passages: Iterable[Passage]) -> list[Sentence]:
+    """All that the passages offer, in order; the same text once, under its first label."""
+    found: dict[str, Sentence] = {}
+    for rank, passage in enumerate(passages):
+        texts = quotable(passage.text)
+        bags = [frozenset(terms(text)) for text in texts]
+        about = frozenset(terms(f"{passage.title} {passage.fields.get('heading') or ''}"))
+        for n, text in enumerate(texts):
+            near = about.union(*bags[max(0, n - 1) : n + 2])
+            prior, spoken = 1 / (1 + rank) ** 0.5, passage.source == SPOKEN
+            found.setdefault(text, Sentence(text, passage.label, bags[n], near, prior, spoken=spoken))
+    return list(found.values())
+
+
+def subject(question: str) -> frozenset[int]:
+    """The terms of a question that say what it is about."""
+    return frozenset(terms(question)) - FUNCTION_WORDS
+
+
+def by_words(question: str, offered: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences scored without a model, best first."""
+    asked = subject(question)
+    weights = rarities(asked, offered)
+    total = sum(weights.values()) or 1.0
+    gives = [given for asks, given in ASKED if asks.search(question)]
+
+    def score(sentence: Sentence) -> float:
+        own = sum(weights[term] for term in sentence.terms & asked) / total
+        around = sum(weights.get(term, 0.0) for term in sentence.near & asked) / total - own
+        cue = CUE if any(given.search(sentence.text) for given in gives) else 0.0
+        return (own + NEAR * around + PRIOR * sentence.prior + cue) * form(sentence)
+
+    return best_first(replace(sentence, score=score(sentence)) for sentence in offered)
+
+
+def rarities(asked: Set[int], offered: Sequence[Sentence]) -> dict[int, float]:
+    """What each word of the question weighs: IDF."""
+    seen = Counter(term for sentence in offered for term in sentence.terms & asked)
+    # A word that no sentence holds counts too: what is missing makes the rest say less.
+    return {term: math.log(1 + len(offered) / max(1, seen[term])) for term in asked}
+
+
+def form(sentence: Sentence) -> float:
+    """What its mere form makes of a sentence, in (0, 1]."""
+    size = len(sentence.terms)
+    length = min(1.0, size / BRIEF, 2 * LENGTHY / (LENGTHY + size))
+    return length if sentence.spoken or STATES.search(sentence.text) else MUTE * length
+
+
+def with_meaning(ranked: Sequence[Sentence], similarities: Sequence[float]) -> list[Sentence]:
+    """The same with each one's similarity to the question added; those without one stay behind."""
+    pairs = zip(ranked, similarities, strict=False)
+    return best_first(replace(one, score=one.score + MEANING * max(0.0, alike)) for one, alike in pairs)
+
+
+def best_first(scored: Iterable[Sentence]) -> list[Sentence]:
+    """By score; ties keep their order."""
+    return sorted(scored, key=lambda sentence: -sentence.score)
+
+
+def quoted(ranked: Sequence[Sentence]) -> list[Sentence]:
+    """The one to four sentences to quote: the best, and what is hardly worse and says something else.
+    None only if none is offered."""
+    chosen: list[Sentence] = []
+    for sentence in ranked:
+        worse = chosen and sentence.score < ENOUGH * chosen[0].score
+        if worse or len(chosen) == MOST:
+            break
+        if not any(alike(sentence, other) for other in chosen):
+            chosen.append(sentence)
+    return chosen
+
+
+def alike(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences say the same, or one is part of the other."""
+    common, shorter = len(one.terms & other.terms), min(len(one.terms), len(other.terms))
+    return common >= SAME * len(one.terms | other.terms) or common == shorter
+
+
+NAME = "extractive"
+SECONDS = 0.15
+"""The embedder has this long; what is embedded by then counts."""
+FLOOR = 0.38
+"""Raw cosine of unrelated texts in the bundled space (docs/decisions/0004-bundled-embedder.md)."""
+SHORTLIST, AT_ONCE = 16, 4
+"""Sentences whose meaning is looked at, best by words first, and how many at a time."""
+PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
+"""A delta: four words."""
+
+NO_MODEL = "No chat model is connected, so I can only quote what is stored."
+WELCOME = "Hello! Ask me about what is stored here: I quote the sentences that answer, each with its source."
+OBLIGED = "Happy to help. What else would you like to know?"
+"""Said to small talk that is no greeting: thanks, or a reaction."""
+WITHOUT: Mapping[str, str] = {
+    Reason.EMPTY: "There is nothing stored to answer from yet. Add a PDF in the browser or with POST "
+    f"/api/documents. {NO_MODEL}",
+    Reason.PROCESSING: "What was added is still being read. Ask again in a moment.",
+    Reason.SKIPPED: f"That is too short to be looked up: ask in a whole sentence. {NO_MODEL}",
+    Reason.TIMEOUT: "What is stored could not be searched in time. Please ask again.",
+    Reason.UNAVAILABLE: "What is stored cannot be searched just now. Please ask again in a moment.",
+    Reason.GREETING: WELCOME,
+    Reason.SMALL_TALK: OBLIGED,
+}
+"""What is said without passages, by `rag.reason`."""
+UNMATCHED = f"Nothing that is stored fits this question. {NO_MODEL}"
+FORGOTTEN = f"Nothing that you keep fits this. {NO_MODEL}"
+UNTOLD = f"Nothing that this project keeps fits this. {NO_MODEL}"
+UNFILLED = f"This project keeps nothing to answer from yet. {NO_MODEL}"
+OTHERWISE = {DOCUMENT_FORM: UNMATCHED, MEMORY_FORM: FORGOTTEN, GREETING_FORM: WELCOME, PROJECT_FORM: UNTOLD}
+"""The same, for every other reason."""
+CLOSEST = "The documents do not answer this directly. What comes closest: "
+CLOSEST_KEPT = "Nothing that is kept answers this directly. What comes closest: "
+NEAREST = {MEMORY_FORM: CLOSEST_KEPT, PROJECT_FORM: CLOSEST_KEPT}
+NO_SENTENCE = "The documents that match hold no sentence that can be quoted."
+
+LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
+
+
+@runtime_checkable
+class Sentences(Embedder, Protocol):
+    """An embedder that is quick enough to be asked on the way: the bundled one."""
+
+    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
+        """The vectors of texts that an answer waits for."""
+
+
+class Spoken:
+    """An answer that is all there. Keeps `ports.ModelStream`."""
+
+    model = NAME
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def __aiter__(self) -> AsyncIterator[Delta]:
+        """A few words at a time."""
+        for piece in PIECE.findall(self.text):
+            yield Delta(piece)
+        yield Delta(finish=Finish.STOP)
+
+
+class Extractive:
+    """See the module."""
+
+    name = NAME
+
+    def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
+        self.embedder = embedder if isinstance(embedder, Sentences) else None
+        """None: ranked by words alone, as with an embedder behind a network."""
+        self.floor = floor
+
+    @asynccontextmanager
+    async def open(self, prompt: Prompt, *, model: str | None = None) -> AsyncIterator[ModelStream]:
+        """Entered when the answer is found."""
+        yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
+
+    async def answer(self, prompt: Prompt) -> str:
+        """The whole text."""
+        question = resolve(prompt.message, prompt.turns)
+        passages = (
+            [plain_markup(one) for one in prompt.passages] if prompt.form == PROJECT_FORM else prompt.passages
+        )
+        ranked = await asyncio.to_thread(lambda: by_words(question, sentences(passages)))
+        alike = await self.similarities(question, ranked[:SHORTLIST])
+        closest = NEAREST.get(prompt.form, CLOSEST)
+        if not alike:
+            return told(ranked, LEAST_BY_WORDS, closest)
+        return told(with_meaning(ranked, alike), LEAST, closest)
+
+    async def similarities(self, question: str, ranked: Sequence[Sentence]) -> list[float]:
+        """Of the first sentences to the question, as many as there is time for."""
+        vectors: list[Embedding] = []
+        if self.embedder is None:
+            return []
+        texts = [question, *(sentence.text for sentence in ranked)]
+        with suppress(TimeoutError, RetrievalError):
+            async with asyncio.timeout(SECONDS):
+                for start in range(0, len(texts), AT_ONCE):
+                    vectors += await self.embedder.sentences(texts[start : start + AT_ONCE])
+        matrix = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
+        return [similarity(float(matrix[0] @ other), self.floor) for other in matrix[1:]]
+
+
+def bare(prompt: Prompt) -> str:
+    """What is said where there is nothing to quote: it answers a greeting, or says why there is nothing."""
+    if is_pure_reentry_greeting(prompt.message):
+        return WELCOME
+    if prompt.reason is Reason.EMPTY and prompt.form is not DOCUMENT_FORM:  # no PDF would change that
+        return UNFILLED if prompt.form is PROJECT_FORM else OTHERWISE[prompt.form]
+    return WITHOUT.get(prompt.reason, OTHERWISE[prompt.form])
+
+
+def told(ranked: Sequence[Sentence], least: float, closest: str = CLOSEST) -> str:
+    """The answer's text: `“sentence” [report.pdf#3]`, one a paragraph."""
+    chosen = quoted(ranked)
+    if not chosen:
+        return NO_SENTENCE
+    if chosen[0].score < least:
+        return closest + quotation(chosen[0])
+    return "\n\n".join(quotation(sentence) for sentence in chosen)
+
+
+def quotation(sentence: Sentence) -> str:
+    """A sentence between marks and its citation. What would read as markup of the answer is defused:
+    backticks, and brackets that look like a citation."""
+    plain = LABEL_LIKE.sub(r"(\1)", sentence.text).replace("`", "'")
+    return f"“{plain}” [{sentence.label}]"

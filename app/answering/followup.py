@@ -1,0 +1,457 @@
+"""Whether a message points out of itself: a pronoun, `the second one`, without what it stands for.
+
+English only; tokens are words in their own case, and marks. The hard part is what does not point: `it` that
+stands for nothing ("what does it cost to rent a boat"), `that` that joins clauses, `this report` on the
+table, pronouns whose noun stands before them in the same message. Nothing here raises.
+
+What a message is searched as: a follow-up with what it refers to, anything else as it stands.
+
+`refers` looks at the message alone; `resolve` puts the question it hangs on in front of it. Rules over word
+tables (`text/languages.py`), no model: a self-contained message is never expanded, a doubtful one rather not,
+for a wrong expansion searches for the wrong thing. Source: CONTRACT §1 (Follow-ups). Nothing here raises.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice
+
+from app.answer import Role, Turn
+from app.text.languages import (
+    ASKING,
+    COURTESY,
+    DETERMINERS,
+    ENGLISH,
+    FOREIGN,
+    HAPPENING,
+    MONTHS,
+    PAPERS,
+    PREPOSITIONS,
+    QUESTIONS,
+    SOCIAL,
+    TALK,
+    TIMES,
+    TONGUES,
+    Tongue,
+    words,
+)
+
+MARKS = frozenset(",;:.?!")
+BREAKS = frozenset(",;:.?!") | words(
+    "and or but if when while because since once after before until that which who whether how why what where"
+)
+"""Where one clause ends and another begins: the first may hold what a pronoun of the second stands for."""
+POSSESSIVE = words("its their theirs his her hers")
+PERSONS = words("he him his she her hers")
+FAR = 3
+"""Words of content before a pronoun: more than these hold its noun."""
+FOLLOWING = words("of who whom that which whose in with where he she i we you they it")
+"""After `one`: it is told right here which."""
+FORMULAS = words(
+    "cost costs take takes matter sense help pay possible impossible allowed permitted forbidden legal"
+    " illegal lawful safe dangerous required mandatory compulsory necessary ok okay fine better best"
+    " worth wise cheaper easy easier hard difficult true likely normal common usual customary important"
+    " enough correct wrong right recommended advisable healthy useful clear known said proven believed"
+    " acceptable polite risky"
+)
+"""`It` before these and a clause stands for the clause: it is possible to …, it is known whether …"""
+CLAUSES = words("to that if whether when how what who why where")
+ALIKE = words("like feel mean")
+"""The same before `to` and a verb, however short: what is it like to sail?"""
+PREDICATES = words(
+    "cost weigh include cover mean say involve contain require need apply work belong free available"
+    " covered included cheaper better"
+)
+"""Said of a thing: `what does the second cost?` has no noun, `the second edition` has."""
+LISTED = words("point item option part question step one")
+"""What an answer lists: `the second option` is one of those, unless it is told of what."""
+ALONE = PREPOSITIONS | {"", "about"}
+"""`That` behind these is a phrase by itself; "" is the beginning."""
+WEATHER = words("rain rains raining snow snows snowing freezing")
+
+Tokens = Sequence[str]
+
+
+def content(tokens: Tokens) -> list[str]:
+    """The words that name something."""
+    return [token for token in tokens if token not in MARKS and not ENGLISH.names_nothing(token.lower())]
+
+
+def points(tokens: Tokens) -> bool:
+    """Whether any word of it stands for something outside."""
+    lower = [token.lower() for token in tokens]
+    return any(
+        RULES[word](lower, n) and not _bound(tokens, lower, n)
+        for n, word in enumerate(lower)
+        if word in RULES
+    )
+
+
+def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
+    """Whether what a word stands for is in the message: in an earlier clause, far back in its own, or, for
+    `its` and `she`, as its subject (one, two words of content, or a name)."""
+    return (
+        _far(lower, n)
+        or (lower[n] in POSSESSIVE and len(content(lower[:n])) > 1)
+        or _owned(lower, n)
+        or _people(tokens, lower, n)
+        or (lower[n] in PERSONS | POSSESSIVE and _named(tokens[1:n]))
+    )
+
+
+def _far(lower: Tokens, n: int) -> bool:
+    """Whether there is content in an earlier clause, or far back in this one."""
+    breaks = [place for place in range(n) if lower[place] in BREAKS]
+    return bool(breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR
+
+
+def _owned(lower: Tokens, n: int) -> bool:
+    """Whether it is the subject's: `its price`, or the first of a list."""
+    owned = lower[n] in POSSESSIVE and not _ends(_near(lower, n + 1))
+    return (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n])
+
+
+def _named(tokens: Tokens) -> bool:
+    """Whether a name is among them."""
+    return any(token[:1].isupper() for token in content(tokens))
+
+
+def _subject(lower: Tokens) -> bool:
+    """Whether the question has a noun for its subject: `does the author …`, `should tenants …`."""
+    for place, word in enumerate(lower):
+        if word in ASKING:
+            rest = dropwhile(lambda after: after in DETERMINERS | ENGLISH.ordinals.keys(), lower[place + 1 :])
+            if content(list(rest)[:1]):
+                return True
+    return False
+
+
+def _people(tokens: Tokens, lower: Tokens, n: int) -> bool:
+    """`What do they eat in Japan?`: people there. In a month or a year it is they who were spoken of."""
+    if lower[n] != "they" or _near(lower, n - 1) != "do":
+        return False
+    places = [place + 1 for place in range(n, len(lower)) if lower[place] == "in"]
+    named = [token for place in places for token in tokens[place : place + 3] if token[:1].isupper()]
+    return any(token.lower() not in MONTHS for token in named)
+
+
+def _near(lower: Tokens, n: int) -> str:
+    """The word at a place; "" beyond either end."""
+    return lower[n] if 0 <= n < len(lower) else ""
+
+
+def _ends(word: str) -> bool:
+    """Whether a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
+    return word in MARKS or word in ("", "too", "instead") or word in ENGLISH.verbs or word in PREPOSITIONS
+
+
+def _always(_lower: Tokens, _n: int) -> bool:
+    """They, she, him: nothing but pronouns."""
+    return True
+
+
+def _it(lower: Tokens, n: int) -> bool:
+    """Not that of a formula with its clause, of the weather, of the clock."""
+    after = list(lower[n + 1 : n + 5])
+    if _near(after, 0) in ALIKE and _near(after, 1) == "to" and _near(after, 2) not in DETERMINERS:
+        return not content(lower[n + 3 :])
+    if _formal(lower, n):
+        return False
+    return not (WEATHER.intersection(after) or {"time", "day"}.intersection(lower[max(0, n - 2) : n]))
+
+
+def _formal(lower: Tokens, n: int) -> bool:
+    """Whether it stands for a clause that follows: `is it possible to …`."""
+    places = range(n + 1, min(n + 5, len(lower)))
+    formula = next((place for place in places if lower[place] in FORMULAS), None)
+    if formula is None:
+        return False
+    clause = range(formula + 1, min(formula + 5, len(lower)))
+    starts = next((place for place in clause if lower[place] in CLAUSES), None)
+    return starts is not None and len(content(lower[starts:])) > 1
+
+
+def _that(lower: Tokens, n: int) -> bool:
+    """The pronoun, not the conjunction: alone, after a preposition, the subject of the question."""
+    before, after = _near(lower, n - 1), _near(lower, n + 1)
+    if before in ALONE or after == "":
+        return True
+    if before in TALK or (n == 1 and before not in ENGLISH.verbs):
+        return _ends(after) and after not in ENGLISH.verbs
+    return _follows(lower, n)
+
+
+def _follows(lower: Tokens, n: int) -> bool:
+    """Whether it stands right behind the verb of a question that has named hardly anything: `is that so?`"""
+    return _near(lower, n - 1) in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
+
+
+def _asks(lower: Tokens) -> bool:
+    """Whether it begins as a question does."""
+    first = next(word for word in lower if word not in ENGLISH.openings)
+    return first in QUESTIONS or first in ENGLISH.verbs
+
+
+def _this(lower: Tokens, n: int) -> bool:
+    """Not the document on the table, nor this year."""
+    return (PAPERS | TIMES).isdisjoint(lower[n + 1 : n + 3])
+
+
+def _those(lower: Tokens, n: int) -> bool:
+    """Not `those who …`, `these days`."""
+    return _near(lower, n + 1) not in FOLLOWING | PAPERS | {"days"}
+
+
+def _one(lower: Tokens, n: int) -> bool:
+    """`the second one`, `which ones`: of what was listed, unless it is told which."""
+    before = {_near(lower, n - 1), _near(lower, n - 2)}
+    chosen = before & (words("the this that which these those other another") | set(ENGLISH.ordinals))
+    return bool(chosen) and _near(lower, n + 1) not in FOLLOWING
+
+
+def _ordinal(lower: Tokens, n: int) -> bool:
+    """`the second` with no noun after it, or one that lists; `the first to …` is told right here."""
+    after = _near(lower, n + 1)
+    if after in LISTED:
+        after = _near(lower, n + 2)
+        if after in PREPOSITIONS:
+            return False
+    bare = after in PREDICATES or (_ends(after) and after not in ("to", "of"))
+    return _near(lower, n - 1) == "the" and bare
+
+
+def _same(lower: Tokens, n: int) -> bool:
+    """`Does the same apply …`, as subject of the question."""
+    start = _near(lower, n - 2)
+    return _near(lower, n - 1) == "the" and start in {*ENGLISH.verbs, ""} and not content(lower[:n])
+
+
+def _other(lower: Tokens, n: int) -> bool:
+    """`the others`, `another`, without a noun."""
+    return _ends(_near(lower, n + 1))
+
+
+def _last(lower: Tokens, n: int) -> bool:
+    """`… there?`, `… then?`: a place, a time that was named."""
+    return _near(lower, n + 1) == "" and _near(lower, n - 1) not in QUESTIONS
+
+
+RULES: Mapping[str, Callable[[Tokens, int], bool]] = {
+    **dict.fromkeys(words("they them their theirs he him his she her hers its"), _always),
+    **dict.fromkeys(ENGLISH.ordinals, _ordinal),
+    "it": _it,
+    "that": _that,
+    "this": _this,
+    "these": _those,
+    "those": _those,
+    "one": _one,
+    "ones": _one,
+    "same": _same,
+    "other": _other,
+    "others": _other,
+    "another": _other,
+    "there": _last,
+    "then": _last,
+}
+
+LONGEST, MANY = 300, 8
+"""Characters, words of content: a message over either brings its own words to be searched by."""
+TOKENS = 60
+"""Words and marks looked at: 300 characters of `it,` would be compared each with each."""
+BACK = 6
+"""Questions looked back at most: a chain of follow-ups longer than that has lost its beginning."""
+TURNS = 40
+"""The newest turns looked at, thanks and greetings among them: a client sends as many as it likes."""
+PART = 300
+"""Characters taken at most of each thing put in front."""
+SAID = 10_000
+"""Characters of the last answer looked at."""
+
+# Whoever asks writes these texts. No class below holds the mark that opens its own pattern, so that a scan
+# that fails is not begun again inside: time grows with the length, not with its square.
+QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”|«[^«»]+»|„[^„“”]+[“”]|`[^`]+`|(?<!\w)['‘][^'‘’]+['’](?!\w)")
+TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[,;:.?!]")
+CLITIC = re.compile(r"(?:'s|'re|'ll|'d|'ve)$")
+MARK = re.compile(r"[,;:.?!]")
+SENTENCES = re.compile(r"(?<=[.!?。！？؟])[*_\"'”’»)\]]*\s+")
+ASKING_STARTS = re.compile(r"[?？؟]\W*$")
+"""A sentence that asks, whatever marks, quotes or emoji stand behind it."""
+"""How a question ends."""
+ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+CITED = re.compile(r" ?\[[^\[\]\n#]{1,160}#[^\[\]\n]{1,1000}\]")
+NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+(?:[ -][A-Z]\w+)*|^[A-Z]\w+(?: [A-Z]\w+)+")
+ASKS_NAME = frozenset({"who", "which", "whose"})
+DEGREES = frozenset({"so", "only", "just", "still"})
+VERBS = ENGLISH.verbs | HAPPENING
+
+
+def refers(message: str) -> bool:
+    """Whether a message cannot be searched for without what was said before it."""
+    if len(message) > LONGEST:
+        return False
+    tokens = tokenised(message)
+    if not 0 < len(tokens) <= TOKENS or len(content(tokens)) > MANY or _social(tokens):
+        return False
+    return _bare(tokens) or _opened(tokens) or _fragment(tokens) or points(tokens)
+
+
+def resolve(message: str, turns: Sequence[Turn]) -> str:
+    """The search text: `message`, after what it refers to in `turns` (oldest first).
+
+    At most 3 × (PART + 1) characters longer than the message."""
+    if not refers(message):
+        return message
+    newest = turns[-TURNS:]
+    asked = _asked(newest)
+    if not asked:
+        return message
+    said = _said(newest)
+    extra = _picked(message, said) or _named_thing(asked[-1], said)
+    parts = [_cut(part) for part in (*asked, extra) if part]
+    return " ".join([*parts, message])
+
+
+def answers(message: str, turns: Sequence[Turn]) -> str:
+    """The search text of a yes or no: behind the question of the last answer; "" where it asked nothing."""
+    parts = [part for part in SENTENCES.split(_said(turns[-TURNS:])) if re.search(r"\w", part)]
+    asked = [part for part in parts[-2:] if ASKING_STARTS.search(part)]
+    return f"{_cut(asked[-1])} {message}" if asked else ""
+
+
+def names_nothing(message: str) -> bool:
+    """Whether no word of a message could be searched for (`why?`, `And?`): it is nothing by itself."""
+    tokens = tokenised(message[: LONGEST + 1])
+    return 0 < len(tokens) <= TOKENS and not _words(tokens)[0].isdecimal() and _bare(tokens)
+
+
+def tokenised(message: str) -> list[str]:
+    """Words and marks, clitics told apart (`what's`: what, is); a quotation counts as one word of content.
+    Case is kept: names are told by it."""
+    plain = QUOTED.sub(" Quotation ", message.replace("’", "'"))
+    found: list[str] = []
+    for token in TOKEN.findall(plain):
+        whole = CLITIC.sub("", token) if "'" in token else token
+        is_verb = whole != token and whole.lower() in ENGLISH.bare
+        found += [whole, "is"] if is_verb else [whole]
+    while found and MARK.fullmatch(found[-1]):
+        found.pop()
+    return found
+
+
+def _words(tokens: Sequence[str]) -> list[str]:
+    """Lower case, without marks."""
+    return [token.lower() for token in tokens if not MARK.fullmatch(token)]
+
+
+def _social(tokens: Sequence[str]) -> bool:
+    """A greeting, thanks, a yes; or a question about the assistant itself."""
+    words = _words(tokens)
+    if all(word in SOCIAL or word in COURTESY for word in words):
+        return True
+    return "you" in words and not content(words) and not any(word in TALK for word in words)
+
+
+def _bare(tokens: Sequence[str]) -> bool:
+    """Nothing but words that name nothing: `why?`, `tell me more`, `warum?`; or a number alone."""
+    words = _words(tokens)
+    if all(word.isdecimal() for word in words):
+        return True
+    return any(all(tongue.names_nothing(word) for word in words) for tongue in TONGUES)
+
+
+def _opened(tokens: Sequence[str]) -> bool:
+    """`And the compressor?`, `What about kayaks?`: an opening, and no whole question after it."""
+    words = _words(tokens)
+    if words[:2] in (["what", "about"], ["how", "about"], ["what", "of"]):
+        return len(words) <= 10
+    if words[0] in ENGLISH.openings:
+        rest = words[1:]
+        whole = any(word in ENGLISH.verbs for word in rest)
+        asks = rest[:1] in (["who"], ["what"]) and len(content(rest)) > 1
+        return not whole and not asks and len(rest) <= 6
+    return any(_opened_in(tongue, words) for tongue in FOREIGN)
+
+
+def _opened_in(tongue: Tongue, words: Sequence[str]) -> bool:
+    """The same of another language: the word after the opening must be of that language, or a number."""
+    if len(words) < 2 or words[0] not in tongue.openings:
+        return False
+    rest = words[1:]
+    if not (tongue.names_nothing(rest[0]) or rest[0].isdecimal()):
+        return False
+    own = sum(not tongue.names_nothing(word) for word in rest)
+    return own <= (2 if tongue.verbs.isdisjoint(rest) else 1) and len(rest) <= 5
+
+
+def _fragment(tokens: Sequence[str]) -> bool:
+    """A question without its verb: `In what year?`, `Which countries?`; or one that only compares or adds:
+    `Which is cheaper?`, `Who else signed?`."""
+    words = _words(tokens)
+    own = len(content(words))
+    if _compares(words):
+        return own <= 1
+    if not VERBS.isdisjoint(words):
+        return False
+    if words[0] in PREPOSITIONS:
+        return len(words) <= 5 and own <= 2
+    return words[0] in QUESTIONS and len(words) <= 4 and own <= 1 and not _advice(words)
+
+
+def _compares(words: Sequence[str]) -> bool:
+    """`Which is cheaper?`, `Who else signed?`"""
+    return "else" in words or words[:2] in (["which", "is"], ["which", "are"])
+
+
+def _advice(words: Sequence[str]) -> bool:
+    """`Why exercise?`, `How to swim?`: whole as they are; `why so late?` is not."""
+    return words[1:2] == ["to"] or (words[0] == "why" and words[1] not in DEGREES)
+
+
+def _asked(turns: Sequence[Turn]) -> list[str]:
+    """What a follow-up hangs on, oldest first: the last question that stands alone, and the last of the
+    follow-ups to it."""
+    chain: list[str] = []
+    for question in islice(_questions(turns), BACK):
+        chain.append(question)
+        if not refers(question):
+            break
+    return [chain[-1], *chain[:1]] if len(chain) > 1 else chain
+
+
+def _questions(turns: Sequence[Turn]) -> Iterator[str]:
+    """What was asked, newest first; thanks and greetings are no questions."""
+    for turn in reversed(turns):
+        if turn.role is Role.USER and (words := tokenised(_cut(turn.content))) and not _social(words):
+            yield turn.content
+
+
+def _said(turns: Sequence[Turn]) -> str:
+    """The last answer, without its citations."""
+    last = next((turn.content for turn in reversed(turns) if turn.role is Role.ASSISTANT), "")
+    return CITED.sub("", last[:SAID])
+
+
+def _picked(message: str, answer: str) -> str:
+    """What the message picks from the answer's list: `the second one`."""
+    items = ITEM.findall(answer)
+    words = _words(tokenised(message))
+    for tongue in TONGUES:
+        for word, index in tongue.ordinals.items():
+            if word in words and -len(items) <= index < len(items) and len(items) > 1:
+                return str(items[index]).strip(" *_")
+    return ""
+
+
+def _named_thing(question: str, answer: str) -> str:
+    """Names in the first sentence of an answer to `who` or `which`: what `she` and `it` then stand for."""
+    if not ASKS_NAME.intersection(_words(tokenised(_cut(question)))[:2]):
+        return ""
+    first = re.split(r"(?<=[.!?])\s", answer.strip(), maxsplit=1)[0][:PART]
+    known = _cut(question).lower()
+    names = [name for name in NAME.findall(first) if name.lower() not in known]
+    return " ".join(names[:2])
+
+
+def _cut(text: str) -> str:
+    """One line, at most PART characters, whole words."""
+    line = " ".join(text[: 4 * PART].split())
+    return line if len(line) <= PART else (line[:PART].rpartition(" ")[0] or line[:PART])

@@ -1,0 +1,168 @@
+"""`meta_explanation` of a reply: why these memories, and how the question lies to the person.
+
+Source: CONTRACT §2, seed 003 (3.1.7). Nothing here raises.
+
+What an answer shows of how it came to be: parts of `meta` as JSON objects, made by hand because a reply is
+waited for (`asdict` copies each of forty citations field by field). Times are milliseconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+
+import orjson
+
+from app.answer import Citation, Usage
+from app.answering.recall import CORPUS
+from app.db.memories import Moment, Tally
+from app.retrieval.tags import FORMATS, Gravity, of_family
+from app.types import Degraded, Entry, Passage, Trace, moment
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A personal memory that the answer used: its tags (`memory_tags`) and its votes."""
+
+    tags: tuple[str, ...] = ()
+    tally: Tally = field(default_factory=Tally)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The facts of one answer; `feedback.net` is a property of `Tally`."""
+
+    query_tags: tuple[str, ...]
+    feedback: Tally
+    """Summed over the memories used."""
+    format_consistency: float | None
+    """Of the used memories that have a form, the share in [0, 1] that has the one asked for, else the usual
+    one of the profile; None: no form is asked for or usual, or no memory has one."""
+    gravity: Gravity
+    temporal: Moment | None
+    """None: not known."""
+
+
+def build_meta_explanation(
+    tags: Sequence[str],
+    used: Sequence[Used],
+    weights: Mapping[str, float],
+    gravity: Gravity,
+    temporal: Moment | None,
+) -> Explanation:
+    """`tags` of the question, `weights` of the gravity profile ({}: none), and how the tags lie to it."""
+    votes = [memory.tally for memory in used]
+    return Explanation(
+        query_tags=tuple(tags),
+        feedback=Tally(sum(vote.positive for vote in votes), sum(vote.negative for vote in votes)),
+        format_consistency=consistency(tags, used, weights),
+        gravity=gravity,
+        temporal=temporal,
+    )
+
+
+def consistency(tags: Sequence[str], used: Sequence[Used], weights: Mapping[str, float]) -> float | None:
+    """See `Explanation.format_consistency`."""
+    expected = set(of_family(tags, "format")) or usual(weights)
+    forms = [held for memory in used if (held := of_family(memory.tags, "format"))]
+    if not expected or not forms:
+        return None
+    return sum(bool(expected.intersection(held)) for held in forms) / len(forms)
+
+
+def usual(weights: Mapping[str, float]) -> set[str]:
+    """The heavier form of a profile; both, if they weigh the same."""
+    forms = {tag: weights[tag] for tag in FORMATS if weights.get(tag, 0.0) > 0}
+    most = max(forms.values(), default=0.0)
+    return {tag for tag, weight in forms.items() if weight == most}
+
+
+NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Citation, Degraded, Usage)}
+"""Of fields: looked up once, not for each of forty citations."""
+LEDGER = ("id", "label", "similarity", "score", "verdict")
+"""What `debug` tells of a candidate."""
+
+
+def plainly(item: Citation | Degraded | Usage) -> dict[str, object]:
+    """Its fields by name."""
+    return {name: getattr(item, name) for name in NAMES[type(item)]}
+
+
+def retrieved(trace: Trace, citations: Sequence[Citation]) -> dict[str, object]:
+    """What every answer tells of its context; `citations` are the packed passages."""
+    return {
+        "rag": figures(trace, len(citations)),
+        "citations": [plainly(citation) for citation in citations],
+        "notes": trace.notes(),
+        "degraded": [plainly(item) for item in trace.degraded],
+    }
+
+
+def figures(trace: Trace, passages: int) -> dict[str, object]:
+    """`rag`: how retrieval went; `passages` were packed."""
+    pending = [{"id": item.id, "filename": item.filename} for item in trace.pending]
+    return ({"pending": pending} if pending else {}) | {
+        "used": trace.used,
+        "reason": str(trace.reason),
+        "cached": trace.cached,
+        "passages": passages,
+        "tokens": trace.tokens,
+        "budget": trace.budget,
+        "took_ms": trace.took_ms,
+    }
+
+
+def ledger(trace: Trace) -> list[dict[str, object]]:
+    """`debug.chunks`: every candidate."""
+    return [{name: getattr(entry, name) for name in LEDGER} for entry in trace.entries]
+
+
+def own_id(passage: Passage) -> str:
+    """As its writer named it: a reference text has a name of its own in its collection."""
+    return str(passage.fields.get("id") or passage.id) if passage.source == CORPUS else passage.id
+
+
+def metadata_of(passage: Passage) -> dict[str, object]:
+    """Of a reference text, as its writer gave it."""
+    held = passage.fields.get("metadata") if passage.source == CORPUS else None
+    return dict(orjson.loads(held)) if isinstance(held, str) else {}
+
+
+def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
+    """An item of `memory_used`: its score is its relevance times the boosts."""
+    facts = {name: passage.fields.get(name) for name in ("collection", "kind", "origin")}
+    return {
+        "id": own_id(passage),
+        "source": passage.source,
+        **facts,
+        "title": passage.title,
+        "metadata": metadata_of(passage),
+        "text": passage.text,
+        "label": passage.label,
+        "similarity": passage.similarity,
+        "relevance": entry.relevance,
+        "score": entry.score,
+        "boosts": dict(entry.boosts),
+    }
+
+
+def explained(explanation: Explanation) -> dict[str, object]:
+    """`meta_explanation`."""
+    votes, pull, last = explanation.feedback, explanation.gravity, explanation.temporal
+    return {
+        "query_tags": list(explanation.query_tags),
+        "feedback": {"positive": votes.positive, "negative": votes.negative, "net": votes.net},
+        "format_consistency": explanation.format_consistency,
+        "gravity": {"misalignment": pull.misalignment, "label": pull.label},
+        "temporal": {
+            "bucket": last.bucket,
+            "last_message_at": told(last.last_message_at),
+            "seconds_since": last.seconds_since,
+        }
+        if last
+        else None,
+    }
+
+
+def told(at: datetime | None) -> str | None:
+    """A time, or that there is none."""
+    return moment(at) if at else None

@@ -1,0 +1,251 @@
+"""The mix of an answer's sources (`terms.Mix`): k per source, a boost for recent texts, a lens; and `remix`.
+
+Recency is one more boost, bounded as all are (`domain/boost.BOUND`). It is applied after the re-rank and
+before the cut to k, and never lets in what the threshold kept out. `remix` re-ranks the candidates of a
+recorded answer under another mix, from its ledger alone: no search and no model. Times are UTC. Raises
+`InvalidField` for an unknown lens. Source: CONTRACT §3, seed 003 (3.3).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+
+from app.answering.recall import (
+    CONSIDERED,
+    CORPUS,
+    MEMORIES,
+    TOLD,
+    Drawn,
+    key,
+    rerank_personal,
+    unified_retrieve,
+)
+from app.db.memories import Tally
+from app.errors import InvalidField
+from app.retrieval.ranking import BOUND, Boosted, Wants, boosted
+from app.retrieval.tags import decay
+from app.types import Candidate, Entry, Verdict
+from app.vantage.terms import FM, LENSES, Mix
+
+RECENCY = "recency"
+"""The boost's name in a ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """k per source: passages at most. A source with 0 is not searched."""
+
+    personal: int
+    corpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """A mix, resolved for one answer."""
+
+    split: Split
+    threshold: float
+    """Similarity that a passage must exceed, unless a rare word vouches for it."""
+    bias: float
+    """Recency bias in [0, 1]."""
+    at: datetime
+    """When the question was asked; ages are counted from it, also in a later `remix`."""
+
+
+def weighed(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
+    """`threshold`: RETRIEVE_THRESHOLD, for a mix without its own; `personal`: VANTAGE_PERSONAL_MEMORY."""
+    shares = split(mix, top_k)
+    own = mix.similarity_threshold
+    return Weighing(
+        shares if personal else replace(shares, personal=0),
+        threshold if own is None else own,
+        mix.recency_bias,
+        at,
+    )
+
+
+def split(mix: Mix, top_k: int) -> Split:
+    """k per source: top_k times its weight, rounded up; 0 stays 0."""
+    return Split(share(mix.memory_cards, top_k), share(mix.corpus, top_k))
+
+
+def share(weight: float, top_k: int) -> int:
+    """In decimal arithmetic: 50 times 0.14 is 7, not 7.000000000000001 rounded up to 8."""
+    return math.ceil(Fraction(repr(min(1.0, max(0.0, weight)))) * top_k)
+
+
+def recency(at: datetime | None, now: datetime, bias: float) -> float:
+    """A factor in [1, 1 + BOUND × bias]: the most for a new text, half the bonus after 30 days (`decay`).
+
+    1 without a date or bias; a date in the future counts as now."""
+    if at is None or not bias:
+        return 1.0
+    return 1 + BOUND * min(1.0, max(0.0, bias)) * decay(at, now)
+
+
+def told(
+    drawn: Drawn, found: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, by: Weighing
+) -> tuple[Drawn, Drawn]:
+    """The memories and reference texts that a mix selects. As for /rag/query, but recency is applied before
+    the cut to k, so that a recent text is not cut before its boost counts."""
+    memories = rerank_personal(drawn, tallies, wants, keep=len(drawn.chosen))
+    memories = rerank(memories, by, keep=min(TOLD, by.split.personal))
+    wide = len(found) if by.bias else by.split.corpus
+    corpus = unified_retrieve(found, wants.tags, top_k=wide, threshold=by.threshold, told=memories.chosen)
+    return memories, rerank(corpus, by, keep=by.split.corpus)
+
+
+def rerank(drawn: Drawn, by: Weighing, *, keep: int) -> Drawn:
+    """The chosen by score × recency, at most `keep`; ties keep their order."""
+    fresh = {key(item.passage): recency(item.passage.created_at, by.at, by.bias) for item in drawn.chosen}
+    scores = dict(drawn.boosts)
+    for item in drawn.chosen:
+        name = key(item.passage)
+        before = scores.get(name, Boosted(item.passage.score, {}))
+        scores[name] = boosted(item.passage.score, {**before.boosts, RECENCY: fresh[name]})
+    ranked = sorted(drawn.chosen, key=lambda item: -scores[key(item.passage)].score)
+    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
+    return replace(drawn, chosen=tuple(ranked[:keep]), left=(*over, *drawn.left), boosts=scores)
+
+
+def lens_name(lens: bool | str) -> str:
+    """The name of a lens, "" for none. Raises `InvalidField`, listing the lenses."""
+    if isinstance(lens, bool):
+        return FM if lens else ""
+    name = lens.casefold()
+    if name not in LENSES:
+        raise InvalidField(f"the lenses are {', '.join(LENSES)}", field="body.mix.lens_fm")
+    return name
+
+
+def lens_block(lens: bool | str) -> str:
+    """The lens as a block of the prompt, "" for none. Raises `InvalidField`."""
+    name = lens_name(lens)
+    return f"[Lens]\nFor this answer, {name}: {LENSES[name]}" if name else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What becomes of a recorded candidate under another mix."""
+
+    entry: Entry
+    """As the answer's ledger has it."""
+    verdict: Verdict
+    score: float
+    recency: float
+    place: int | None
+    """Position in the prompt from 1; None: not packed."""
+    was: int | None
+    """The same, in the recorded answer."""
+
+
+Named = tuple[str, str]
+"""Source and id of a candidate: ids are unique within a source."""
+
+
+def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Standing]:
+    """All memories and reference texts of a ledger under the mix `now`: the packed in prompt order, then the
+    others, best first. Under `was`, the mix of the answer itself, the ledger comes out unchanged.
+
+    The ledger does not say how many tokens a candidate takes, so what had no room then has none now."""
+    before, judged = _Judgement(entries, was), _Judgement(entries, now)
+    crowded = {_name(entry) for entry in before.packed if entry.verdict is Verdict.OVER_BUDGET}
+    judged.verdicts |= {
+        _name(entry): Verdict.OVER_BUDGET for entry in judged.packed if _name(entry) in crowded
+    }
+    packed = [entry for entry in judged.packed if _name(entry) not in crowded]
+    places = _places(packed)
+    were = _places(entry for entry in entries if entry.verdict is Verdict.PACKED)
+    left = [entry for entry in entries if _name(entry) in judged.verdicts and _name(entry) not in places]
+    return [
+        Standing(
+            entry,
+            judged.verdicts[_name(entry)],
+            judged.score(entry),
+            recency(entry.created_at, now.at, now.bias),
+            places.get(_name(entry)),
+            were.get(_name(entry)),
+        )
+        for entry in (*packed, *sorted(left, key=lambda entry: -judged.score(entry)))
+    ]
+
+
+class _Judgement:
+    """The verdict on each entry under a mix: threshold, boosts, recency and k, but not the token budget."""
+
+    def __init__(self, entries: Sequence[Entry], by: Weighing) -> None:
+        self.by = by
+        self.verdicts: dict[Named, Verdict] = {}
+        self.packed: list[Entry] = []
+        memories = [entry for entry in entries if entry.source == MEMORIES]
+        self._memories(memories)
+        self._corpus([entry for entry in entries if entry.source == CORPUS], memories)
+
+    def score(self, entry: Entry) -> float:
+        """Relevance times the recorded boosts, with today's recency instead of the recorded one."""
+        kept = [factor for name, factor in entry.boosts.items() if name != RECENCY]
+        before = entry.score if entry.relevance is None else entry.relevance * math.prod(kept)
+        return before * recency(entry.created_at, self.by.at, self.by.bias)
+
+    def _memories(self, memories: Sequence[Entry]) -> None:
+        """As `recall.retrieve_personal_memory` and `recall.rerank_personal`."""
+        self._judge(memories, Verdict.DUPLICATE)
+        found = self._matching([entry for entry in memories if entry.verdict is not Verdict.DUPLICATE])
+        self._judge([entry for entry in found if entry.verdict is Verdict.SKIPPED], Verdict.SKIPPED)
+        fit = [entry for entry in found if entry.verdict is not Verdict.SKIPPED]
+        most = min(CONSIDERED, self.by.split.personal)
+        self._judge(fit[most:], Verdict.OVER_LIMIT)
+        self._pack(fit[:most], min(TOLD, self.by.split.personal))
+
+    def _corpus(self, texts: Sequence[Entry], memories: Sequence[Entry]) -> None:
+        """As `recall.unified_retrieve`: a copy of a memory is packed only where the memory is not."""
+        told = {entry.sha256 for entry in self.packed}
+        originals = [entry for entry in texts if entry.verdict is not Verdict.DUPLICATE]
+        copied = {entry.sha256 for entry in memories} - {entry.sha256 for entry in originals}
+        ranked = sorted(texts, key=lambda entry: -_relevance(entry))
+        # Of several copies of a memory, the most relevant one stands for the others.
+        heirs = {entry.sha256: _name(entry) for entry in reversed(ranked) if entry.sha256 in copied}
+        self._judge(texts, Verdict.DUPLICATE)
+        free = [
+            entry
+            for entry in texts
+            if entry.sha256 not in told
+            and (entry.verdict is not Verdict.DUPLICATE or heirs.get(entry.sha256) == _name(entry))
+        ]
+        self._pack(self._matching(free), self.by.split.corpus)
+
+    def _matching(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those above the threshold or vouched for, most relevant first."""
+        self._judge(entries, Verdict.BELOW_THRESHOLD)
+        above = [
+            entry
+            for entry in entries
+            if entry.vouched or (entry.similarity is not None and entry.similarity > self.by.threshold)
+        ]
+        return sorted(above, key=lambda entry: -_relevance(entry))
+
+    def _pack(self, entries: Sequence[Entry], keep: int) -> None:
+        """The best are packed, the others are over the limit."""
+        ranked = sorted(entries, key=lambda entry: -self.score(entry))
+        self._judge(ranked[:keep], Verdict.PACKED)
+        self._judge(ranked[keep:], Verdict.OVER_LIMIT)
+        self.packed += ranked[:keep]
+
+    def _judge(self, entries: Iterable[Entry], verdict: Verdict) -> None:
+        self.verdicts |= {_name(entry): verdict for entry in entries}
+
+
+def _places(entries: Iterable[Entry]) -> dict[Named, int]:
+    """Positions from 1."""
+    return {_name(entry): place for place, entry in enumerate(entries, 1)}
+
+
+def _relevance(entry: Entry) -> float:
+    """Before boosts."""
+    return entry.score if entry.relevance is None else entry.relevance
+
+
+def _name(entry: Entry) -> Named:
+    return entry.source, entry.id

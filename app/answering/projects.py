@@ -1,0 +1,534 @@
+"""A part of a project's context as data: what is searched and how, its heading, how a row is written down.
+
+Cuts count characters (code points) of the column as it is stored, allowances o200k tokens. Nothing here
+raises. Source: seeds 000-002, CONTRACT §4.
+
+Rows made harmless to the format they are shown in: headings, separators, fences and fields are ours alone.
+
+Only what would break the format is escaped, visibly; everything else stays to the byte. Lines of prose that
+look like structure get a backslash (CommonMark §2.4), control characters are written as JSON writes them, a
+fence is longer than any in its code. Linear in the text. Nothing here raises. Source: CONTRACT §4, DESIGN §7.
+
+A row of a store as a section shows it: the one engine of all projects.
+
+A row is its columns by name, each a text, a list, a mapping or None; JSON may come as text. Broken JSON and
+empty columns give nothing. Time is bounded: columns are cut before anything else is done to them. Nothing
+here raises. Source: seed 001 (2, 3), seed 002 (Data Transformations), CONTRACT §4.
+
+THN: its last conversations, and the code nearest to the message (seeds 001 and 002, CONTRACT §4).
+
+The two formats under the names that seed 001 gives them. Nothing here raises.
+
+DAAS: the dreams nearest to the message (seed 000, CONTRACT §4).
+
+What any project can show: its conversations and its code, by words and meaning (CONTRACT §4).
+
+The words of the notes are formed after the seeds'.
+
+What each project shows the model: an entry of PROFILES, all of them rendered by the same engine.
+
+Names are told apart by case, as the seeds' `project = 'THN'` does in SQL: `thn` is another project. Nothing
+here raises. Source: seeds 000-002, CONTRACT §4; docs/decisions/0043.
+
+What was gathered for one message of a project: its sections, each item with the text it is shown as.
+
+Whoever budgets leaves items out and joins the rest with `rendered`: the text is `Gathered.context` when none
+is left out. Nothing here raises.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import islice
+
+from app.db.projects import CODE, CONVERSATIONS, DREAMS
+from app.text.sanitise import sanitise_text
+from app.types import Candidate, Degraded, Passage, Reason, Verdict
+
+NAME_CUT = 300
+"""Of what the seeds show in full (titles, paths, tags): a hostile one may have 10 MB."""
+
+
+class Choice(StrEnum):
+    """How a section's passages are chosen."""
+
+    NEWEST = "newest"
+    """By time: the message is not looked at."""
+    NEAREST = "nearest"
+    """By cosine alone, as seeds 000 and 001 have it: no threshold."""
+    FUSED = "fused"
+    """By words and meaning; matches only (CONTRACT §0), most relevant first."""
+
+
+class Kind(StrEnum):
+    """What a column holds, and so how it is written."""
+
+    NAME = "name"
+    """One line."""
+    NAMES = "names"
+    """A JSON list, its items joined by commas."""
+    PROSE = "prose"
+    """Lines, none of which may look like a part of the format."""
+    SYMBOL = "symbol"
+    """JSON that may name a function or a class; else the path stands for it."""
+    CODE = "code"
+    """A fenced block in the row's language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column of a row; left out where that holds nothing."""
+
+    column: str
+    shown: str = "{}"
+    cut: int = NAME_CUT
+    kind: Kind = Kind.NAME
+    instead: str = ""
+    """The column that is shown where the first shows nothing."""
+
+
+Form = tuple[Line, ...]
+"""How a row is written: its lines, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a project's context."""
+
+    source: str
+    """Of `db/projects.py`: conversations, code or dreams."""
+    choice: Choice
+    limit: int
+    """Entries, where the request does not say."""
+    heading: str
+    form: Form
+    noun: str
+    """What its entries are called in notes."""
+    note: str
+    """How it went, with {count}. The seeds' notes do not know a singular, nor does it."""
+    most: int = 0
+    """The most entries that a request's top_k may ask for; 0: it has no say."""
+    between: str = "\n\n"
+    """What stands between two entries."""
+    tokens: int = 0
+    """The most that one entry may take: longer ones are cut shorter. 0: the cuts alone decide."""
+
+    optional: bool = False
+    """Not every project has any: where nothing was found, no note says so."""
+
+    def wanted(self, top_k: int | None) -> int:
+        """Entries for a request: never refused, above the most it is the most, below 1 the default."""
+        if not self.most or top_k is None or top_k < 1:
+            return self.limit
+        return min(top_k, self.most)
+
+
+LEAD = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t][ \t>]*+)*+")
+"""Indentation, quotes and list marks: structure behind them still is."""
+TAIL = re.compile(r"[ \t]*+(?:-(?:[ \t]*+-){2,}+|\*(?:[ \t]*+\*){2,}+|_(?:[ \t]*+_){2,}+)")
+"""A separator at the end of a line, read backwards; behind a list mark it still separates."""
+RULE = re.compile(r"[ \t>]*+(?:(?:[-=][ \t]*+)++|(?:[*_][ \t]*+){3,}+)$")
+"""A line that separates, or makes a heading of the one above it (CommonMark §4.1, §4.3)."""
+STRUCTURE = re.compile(
+    r"#{1,6}(?:[ \t]|$)|`{3}|~{3}|<(?:[!?]|(?:script|pre|style|textarea)\b)"
+    r"|(?:\*\*|__)(?:Title|Tags|Key Entities|Summary|Memory Snippet|File|Language|Description)\b"
+    r"|(?:\*\*|__)(?:Dream|Key Details)\b",
+    re.IGNORECASE,
+)
+"""Headings, fences, HTML that swallows what follows (§4.2, §4.5, §4.6), our fields. Blocks of a prompt and
+its labels' lines are no part of this format: the chat, which has such, escapes them (answering/prompt.py)."""
+TICKS = re.compile(r"`{3,}+")
+
+
+def cut_text(text: str, most: int) -> str:
+    """The first `most` characters and `...`; untouched if it has no more."""
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def name(text: str, most: int) -> str:
+    """On one line."""
+    short = cut_text(text, most)
+    lines = short.splitlines()
+    return sanitise_text(
+        short if lines == [short] else " ".join(line.strip() for line in lines if line.strip())
+    )
+
+
+def prose(text: str, most: int) -> str:
+    """Its lines, none of which can be taken for ours. The first stands behind a field's name."""
+    lines = sanitise_text(broken(cut_text(text, most))).split("\n")
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if not filled:
+        return ""
+    first, *rest = lines[filled[0] : filled[-1] + 1]
+    return "\n".join([first, *map(tame, rest)])
+
+
+def escape_code(text: str, most: int, language: str) -> str:
+    """A fenced block that nothing in it can close."""
+    shown = sanitise_text(broken(cut_text(text, most)))
+    fence = "`" * max(3, 1 + max(map(len, TICKS.findall(shown)), default=0))
+    # A backtick behind the fence would make it none (CommonMark §4.5).
+    info = language.replace("`", "'")
+    return f"{fence}{info}\n{shown}\n{fence}"
+
+
+def tame(line: str) -> str:
+    """A line of prose that cannot be taken for structure."""
+    lead = LEAD.match(line)
+    at = lead.end() if lead else 0
+    if RULE.match(line):
+        at = len(line) - len(line.lstrip(" \t>"))
+    elif (tail := TAIL.match(line[::-1])) and LEAD.fullmatch(line, 0, len(line) - tail.end()):
+        at = len(line) - tail.end()
+    elif not STRUCTURE.match(line, at):
+        return line
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def broken(text: str) -> str:
+    """Its line breaks as one character."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+JSON_MOST = 100_000
+"""Characters of JSON that are read; more are nobody's tags."""
+ITEMS_MOST = 200
+"""Items of a list that are looked at: more than NAME_CUT characters hold."""
+STEPS = 6
+"""Halvings in search of the longest cut that is allowed; each counts an entry."""
+
+Row = Mapping[str, object]
+
+
+def entry(form: Form, row: Row, share: float = 1.0) -> str:
+    """The row's lines, without a line break at either end; "" where nothing is to be shown. `share`: of
+    each cut."""
+    return "\n".join(line for each in form if (line := written(each, row, int(each.cut * share))))
+
+
+def fitted(form: Form, row: Row, most: int, count: Callable[[str], int]) -> str:
+    """The same in at most `most` tokens, all cuts shortened alike where it takes more; 0: as it is."""
+
+    def fits(text: str) -> bool:
+        # A token is a byte at least: what is short enough is not even counted.
+        return len(text.encode(errors="replace")) <= most or count(text) <= most
+
+    text = entry(form, row)
+    if not most or fits(text):
+        return text
+    least, share = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (least + share) / 2
+        least, share = (middle, share) if fits(entry(form, row, middle)) else (least, middle)
+    return entry(form, row, least)
+
+
+def written(line: Line, row: Row, cut: int) -> str:
+    """One line, or several of prose or code; "" where the column holds nothing."""
+    if line.kind is Kind.CODE:
+        return block(row.get(line.column), row, cut)
+    shown = told(line.kind, row.get(line.column), cut)
+    if not shown and line.instead:
+        other = Kind.NAME if line.kind is Kind.SYMBOL else line.kind
+        shown = told(other, row.get(line.instead), cut)
+    return line.shown.format(shown) if shown else ""
+
+
+def told(kind: Kind, value: object, cut: int) -> str:
+    """A column that is no code; "" where it holds nothing."""
+    if kind is Kind.NAMES:
+        return names(value, cut)
+    if kind is Kind.SYMBOL:
+        return symbol(value, cut)
+    if kind is Kind.PROSE:
+        return prose(value, cut) if isinstance(value, str) else ""
+    return text(value, cut)
+
+
+def text(value: object, cut: int) -> str:
+    """A text on one line."""
+    return name(value, cut) if isinstance(value, str) and not value[: cut + 1].isspace() else ""
+
+
+def block(value: object, row: Row, cut: int) -> str:
+    """Code in its fence."""
+    if not isinstance(value, str) or not value[: cut + 1].strip():
+        return ""
+    return escape_code(value, cut, text(row.get("language"), min(cut, NAME_CUT)))
+
+
+def names(value: object, cut: int) -> str:
+    """A list's items, joined by commas."""
+    found = parsed(value)
+    items = found if isinstance(found, list | tuple) else ()
+    return cut_text(", ".join(listed(islice(items, ITEMS_MOST), cut)), cut)
+
+
+def listed(items: Iterator[object], cut: int) -> Iterator[str]:
+    """Those that are texts or numbers, each on one line; of an object its name."""
+    for each in items:
+        item = each.get("name") if isinstance(each, Mapping) else each
+        if isinstance(item, str | int | float) and not isinstance(item, bool) and str(item).strip():
+            yield name(str(item), cut)
+
+
+def symbol(value: object, cut: int) -> str:
+    """The function, or else the class, that code metadata names."""
+    found = parsed(value)
+    told = found if isinstance(found, Mapping) else {}
+    return text(told.get("function_name"), cut) or text(told.get("class_name"), cut)
+
+
+def parsed(value: object) -> object:
+    """JSON that came as text, written once or twice over; None: it is broken. Other values as they are."""
+    for _ in range(2):
+        if not isinstance(value, str):
+            return value
+        if len(value) > JSON_MOST:
+            return None
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value
+
+
+CONVERSATION: Form = (
+    Line("title", "- **Title:** {}"),
+    Line("tags", "- **Tags:** {}", kind=Kind.NAMES),
+    Line("key_entities", "- **Key Entities:** {}", kind=Kind.NAMES),
+    Line("summary_detailed", "- **Summary:** {}", 500, Kind.PROSE),
+    Line("memory_snippet", "- **Memory Snippet:** {}", 300, Kind.PROSE),
+)
+SNIPPET: Form = (
+    Line("file_path", "**File:** {}"),
+    Line("language", "**Language:** {}"),
+    Line("chunk_metadata", "**Description:** {}", kind=Kind.SYMBOL, instead="file_path"),
+    Line("chunk_text", cut=1000, kind=Kind.CODE),
+)
+ROW = tuple(line.column for line in CONVERSATION)
+"""The columns of a row of conversation_index, in the order of seed 001's query."""
+THN_SECTIONS = (
+    Section(
+        CONVERSATIONS,
+        Choice.NEWEST,
+        5,
+        "### History & Context: Last 5 Conversations",
+        CONVERSATION,
+        noun="conversations",
+        note="Retrieved {count} conversations from conversation_index",
+    ),
+    Section(
+        CODE,
+        Choice.NEAREST,
+        5,
+        "### Relevant Code Snippets",
+        SNIPPET,
+        noun="code chunks",
+        note="Retrieved {count} code chunks via vector similarity search",
+    ),
+)
+
+
+def _format_conversation_entry(row: Sequence[object]) -> str:
+    """A row (title, tags, key_entities, summary_detailed, memory_snippet) as a list of its fields."""
+    return entry(CONVERSATION, dict(zip(ROW, row, strict=True)))
+
+
+def _format_code_snippet(chunk: Mapping[str, object]) -> str:
+    """A chunk (file_path, language, chunk_text, chunk_metadata) with its code in a fence."""
+    return entry(SNIPPET, chunk)
+
+
+DREAM: Form = (
+    Line("title", "**Dream: {}**"),
+    Line("summary_short", "- **Summary**: {}", 300, Kind.PROSE),
+    Line("memory_snippet", "- **Key Details**: {}", 200, Kind.PROSE),
+)
+DAAS_SECTIONS = (
+    Section(
+        DREAMS,
+        Choice.NEAREST,
+        3,
+        "### Related Dreams for Analysis",
+        DREAM,
+        noun="dreams",
+        note="Retrieved {count} dreams via vector similarity search",
+        most=5,
+        between="\n\n---\n\n",
+        # Three stay under 1,000 with heading and separators, in scripts too whose every character is a token.
+        tokens=320,
+    ),
+)
+
+SHOWN = tuple(
+    replace(line, instead="summary_short") if line.column == "summary_detailed" else line
+    for line in CONVERSATION
+)
+"""As THN's, but a short summary stands in for a long one: other projects' rows may have no other."""
+
+
+def talk(limit: int = 5, source: str = CONVERSATIONS) -> Section:
+    """The conversations (or dreams) that match a message."""
+    return Section(
+        source,
+        Choice.FUSED,
+        limit,
+        "### Related Conversations",
+        SHOWN,
+        noun="conversations",
+        note="Retrieved {count} conversations by words and meaning",
+        most=40,
+    )
+
+
+def code(limit: int = 8) -> Section:
+    """The code that matches a message."""
+    return Section(
+        CODE,
+        Choice.FUSED,
+        limit,
+        "### Relevant Code Snippets",
+        SNIPPET,
+        noun="code chunks",
+        note="Retrieved {count} code chunks by words and meaning",
+        most=40,
+        optional=True,
+    )
+
+
+THN, DAAS = "THN", "DAAS"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a project shows."""
+
+    name: str
+    sections: tuple[Section, ...] = (talk(), code())
+    """In the order shown."""
+    dreams: bool = False
+    """Its rows of conversation_index are dreams."""
+    silent: bool = False
+    """Where the database fails there is no note of it either (seed 001)."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it searches, in the order shown."""
+        return tuple(dict.fromkeys(section.source for section in self.sections))
+
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(THN, THN_SECTIONS, silent=True),
+        Profile(DAAS, DAAS_SECTIONS, dreams=True),
+        Profile("IBID", (code(8), talk(5))),
+    )
+}
+"""By name. A project that needs no more than its knowledge, conversations and code needs no entry."""
+
+
+def profile_of(name: str) -> Profile:
+    """A project's; of one without an entry the general one."""
+    return PROFILES.get(name) or Profile(name)
+
+
+def default_of(profile: Profile) -> Profile:
+    """What is shown where a project's own way fails unexpectedly: what it keeps as conversations, by words
+    and meaning (seeds 000 and 001, Integration)."""
+    return Profile(profile.name, (talk(source=DREAMS if profile.dreams else CONVERSATIONS),))
+
+
+BREAK = "\n\n"
+"""Between a heading and its entries, and between sections: one blank line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a section."""
+
+    candidate: Candidate
+    """`words` is None but in a fused section."""
+    text: str
+    """As it is shown: cut, without a line break at either end, and escaped: nothing in it is structure or a
+    chat template's mark. What could pass for a line of a prompt the chat escapes (`answering/prompt.py`)."""
+
+    @property
+    def passage(self) -> Passage:
+        """What it was made of: label, id, source, similarity (None where time chose)."""
+        return self.candidate.passage
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section and what is shown in it."""
+
+    section: Section
+    items: tuple[Item, ...] = ()
+    """In the order shown: newest first, or most similar first, or most relevant first."""
+    left: tuple[tuple[Candidate, Verdict], ...] = ()
+    """Seen and not shown: below the threshold, a duplicate, over the section's limit, nothing to show."""
+
+    @property
+    def text(self) -> str:
+        """Heading and entries; "" without entries."""
+        return rendered([self])
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A project's context, not yet budgeted."""
+
+    profile: Profile
+    parts: tuple[Part, ...]
+    """In the profile's order, those without items too."""
+    reason: Reason
+    """ok, empty, no_match, timeout or unavailable, by CONTRACT §1's precedence."""
+    degraded: tuple[Degraded, ...] = ()
+    """Sources (or the embedding) that did not do their part."""
+    notes: tuple[str, ...] = ()
+    """As the seeds' examples: "Retrieved 3 dreams via vector similarity search"."""
+    cached: bool = False
+    """A fused section came from a finished retrieval."""
+    took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source in a fused section were found (`Found.sources`)."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Of all sections, in the order shown."""
+        return tuple(item for part in self.parts for item in part.items)
+
+    @property
+    def context(self) -> str:
+        """The whole text; "" where nothing was found. No wrapper text."""
+        return rendered(self.parts)
+
+    def keeping(self, kept: Iterable[Item]) -> "Gathered":
+        """The same with these of its items alone, in their places."""
+        ids = {(item.passage.source, item.passage.id) for item in kept}
+        return replace(self, parts=tuple(only(part, ids) for part in self.parts))
+
+
+def row_of(passage: Passage) -> dict[str, object]:
+    """A passage as the row it was made of; of code the text is the chunk's."""
+    return {"chunk_text": passage.text, **passage.fields}
+
+
+def only(part: Part, ids: set[tuple[str, str]]) -> Part:
+    """A section with those of its items that are among `ids` (source, id)."""
+    chosen = tuple(item for item in part.items if (item.passage.source, item.passage.id) in ids)
+    return replace(part, items=chosen)
+
+
+def rendered(parts: Sequence[Part]) -> str:
+    """Sections with their headings, one blank line apart; those without items are left out."""
+    return BREAK.join(
+        part.section.heading + BREAK + part.section.between.join(item.text for item in part.items)
+        for part in parts
+        if part.items
+    )

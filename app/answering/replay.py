@@ -1,0 +1,306 @@
+"""How a prompt's recipe is made: see answer.py.
+
+A prompt put together again from its recipe and what the stores hold today, and what has changed since.
+
+Told by hashes, ids, labels, versions and classes alone: nothing here shows a text, so that what was erased
+stays so. What is gone has no `after`; what was never kept says so. Source: CONTRACT §5 (replay). Pure;
+nothing here raises.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from app.answer import (
+    CHAT_LOG_REF,
+    DOCUMENT_FORM,
+    EMPTY,
+    GREETING_FORM,
+    KNOWLEDGE,
+    MEMORY_FORM,
+    MEMORY_REF,
+    NOTES,
+    Answer,
+    Block,
+    Form,
+    Kind,
+    Prompt,
+    Recipe,
+    Ref,
+    Role,
+    Turn,
+    recipe_block,
+    sha256,
+)
+from app.answering.prompt import (
+    NAMED,
+    PROJECT_FORM,
+    block_of,
+    cards_text,
+    first,
+    knowledge_text,
+    notes_text,
+    thread_text,
+)
+from app.db.cards import Card
+from app.db.memories import Memory
+from app.db.projects import Knowledge
+from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
+from app.types import Entry, Passage, Scope
+
+FORMS: Mapping[str, Form] = {
+    "documents": DOCUMENT_FORM,
+    "memories": MEMORY_FORM,
+    "greeting": GREETING_FORM,
+    "project": PROJECT_FORM,
+}
+"""By the name that a recipe has for them."""
+
+BROUGHT = 16_000
+"""Characters that are kept of the turns a request brings along, the newest ones: who sends a whole history
+with every message would have it kept once an answer."""
+
+
+def recipe_of(
+    prompt: Prompt,
+    *,
+    ranking: int,
+    before: Sequence[Block] = (),
+    notes: Sequence[Block] = (),
+    project: str | None = None,
+) -> Recipe:
+    """Of a prompt whose other blocks are told; those that are empty are left out, as the prompt does."""
+    return Recipe(
+        form=next(name for name, form in FORMS.items() if form == prompt.form),
+        system=instructions(prompt.system),
+        before=filled(before),
+        notes=filled(notes),
+        turns=turn_blocks(prompt.turns),
+        ranking=ranking,
+        project=project,
+    )
+
+
+def filled(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Those that are not empty."""
+    return tuple(block for block in blocks if block.sha256 != EMPTY)
+
+
+def instructions(text: str) -> Block:
+    """A system text by its name; one that has none keeps its words."""
+    name = next((name for name, known in NAMED.items() if known == text), "")
+    return recipe_block(Kind.INSTRUCTIONS, text, name=name, keep=not name)
+
+
+def turn_blocks(turns: Sequence[Turn]) -> tuple[Block, ...]:
+    """Earlier turns, oldest first. Of those that no store has, the newest BROUGHT characters are kept."""
+    made, room = list[Block](), BROUGHT
+    for turn in reversed(turns):
+        room -= 0 if turn.id else len(turn.content)
+        made.append(turn_block(turn, keep=room >= 0))
+    return tuple(reversed(made))
+
+
+def turn_block(turn: Turn, *, keep: bool = True) -> Block:
+    """An earlier turn: one of the chat log by its id; else with its text, or by its hash alone."""
+    found = sha256(turn.content)
+    refs = (Ref(CHAT_LOG_REF, turn.id, found),) if turn.id else ()
+    return Block(Kind.TURN, found, turn.content if keep and not turn.id else "", turn.role, refs)
+
+
+def unkept(block: Block) -> bool:
+    """Whether nothing but its hash is known of a turn."""
+    return block.kind is Kind.TURN and not block.refs and not block.text and block.sha256 != EMPTY
+
+
+def card_ref(card: Memory) -> Ref:
+    """A card as it is now."""
+    return Ref(MEMORY_REF, card.id, card_sha256(card))
+
+
+def card_sha256(card: Memory) -> str:
+    """Of its text, and of what it holds beside that: a profile's weights are its substance."""
+    beside = json.dumps(dict(card.fields), sort_keys=True, default=str) if card.fields else ""
+    return sha256(f"{card.text}\n{beside}" if beside else card.text)
+
+
+T = TypeVar("T")
+Told = str | int | None
+"""A hash, an id, a label, a version or a class; None: there is none."""
+NOT_KEPT, NOT_ASKED = "not kept", "not asked"
+"""`after` of what the record never had (an older version's recipe, the oldest turns of a long history that a
+request brought along), and of a model that was never asked: neither has changed, nor can be compared."""
+
+
+class Originals(Protocol):
+    """What answers were made of, as it is today (`db/answers.py`). `Unavailable`."""
+
+    async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
+        """Those of a trace's entries that are in the scope's reach, by source and id."""
+
+    async def cards(self, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+        """Those of the user's memories and cards that are there, by id."""
+
+    async def turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
+        """Those turns of the scope's thread that are there, by id."""
+
+    async def said(self, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
+        """Contents of the scope's thread that have these hashes, by hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is not as it was."""
+
+    what: str
+    before: Told
+    after: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What the stores and the service hold now of what an answer was made of."""
+
+    passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
+    """By source and id."""
+    cards: Mapping[str, Memory] = field(default_factory=dict)
+    turns: Mapping[str, Turn] = field(default_factory=dict)
+    notices: Mapping[str, Card] = field(default_factory=dict)
+    """Vantage cards and facts."""
+    texts: Mapping[Kind, str] = field(default_factory=dict)
+    """Of blocks that the policy makes: POLICY, LENS."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """Words of the thread by their hash, for turns of which only that was kept."""
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    """Of the project that the answer was asked in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of it."""
+
+    before: str
+    """SHA-256 of the prompt as the model saw it; "": it was not asked."""
+    after: str | None = None
+    """Of the prompt put together again; None: it could not be."""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Nothing has changed, and the prompt is the same to the letter."""
+        return not self.changes and self.before == self.after
+
+
+def rebuilt(answer: Answer, recipe: Recipe, today: Today) -> Prompt:
+    """The prompt, of what is there."""
+    message = answer.question  # the API lets in none that the record would have to mend
+
+    def texts(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
+        return [(block, text) for block in blocks if (text := text_of(block, message, today)) is not None]
+
+    packed = [(today.passages.get((entry.source, entry.id)), entry) for entry in answer.trace.packed]
+    return Prompt(
+        text_of(recipe.system, message, today) or "",
+        message,
+        tuple(replace(passage, label=entry.label) for passage, entry in packed if passage),
+        tuple(text for _, text in texts(recipe.notes)),
+        tuple(Turn(Role(block.name), text) for block, text in texts(recipe.turns)),
+        tuple(text for _, text in texts(recipe.before)),
+        FORMS[recipe.form],
+    )
+
+
+def text_of(block: Block, message: str, today: Today) -> str | None:
+    """A block's text today; None: nothing of it is there any more."""
+    maker = MAKERS.get(block.kind)
+    return (maker(block, message, today) or None) if maker else told(block, today)
+
+
+def told(block: Block, today: Today) -> str | None:
+    """A text that was kept; of a turn of the chat log what stands there."""
+    if unkept(block):
+        return today.said.get(block.sha256)
+    if not block.refs:
+        return block.text
+    return next((turn.content for turn in there(block, today.turns)), None)
+
+
+def pull(cards: Sequence[Memory], message: str) -> str:
+    """The gravity note by a profile card; "" without one."""
+    weights = gravity_weights(next(iter(cards), None))
+    return gravity_note(gravity(infer_query_tags(message), weights), weights)
+
+
+def there(block: Block, kept: Mapping[str, T]) -> list[T]:
+    """What a block refers to, as far as it is there, in the block's order."""
+    return [kept[ref.id] for ref in block.refs if ref.id in kept]
+
+
+def changes(answer: Answer, recipe: Recipe, today: Today) -> Iterator[Change]:
+    """Sources, then blocks, that are not as they were."""
+    for entry in answer.trace.packed:
+        passage = today.passages.get((entry.source, entry.id))
+        now = sha256(passage.text) if passage else None
+        yield from differing(f"source {entry.label}", entry.sha256, now)
+    for block in recipe.blocks:
+        found = list(referred(block, today))
+        yield from found
+        text = text_of(block, answer.question, today)
+        if not found:  # made otherwise, of the same
+            after = NOT_KEPT if unkept(block) else None
+            yield from differing(title(block), block.sha256, after if text is None else sha256(text))
+
+
+def referred(block: Block, today: Today) -> Iterator[Change]:
+    """What a block refers to and is not as it was."""
+    for ref in block.refs:
+        yield from differing(f"{title(block)}: {ref.source} {ref.id}", ref.sha256, hash_of(block, ref, today))
+
+
+def hash_of(block: Block, ref: Ref, today: Today) -> str | None:
+    """Of what it refers to, as it is today."""
+    if ref.source == MEMORY_REF:
+        card = today.cards.get(ref.id)
+        return card_sha256(card) if card else None
+    if ref.source == CHAT_LOG_REF:
+        turn = today.turns.get(ref.id)
+        return sha256(turn.content) if turn else None
+    if ref.source in KNOWN:
+        text = KNOWN[ref.source](part(block, today))
+        return sha256(text) if text else None
+    notice = today.notices.get(ref.id)
+    return sha256(notice.text) if notice else None
+
+
+def part(block: Block, today: Today) -> Knowledge:
+    """What is known of the project, as much of it as had room then."""
+    return first(today.knowledge, int(block.name)) if block.name else today.knowledge
+
+
+def differing(what: str, before: Told, after: Told) -> Iterator[Change]:
+    """A change, if it is one."""
+    if before != after:
+        yield Change(what, before, after)
+
+
+def title(block: Block) -> str:
+    """What a block is called: its kind, and its name where it has one."""
+    name = "" if block.kind in (Kind.KNOWLEDGE, Kind.PROJECT_NOTES) else block.name
+    return f"{block.kind} {name}".strip()
+
+
+KNOWN: Mapping[str, Callable[[Knowledge], str]] = {KNOWLEDGE: knowledge_text, NOTES: notes_text}
+"""What a reference to a project's knowledge is to."""
+MAKERS: Mapping[Kind, Callable[[Block, str, Today], str | None]] = {
+    Kind.INSTRUCTIONS: lambda block, _, __: block.text or NAMED.get(block.name),
+    Kind.PERSONA: lambda block, _, today: block_of(there(block, today.cards)),
+    Kind.GRAVITY: lambda block, message, today: pull(there(block, today.cards), message),
+    Kind.KNOWLEDGE: lambda block, _, today: knowledge_text(part(block, today)),
+    Kind.PROJECT_NOTES: lambda block, _, today: notes_text(part(block, today)),
+    Kind.CARDS: lambda block, _, today: cards_text(there(block, today.notices)),
+    Kind.THREAD: lambda block, _, today: thread_text(there(block, today.turns)),
+    Kind.POLICY: lambda block, _, today: today.texts.get(block.kind),
+    Kind.LENS: lambda block, _, today: today.texts.get(block.kind),
+}
+"""Of the blocks whose text was not kept."""

@@ -1,0 +1,227 @@
+"""A breaker: what has failed several times in a row is not asked for some seconds, so that a dead
+dependency costs the first requests their deadline and not every one. Pure; times are seconds of the clock
+handed in. For one event loop: nothing here is locked.
+
+closed -> open after `failures` in a row, if the row has lasted `lasting` seconds from the first one's begin
+(and never paused for longer than PAUSE) -> one probe after `seconds` -> closed (it answered) or open again.
+Each caller (a tenant, a user key, the service itself) has a circuit of its own: a text on which a server
+fails must not stop others' requests. If the circuits of two tenants are open, the dependency is taken to be
+down and refuses all; if those of two users of a tenant, it refuses that tenant.
+Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from types import TracebackType
+
+from app.errors import Damaged, NoRoom, RetrievalError, Unavailable
+
+Judge = Callable[[Exception], bool | None]
+"""What an error says of the dependency. True: it failed. False: it answered, if only to refuse us.
+None: nothing, as when our own pool is full."""
+
+
+PAUSE = 30.0
+"""Seconds between a failure and the start of the next failed attempt. A longer pause starts a new count."""
+
+
+CALLER: ContextVar[tuple[str, str]] = ContextVar("caller", default=("", ""))
+"""The tenant whose request this is, and the user of its key; empty: the service itself."""
+MAX_CIRCUITS = 1_024
+"""Circuits kept; the least recently used is dropped first."""
+DOWN_AT = 2
+"""If this many tenants have an open circuit, the dependency counts as down for all; if this many users of one
+tenant, for all of that tenant."""
+
+
+def is_down(error: Exception) -> bool | None:
+    """The judge of stores: whether an error means that the store is down. A full pool of ours says nothing of
+    it; a store with a full disk or a damaged file still answers, and so does one that refuses a request."""
+    if isinstance(error, RetrievalError):
+        missed = error.reason in {"timeout", "unavailable"} and not error.rejected
+        return None if error.reason == "overloaded" else missed
+    return isinstance(error, Unavailable) and not isinstance(error, (NoRoom, Damaged))
+
+
+def every(_error: Exception) -> bool:
+    """The judge of dependencies whose every error is a failure."""
+    return True
+
+
+class Breaker:
+    """One dependency's. Only a row without one success opens it, so slow spells under load do not; and only
+    one that lasts: a restart of a moment, or failures that come at once, cost nobody a deadline.
+
+    if breaker.refuses:
+        raise RetrievalError("unavailable")
+    with breaker.attempt(judge):
+        return await ask()
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], failures: int = 3, seconds: float = 5.0, lasting: float = 0.0
+    ) -> None:
+        self._opened: set[Circuit] = set()
+        self._new = partial(Circuit, clock, failures, seconds, lasting, self._opened)
+        self._circuits: OrderedDict[tuple[str, str], Circuit] = OrderedDict()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the tenant may ask."""
+        return self._own().closed and not self.refuses
+
+    @property
+    def refuses(self) -> bool:
+        """Whether asking now would be in vain; ask before every attempt."""
+        return self.wait > 0
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the tenant's next attempt may be made; 0: now."""
+        if not self._opened:
+            return 0.0
+        own, waits = self._own(), dict[object, float]()
+        for circuit in self._opened - {own}:
+            tenant, _ = circuit.caller
+            witness = circuit.caller if tenant == own.caller[0] else tenant
+            waits[witness] = max(circuit.wait, waits.get(witness, 0.0))
+        others = sorted(waits.values(), reverse=True)
+        return max(own.wait, others[DOWN_AT - 1] if len(others) >= DOWN_AT else 0.0)
+
+    @property
+    def retry_after(self) -> int:
+        """The same in whole seconds, for Retry-After."""
+        return max(1, math.ceil(self.wait))
+
+    @property
+    def last(self) -> Exception | None:
+        """The newest failure that was an error; None after a success."""
+        return self._own().last or next((each.last for each in self._opened), None)
+
+    def attempt(self, judge: Judge = every, *, patience: float | None = None) -> "Attempt":
+        """Around one call, awaits and all. Errors pass through. A cancellation says nothing, but for one that
+        comes after `patience` seconds: that is the caller's deadline."""
+        return Attempt(self._own(), judge, patience)
+
+    def _own(self) -> "Circuit":
+        """The caller's circuit."""
+        caller = CALLER.get()
+        if caller not in self._circuits:
+            self._circuits[caller] = self._new(caller=caller)
+        self._circuits.move_to_end(caller)
+        if len(self._circuits) > MAX_CIRCUITS:
+            self._opened.discard(self._circuits.popitem(last=False)[1])
+        return self._circuits[caller]
+
+
+class Circuit:
+    """The state of one dependency for one caller."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        failures: int,
+        seconds: float,
+        lasting: float,
+        opened: "set[Circuit]",
+        *,
+        caller: tuple[str, str],
+    ) -> None:
+        self._clock = clock
+        self._failures = failures
+        self._seconds = seconds
+        self._lasting = lasting
+        self.caller = caller
+        self._opened = opened
+        """Those of the dependency that are open: this one joins and leaves."""
+        self._row = 0
+        self._since = math.inf
+        """When the first attempt of the row began."""
+        self._latest = -math.inf
+        """When the newest failure of the row was told."""
+        self._asked_again: float | None = None
+        """When the next attempt may be made; None: closed."""
+        self._era = 0
+        """Counts openings: failures of attempts begun before the last opening are ignored."""
+        self.last: Exception | None = None
+        """The newest failure that was an error; None after a success."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether anybody may ask, not only a probe."""
+        return self._asked_again is None
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next attempt may be made; 0: now."""
+        return 0.0 if self._asked_again is None else max(0.0, self._asked_again - self._clock())
+
+    def begin(self) -> tuple[int, float]:
+        """An attempt begins: in which era, and when."""
+        begun = self._clock()
+        if not self.closed:
+            # The probe. Whoever comes meanwhile is refused; a probe that never ends gives way to another.
+            self._asked_again = begun + self._seconds
+        return self._era, begun
+
+    def waited(self, begun: float) -> float:
+        """Seconds since an attempt began."""
+        return self._clock() - begun
+
+    def tell(self, failed: bool | None, era: int, begun: float, error: BaseException | None) -> None:
+        """Take one attempt's verdict."""
+        if failed and isinstance(error, Exception):
+            self.last = error
+        if failed is False:
+            self._row, self._since, self._asked_again, self.last = 0, math.inf, None, None
+            self._opened.discard(self)
+        elif era == self._era and failed:
+            self._count(begun)
+        elif era == self._era and not self.closed:
+            self._asked_again = self._clock()
+
+    def _count(self, begun: float) -> None:
+        """Count a failure. A failed probe always counts, however long ago the failure before it was."""
+        now = self._clock()
+        if self.closed and begun - self._latest > PAUSE:
+            self._row, self._since = 0, begun
+        self._row, self._since, self._latest = self._row + 1, min(self._since, begun), now
+        if self._row >= self._failures and now - self._since >= self._lasting:
+            self._open()
+
+    def _open(self) -> None:
+        """Refuse for a while; one failure of the probe is then enough."""
+        self._row = self._failures - 1
+        self._era += 1
+        self._opened.add(self)
+        self._asked_again = self._clock() + self._seconds
+
+
+class Attempt:
+    """One call: a context manager that tells the breaker how its block ended. Used once."""
+
+    def __init__(self, circuit: Circuit, judge: Judge, patience: float | None) -> None:
+        self._circuit = circuit
+        self._judge = judge
+        self._patience = patience
+        self._era, self._begun = 0, 0.0
+
+    def __enter__(self) -> None:
+        self._era, self._begun = self._circuit.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._circuit.tell(self._verdict(error), self._era, self._begun, error)
+
+    def _verdict(self, error: BaseException | None) -> bool | None:
+        """Whether it failed; None: that cannot be said."""
+        if error is None:
+            return False
+        if isinstance(error, Exception):
+            return self._judge(error)
+        late = self._patience is not None and self._circuit.waited(self._begun) >= self._patience
+        return True if late else None

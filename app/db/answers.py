@@ -1,0 +1,626 @@
+"""An answer as JSON, and back: what `db/answers.py` keeps in `body`, and the row of a vantage answer's
+trace.
+
+Strict JSON that jsonb can hold: no NaN, no NUL, no lone surrogates. What a newer version added is passed
+over, what an older one did not write has its default. Times are RFC 3339. Raises KeyError and ValueError for
+what no version wrote.
+
+The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
+
+What is searched or listed by is in columns, the rest in `body` (jsonb), as `ledger.py` writes it: citations,
+cited, unknown, appended, the prompt's hash, trace, usage, timings (milliseconds), recipe and ruling. A
+vantage answer has a row of public.vantage_answer_trace too. Raises `Unavailable`, `NoRoom`, `Rejected`.
+
+What answers were made of, looked up again by id (`domain/replay.Originals`): passages, cards, turns.
+
+Postgres is the record of what Ibid wrote; what it does not know are points of older tools, asked of Qdrant.
+Rows of projects are read by their sources, so that a passage is made of a row in one place.
+Only what is in the reach of the scope in which the answer was asked. Not there is not there; a store that
+does not answer is `Unavailable`, never an erasure.
+"""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import asyncpg
+import orjson
+import structlog
+
+from app.answer import CHAT_LOG_REF, Answer, Block, Citation, Finish, Kind, Recipe, Ref, Turn, Usage
+from app.clients.points import Point, Points, Where
+from app.db.corpus import COLUMNS as TEXTS
+from app.db.corpus import reference
+from app.db.documents import IN_REACH, is_id
+from app.db.memories import COLUMNS as MEMORIES
+from app.db.memories import NOTE, RAW, Memory, memory
+from app.db.pool import Pool, postgres_faults
+from app.db.rows import storable
+from app.db.sessions import THREAD, ChatLogStore, thread
+from app.errors import Rejected, RetrievalError, Unavailable
+from app.index import payload, referred, remembered
+from app.index.catalogue import RETRY_SECONDS
+from app.retrieval.imported import imported
+from app.retrieval.retrievers.qdrant import NOT_OURS
+from app.types import SAID_ON, Degraded, Entry, Passage, Pending, Reason, Scope, Trace, Verdict, moment
+
+BODY = (
+    "citations",
+    "cited",
+    "unknown",
+    "appended",
+    "prompt_sha256",
+    "trace",
+    "usage",
+    "timings",
+    "recipe",
+    "ruling",
+)
+RECIPE = ("form", "system", "before", "notes", "ranking", "project")
+"""Of a recipe, all but its turns."""
+RULED = (
+    *("response_class", "rules", "policy_version", "policy_sha256", "params", "mix", "sd", "class_check"),
+    *("vantage_id", "inspect_only"),
+)
+"""Of a ruling, what is a column of public.vantage_answer_trace."""
+COLUMNS = (
+    *("answer_id", "tenant", "owner", "user_id", "thread_id", "project", *RULED),
+    *("used", "memory_ids", "corpus_ids", "model", "prompt_sha256", "timings", "created_at"),
+)
+"""Of a row there: those of ours that are written."""
+USED = ("source", "id", "label", "similarity", "score", "boosts", "verdict", "sha256")
+"""Of a candidate, what a row there tells."""
+
+T = TypeVar("T")
+
+
+def written(answer: Answer) -> str:
+    """What is kept as JSON: at once where it can be, else with what JSON and jsonb cannot hold mended."""
+    try:
+        body = orjson.dumps(facts(answer), option=orjson.OPT_UTC_Z)
+    except TypeError:
+        return mended(answer)
+    finite = all(math.isfinite(entry.score + (entry.similarity or 0.0)) for entry in answer.trace.entries)
+    return body.decode() if finite and b"\\u0000" not in body else mended(answer)
+
+
+def mended(answer: Answer) -> str:
+    """A ledger of eighty candidates takes milliseconds this way."""
+    return json.dumps(plain(facts(answer)), ensure_ascii=False)
+
+
+def facts(answer: Answer) -> dict[str, object]:
+    """What is kept, by name. The turns of a recipe are rows, a third of their size: a thread may be long."""
+    kept = {name: getattr(answer, name) for name in BODY}
+    if (made := answer.recipe) is not None:
+        kept["recipe"] = {name: getattr(made, name) for name in RECIPE} | {
+            "turns": list(map(short, made.turns))
+        }
+    return kept
+
+
+def short(turn: Block) -> tuple[str | None, ...]:
+    """A turn as a row: who spoke, its hash, its id in the chat log, its text where that is kept."""
+    return turn.name, turn.sha256, turn.refs[0].id if turn.refs else None, turn.text
+
+
+def plain(value: object) -> object:
+    """A value of the domain as JSON can say it and jsonb can hold it."""
+    if is_dataclass(value):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {storable(str(name)): plain(item) for name, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    return storable(value) if isinstance(value, str) else simple(value)
+
+
+def simple(value: object) -> object:
+    """A number, a time, or nothing. JSON has no NaN."""
+    if isinstance(value, datetime):
+        return moment(value)
+    return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def traced(scope: Scope, answer: Answer) -> str | None:
+    """A vantage answer's row of public.vantage_answer_trace, by column; None: it is no such answer."""
+    if answer.ruling is None:
+        return None
+    packed = answer.trace.packed
+    row = {name: answer.ruling[name] for name in RULED if name in answer.ruling} | {
+        "answer_id": answer.id,
+        "tenant": scope.tenant,
+        "owner": scope.owner,
+        "user_id": scope.user_id,
+        "thread_id": scope.thread,
+        "project": scope.project,
+        "used": [{name: getattr(entry, name) for name in USED} for entry in packed],
+        "memory_ids": [entry.id for entry in packed if entry.source == "memories"],
+        "corpus_ids": [entry.id for entry in packed if entry.source == "corpus"],
+        "model": answer.model,
+        "prompt_sha256": answer.prompt_sha256,
+        "timings": answer.timings,
+        "created_at": answer.created_at,
+    }
+    return json.dumps(plain(row), ensure_ascii=False)
+
+
+def picked(kind: type[T], data: Mapping[str, Any], /, **read: object) -> T:
+    """A dataclass from what was kept: what a newer version added is passed over."""
+    names = [item.name for item in fields(kind)]  # type: ignore[arg-type] # a dataclass, as all callers give
+    return kind(**{name: data[name] for name in names if name in data} | read)
+
+
+def restored(row: asyncpg.Record) -> Answer:
+    """A row as the answer it is."""
+    body: dict[str, Any] = json.loads(row["body"])
+    return Answer(
+        id=row["id"],
+        endpoint=row["endpoint"],
+        question=row["question"],
+        text=row["text"],
+        model=row["model"],
+        finish=Finish(row["finish"]) if row["finish"] else None,
+        citations=tuple(picked(Citation, item) for item in body["citations"]),
+        cited=tuple(body["cited"]),
+        unknown=tuple(body["unknown"]),
+        prompt_sha256=body["prompt_sha256"],
+        trace=trace(body["trace"]),
+        usage=picked(Usage, body["usage"]),
+        created_at=row["created_at"],
+        timings=body["timings"],
+        recipe=recipe(body.get("recipe")),
+        ruling=body.get("ruling"),
+        appended=body.get("appended", False),
+    )
+
+
+def trace(data: Mapping[str, Any]) -> Trace:
+    """The ledger as it was."""
+    degraded = tuple(picked(Degraded, item) for item in data["degraded"])
+    known = {
+        "entries": tuple(map(entry, data["entries"])),
+        "degraded": degraded,
+        "told": tuple(data.get("told", ())),
+        "pending": tuple(picked(Pending, item) for item in data.get("pending", ())),
+    }
+    return picked(Trace, data, reason=Reason(data["reason"]), **known)
+
+
+def entry(data: Mapping[str, Any]) -> Entry:
+    """A candidate's line."""
+    at = data.get("created_at")
+    return picked(
+        Entry, data, verdict=Verdict(data["verdict"]), created_at=datetime.fromisoformat(at) if at else None
+    )
+
+
+def recipe(data: Mapping[str, Any] | None) -> Recipe | None:
+    """The recipe as it was; None: there was none."""
+    if data is None:
+        return None
+    lists = {name: tuple(map(block, data.get(name, ()))) for name in ("before", "notes")}
+    return picked(
+        Recipe, data, system=block(data["system"]), turns=tuple(map(turn, data.get("turns", ()))), **lists
+    )
+
+
+def turn(row: Sequence[Any]) -> Block:
+    """A turn from its row."""
+    name, found, key, text, *_ = row
+    refs = (Ref(CHAT_LOG_REF, key, found),) if key is not None else ()
+    return Block(Kind.TURN, found, text, name, refs)
+
+
+def block(data: Mapping[str, Any]) -> Block:
+    """A block of it."""
+    refs = tuple(picked(Ref, item) for item in data.get("refs", ()))
+    return picked(Block, data, kind=Kind(data["kind"]), refs=refs)
+
+
+# The same answer again (a repeated write, or its text after a placeholder) replaces itself, never another's;
+# its turns came with the first (xmax is 0 where a row is new). One statement, one commit: half of it is never
+# there, and an answer's end waits for one round trip. Turns of one instant are a microsecond apart. Of a
+# session that was removed, or a user who was erased, since the question came nothing is written.
+ANSWER = """
+    WITH kept AS (
+        INSERT INTO ibid.answer AS answer (id, tenant, owner, user_id, session_id, thread_id, endpoint,
+            question, text, model, finish, body, created_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+        WHERE ibid.session_stands($2, $3, $5, $13)
+        AND ibid.user_stands($2, $4, $13) AND ibid.user_stands($2, $3, $13)
+        ON CONFLICT (id) DO UPDATE SET text = excluded.text, model = excluded.model, finish = excluded.finish,
+            body = excluded.body
+        WHERE answer.tenant = excluded.tenant AND answer.owner = excluded.owner
+        RETURNING xmax = 0 AS fresh),
+    active AS (
+        INSERT INTO ibid.activity AS activity (tenant, user_id, last_message_at)
+        SELECT $2, $14::text, now() FROM kept WHERE fresh AND $14 <> ''
+        ON CONFLICT (tenant, user_id) DO UPDATE
+        SET last_message_at = greatest(activity.last_message_at, excluded.last_message_at))
+"""
+TURNS = """
+    INSERT INTO public.chat_log
+        (tenant, owner, user_id, session_id, answer_id, thread_id, project, role, content, created_at)
+    SELECT $2, $3, $4, $5, $1, $15, $16, role, content, coalesce(at, now()) + n * interval '1 microsecond'
+    FROM kept, unnest($17::text[], $18::text[], $19::timestamptz[])
+        WITH ORDINALITY AS turn (role, content, at, n)
+    WHERE fresh ORDER BY n
+"""
+KEEP = ANSWER + TURNS
+# The seeds' table may be an older tool's, its columns of other types: each value becomes what its column is.
+# It need not have a unique index: the answer's own row says whether this one is new.
+ROW = "jsonb_populate_record(NULL::public.vantage_answer_trace, $20::jsonb) AS told"
+KEEP_RULED = f"""{ANSWER},
+    added AS (
+        INSERT INTO public.vantage_answer_trace ({", ".join(COLUMNS)})
+        SELECT {", ".join(f"told.{name}" for name in COLUMNS)} FROM kept, {ROW} WHERE fresh),
+    renewed AS (
+        UPDATE public.vantage_answer_trace AS trace
+        SET {", ".join(f"{name} = told.{name}" for name in COLUMNS)}
+        FROM kept, {ROW} WHERE NOT fresh AND trace.answer_id = told.answer_id)
+{TURNS}"""  # noqa: S608 - constants of ours
+GET = """
+    SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
+    WHERE tenant = $1
+"""
+# By its id an answer is its user's, whichever key asked (CONTRACT §6); a key for all that names nobody sees
+# any of its tenant. `Recorder.find` says so of those that wait.
+SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
+ONE = f"{GET} AND {SEEN}"
+ASKED = f"""
+    SELECT tenant, owner, user_id, session_id, thread_id FROM ibid.answer WHERE tenant = $1 AND {SEEN}
+"""  # noqa: S608 - constants of ours
+SAID = f"{GET} AND owner = $2 AND user_id = $3 AND text <> ''"
+HEARD = f"{SAID} AND thread_id {{thread}} ORDER BY id DESC LIMIT 1"
+LAST, LAST_UNTHREADED = HEARD.format(thread="= $4"), HEARD.format(thread="IS NULL AND session_id IS NULL")
+# Of an older tool's table the columns may be of any type: ids are compared as text. Of a row of ours the
+# answer stands, and says itself who may see it.
+SELECT_USED = """
+    SELECT to_jsonb(trace) -> 'memory_ids' AS ids FROM public.vantage_answer_trace AS trace
+    WHERE tenant = $1 AND user_id = $2 AND answer_id::text = $3
+    AND to_jsonb(trace) ->> 'inspect_only' IS DISTINCT FROM 'true'
+    AND NOT EXISTS (SELECT FROM ibid.answer WHERE id = $3)
+    LIMIT 1
+"""
+REMOVED = """
+    SELECT true FROM ibid.part
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at > $4
+    UNION ALL
+    SELECT true FROM ibid.memory_user WHERE tenant = $1 AND user_id = ANY($5) AND erased_at > $4
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class AnswerStore:
+    """The answers."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Write one answer with its trace and its turns, and mark the user's activity; again replaces.
+        Nothing is written if its session was removed since; of one that was only inspected no turns."""
+        self._pool.check_room()
+        body = written(answer)
+        asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
+        said = (
+            answer.endpoint,
+            storable(answer.question),
+            storable(answer.text),
+            answer.model,
+            answer.finish,
+        )
+        told = silence(scope) if inspected(answer) else spoken(scope, turns)
+        given = (answer.id, *asked, *said, body, answer.created_at, *told)
+        if (row := traced(scope, answer)) and await self._kept(*given, row):
+            return
+        with self._pool.recording():
+            await self._pool.execute(KEEP, *given)
+
+    async def _kept(self, *given: object) -> bool:
+        """Whether it was, with its row of the seeds' table. An older tool's may take none of ours: then the
+        answer, whose ruling is in its body, is kept without."""
+        try:
+            with self._pool.recording():
+                await self._pool.execute(KEEP_RULED, *given)
+        except Rejected:
+            log.error("no trace row kept", answer_id=given[0])
+            return False
+        return True
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
+        """The answer if it is the asker's, or of the user that the asker acts for."""
+        if not is_id(answer_id):
+            return None
+        with self._pool.recording():
+            row = await self._pool.fetchrow(ONE, scope.tenant, scope.owner, answer_id, scope.user_id)
+        return restored(row) if row else None
+
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """In whose name and where an answer was asked, for who may see it."""
+        if not is_id(answer_id):
+            return None
+        with self._pool.recording():
+            row = await self._pool.fetchrow(ASKED, scope.tenant, scope.owner, answer_id, scope.user_id)
+        return Scope(**row) if row else None
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """The memories of an older tool's answer to the scope's user; None: its trace is not there."""
+        if not is_id(answer_id):
+            return None
+        with self._pool.recording():
+            row = await self._pool.fetchrow(SELECT_USED, scope.tenant, scope.user_id, answer_id)
+        return named(row["ids"]) if row else None
+
+    async def last(self, scope: Scope) -> Answer | None:
+        """The newest of the scope's user and thread that said anything; ids sort by time."""
+        thread = scope.thread
+        asked = (scope.tenant, scope.owner, scope.user_id, *([thread] if thread else []))
+        with self._pool.recording():
+            row = await self._pool.fetchrow(LAST if thread else LAST_UNTHREADED, *asked)
+        return restored(row) if row else None
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether the scope's session was removed after `since`, or its user erased."""
+        place = (scope.tenant, scope.owner, scope.session_id or "")
+        users = [user for user in (scope.user_id, scope.owner) if user]
+        with self._pool.recording():
+            return bool(await self._pool.fetchval(REMOVED, *place, since, users))
+
+
+def named(ids: str | None) -> tuple[str, ...]:
+    """Those of a JSON array, or of a text that is one, each once; what is no id is passed over."""
+    try:
+        found = json.loads(ids or "[]")
+        rows = json.loads(found) if isinstance(found, str) else found
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys(one for one in rows if isinstance(one, str))) if isinstance(rows, list) else ()
+
+
+def inspected(answer: Answer) -> bool:
+    """Whether somebody only looked: nothing was said, and nobody was active (CONTRACT §0, Turns)."""
+    return bool(answer.ruling and answer.ruling.get("inspect_only"))
+
+
+def silence(scope: Scope) -> tuple[object, ...]:
+    """As `spoken`, of nobody and nothing."""
+    return ("", scope.thread, scope.project, [], [], [])
+
+
+def spoken(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
+    """Whose activity it is ("" for nobody's), the thread, the project, and the turns as columns."""
+    return (
+        scope.user_id or scope.owner,
+        scope.thread,
+        scope.project,
+        [turn.role.value for turn in turns],
+        [storable(turn.content) for turn in turns],
+        [turn.at for turn in turns],
+    )
+
+
+class Answers(Protocol):
+    """The record of every answer: what was seen, what was packed, what was said."""
+
+    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
+        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
+        Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
+
+    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
+        """The answer if it is the scope's user's, whichever key asked; a key for all may name no user."""
+
+    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
+        """The scope in which that answer was asked: its session and thread too."""
+
+    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
+        """The memories of an answer that is not kept here, of the scope's user, by an older tool's trace."""
+
+    async def last(self, scope: Scope) -> Answer | None:
+        """The newest of the scope's user and thread that said anything."""
+
+    async def removed(self, scope: Scope, since: datetime) -> bool:
+        """Whether the scope's session was removed after `since`, or its user erased."""
+
+
+DOCUMENTS = "documents"
+CHUNKS = f"""
+    SELECT document.id || ':' || chunk.ordinal AS key, chunk.text
+    FROM unnest($4::text[], $5::int[]) AS wanted (id, ordinal)
+    JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND state = 'ready') AS document USING (id)
+    JOIN ibid.chunk AS chunk ON chunk.document_id = document.id AND chunk.ordinal = wanted.ordinal
+"""  # noqa: S608 - constants of ours
+# A document that was replaced has another id and the same name: what its label names today.
+NAMESAKES = f"""
+    SELECT DISTINCT ON (wanted.key) wanted.key, chunk.text
+    FROM unnest($4::text[], $5::text[], $6::int[]) AS wanted (key, name, ordinal)
+    JOIN (SELECT id, name, session_id FROM ibid.document WHERE {IN_REACH} AND state = 'ready') AS document
+        USING (name)
+    JOIN ibid.chunk AS chunk ON chunk.document_id = document.id AND chunk.ordinal = wanted.ordinal
+    ORDER BY wanted.key, document.session_id DESC, document.id DESC
+"""  # noqa: S608 - constants of ours
+KEPT = f"""
+    SELECT {MEMORIES} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
+"""  # noqa: S608 - constants of ours
+# A client that brings its history along mostly brings what was said here: the words are in the thread.
+SELECT_SAID = f"""
+    SELECT key, content FROM (
+        SELECT content, encode(sha256(convert_to(content, 'UTF8')), 'hex') AS key FROM public.chat_log
+        WHERE {THREAD} AND content IS NOT NULL) AS said
+    WHERE key = ANY($5)
+"""  # noqa: S608 - a constant of ours
+REFERENCES = f"""
+    SELECT {TEXTS} FROM ibid.corpus_text
+    WHERE tenant = $1 AND collection = $2 AND point = ANY($3)
+"""  # noqa: S608 - constants of ours
+
+Named: TypeAlias = Callable[[Scope, Sequence[str]], Awaitable[Sequence[Passage]]]
+"""Rows in reach by their ids, as a search would find them today; raises `RetrievalError`."""
+Found = dict[str, T]
+"""By id."""
+
+
+class OriginalStore:
+    """See the module."""
+
+    def __init__(self, pool: Pool, points: Points, rows: Mapping[str, Named] | None = None) -> None:
+        """`rows`: those of each of the projects' sources, by their ids."""
+        self._pool = pool
+        self._points = points
+        self._rows = rows or {}
+        self._chatlog = ChatLogStore(pool)
+
+    async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
+        """Those of a trace's entries that are there, by source and id; their labels are the trace's."""
+        of = defaultdict[str, list[Entry]](list)
+        for entry in entries:
+            of[entry.source].append(entry)
+        texts = await self._chunks(scope, of[DOCUMENTS])
+        cards = await self.cards(scope, [entry.id for entry in of[remembered.NAME]])
+        corpus = await self._corpus(scope, [entry.id for entry in of[referred.NAME]])
+        found = [
+            *(shown(DOCUMENTS, key, text) for key, text in texts.items()),
+            *map(told, cards.values()),
+            *corpus.values(),
+        ]
+        for source, named in self._rows.items():
+            if of[source]:
+                with answering():
+                    found += await named(scope, [entry.id for entry in of[source]])
+        return {(passage.source, passage.id): passage for passage in found}
+
+    async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
+        """Those turns of the scope's thread that are there."""
+        return await self._chatlog.these(scope, ids)
+
+    async def said(self, scope: Scope, hashes: Sequence[str]) -> Found[str]:
+        """Words of the scope's thread, by their hash."""
+        with postgres_faults():
+            rows = await self._pool.fetch(SELECT_SAID, *thread(scope), list(hashes))
+        return {row["key"]: row["content"] for row in rows}
+
+    async def cards(self, scope: Scope, ids: Sequence[str]) -> Found[Memory]:
+        """Those of the user's memories, cards among them, that are there."""
+        if not ids or not scope.user_id:
+            return {}
+        with postgres_faults():
+            rows = await self._pool.fetch(KEPT, scope.tenant, scope.user_id, list(ids))
+        known = {row["id"]: memory(row) for row in rows}
+        missing = set(ids) - {row["id"] for row in rows}
+        missing -= (await self._imported(RAW, missing)).keys()
+        points = await self._remembered(scope, missing) if missing else []
+        return known | {point.id: remembered.memory(point) for point in points}
+
+    async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
+        """Points of older tools."""
+        with answering():
+            stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id or "")
+        wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
+        return await self._scrolled(RAW, remembered.owned(scope), wanted)
+
+    async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
+        """Texts of documents' passages; of documents that were replaced those that have their labels now."""
+        if not entries:
+            return {}
+        reach = (scope.tenant, scope.owner, scope.session_id or "")
+        places = [place(entry) for entry in entries]
+        with postgres_faults():
+            rows = await self._pool.fetch(CHUNKS, *reach, *columns([at[:2] for at in places], 2))
+            known = texts(rows)
+            lost = [
+                (entry.id, name, ordinal)
+                for entry, (_, ordinal, name) in zip(entries, places, strict=True)
+                if entry.id not in known
+            ]
+            rows = await self._pool.fetch(NAMESAKES, *reach, *columns(lost, 3)) if lost else []
+        return known | texts(rows)
+
+    async def _corpus(self, scope: Scope, keys: Sequence[str]) -> Found[Passage]:
+        """Reference texts, by collection and point."""
+        of = defaultdict[str, list[str]](list)
+        for key in keys:
+            collection, _, point = key.rpartition("/")
+            of[collection].append(point)
+        found: Found[Passage] = {}
+        for collection, points in of.items():
+            found |= await self._shelf(scope, collection, points)
+        return found
+
+    async def _shelf(self, scope: Scope, collection: str, ids: Sequence[str]) -> Found[Passage]:
+        """Those of one collection. A point that was imported since is the record's under another id."""
+        rows_of = await self._imported(collection, ids)
+        names = {rows_of.get(each, each): each for each in ids}
+        with postgres_faults():
+            rows = await self._pool.fetch(REFERENCES, scope.tenant, collection, [*names])
+        kept = {names[row["point"]]: reference(row) for row in rows}
+        missing = set(ids) - kept.keys() - rows_of.keys()
+        points = [
+            Point(point, {"text": text.text, "metadata": dict(text.metadata)}) for point, text in kept.items()
+        ]
+        points += await self._scrolled(collection, remembered.tenants(scope), missing) if missing else []
+        passages = [referred.passage(collection, point, "", None) for point in points]
+        return {passage.id: passage for passage in passages if passage.text}
+
+    async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
+        """Which of these points were imported, with the row's id."""
+        with answering():
+            return await imported(self._pool, collection, points) if points else {}
+
+    async def _scrolled(self, collection: str, where: Where, ids: Collection[str]) -> list[Point]:
+        """Points that the record does not know; none of a collection that is not there."""
+        if not ids:
+            return []
+        wanted = replace(where, lacks=NOT_OURS, ids=tuple(sorted(ids)))
+        with answering():
+            try:
+                return await self._points.scroll(collection, wanted, limit=len(ids))
+            except RetrievalError:  # a collection that has gone refuses too, as does a wrong key
+                if collection in {shape.name for shape in await self._points.collections()}:
+                    raise
+                return []
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Around what a search could do without, and this cannot."""
+    try:
+        yield
+    except RetrievalError as error:
+        raise Unavailable("a store does not answer", retry_after=RETRY_SECONDS) from error
+
+
+def place(entry: Entry) -> tuple[str, int, str]:
+    """A passage's document, its ordinal there, and the name in its label."""
+    document, _, ordinal = entry.id.rpartition(":")
+    return document, int(ordinal), entry.label.rpartition("#")[0]
+
+
+def texts(rows: Sequence[asyncpg.Record]) -> Found[str]:
+    """By their keys."""
+    return {row["key"]: row["text"] for row in rows}
+
+
+def columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:
+    """Rows as columns, also where there are none."""
+    return [[row[at] for row in rows] for at in range(width)]
+
+
+def told(card: Memory) -> Passage:
+    """A memory as a prompt shows it, with the day on which it was said."""
+    kind = payload.fact({"kind": card.kind}, "kind") or NOTE
+    day = payload.day({"created_at": card.created_at.isoformat()})
+    said = {SAID_ON: None if card.created_at == remembered.LONG_AGO else day}
+    return shown(remembered.NAME, card.id, card.text, collection=RAW, kind=kind, **said)
+
+
+def shown(source: str, key: str, text: str, **fields: str | None) -> Passage:
+    """A passage with what a prompt shows of it; its label is put in by whoever knows it."""
+    return Passage(source, key, text, 0, "", fields=fields)

@@ -1,0 +1,209 @@
+"""Vantage cards and facts: what a namespace (`vantage_id`) tells every answer given from it.
+
+A card is a text with a weight; a fact has a key, and a later fact of the same key replaces it. Of one user,
+or (user_id None) of all users of the namespace. Times are UTC; tokens are the answering model's. Nothing
+here raises. Source: CONTRACT §3, seed 003 (8).
+
+Vantage cards and facts (`domain/card.VantageCards`): ibid.vantage_card and ibid.vantage_fact.
+
+A row's id is a UUIDv5 of whose it is and its key, else its words: who writes the same again replaces, also
+when two race. A row without a user is every user's of the namespace. Raises `Unavailable`, `RemovedMeanwhile`
+for a user who is being erased, and `RetrievalError` from `shown`.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import asyncpg
+
+from app.db.documents import is_id
+from app.db.pool import Pool
+from app.db.rows import closed, opened, storable, transaction
+from app.errors import RemovedMeanwhile
+from app.text.labels import key as look
+from app.types import Scope
+
+SHOWN = 100
+"""Cards and facts that an answer looks at."""
+
+IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
+"""What their ids are named under."""
+
+
+class Shape(StrEnum):
+    """Which of both."""
+
+    CARD = "card"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card or a fact that is kept."""
+
+    id: str
+    shape: Shape
+    vantage_id: str
+    user_id: str | None
+    text: str
+    key: str | None
+    weight: float
+    """In [0, 1]: the heavier first in the prompt."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CardDraft:
+    """One to be written."""
+
+    shape: Shape
+    vantage_id: str
+    text: str
+    user_id: str | None = None
+    key: str | None = None
+    weight: float = 1.0
+
+
+class VantageCards(Protocol):
+    """Where they are kept (`db/cards.py`). `Unavailable` when Postgres does not answer; reads for an
+    answer raise `RetrievalError`."""
+
+    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
+        """(the card, whether it is new). The same words, or the same key, again: replaces."""
+
+    async def shown(self, scope: Scope, limit: int) -> list[Card]:
+        """Those of the scope's vantage_id that its user may see, heaviest first, then newest."""
+
+    async def list(
+        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
+    ) -> tuple[list[Card], str | None]:
+        """A page, newest first."""
+
+    async def remove(self, scope: Scope, card_id: str) -> bool:
+        """Gone; False: not there, or another's."""
+
+    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
+        """Those of them that are there: a replay looks at them."""
+
+
+def card_id(tenant: str, draft: CardDraft) -> str:
+    """A UUIDv5 of whose it is and its key; without a key, of its words: case and white space aside."""
+    told = " ".join(draft.text.casefold().split()) if draft.key is None else ""
+    key = "" if draft.key is None else f"={same(draft.key)}"
+    whose = "" if draft.user_id is None else f"={draft.user_id}"
+    return str(uuid.uuid5(IDS, "\x1f".join((tenant, draft.vantage_id, whose, draft.shape, key, told))))
+
+
+def same(key: str) -> str:
+    """What two keys have in common that name one fact: case, width, white space, what nobody sees aside."""
+    return " ".join(look(key).casefold().split())
+
+
+TABLES = {Shape.CARD: "ibid.vantage_card", Shape.FACT: "ibid.vantage_fact"}
+COLUMNS = "id, vantage_id, user_id, text, key, weight, created_at, updated_at"
+# First, as every writer for a user: an erasure under way is waited for (docs/decisions/0032).
+STANDS = "SELECT ibid.user_stands($1, $2, now())"
+# Two at once: the second waits for the first, and replaces it.
+PUT = f"""
+    INSERT INTO {{table}} AS kept (id, tenant, vantage_id, user_id, text, key, weight, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, statement_timestamp(), statement_timestamp())
+    ON CONFLICT (id) DO UPDATE
+    SET text = excluded.text, key = excluded.key, weight = excluded.weight, updated_at = clock_timestamp()
+    RETURNING {COLUMNS}, xmax = 0 AS fresh
+"""  # noqa: S608 - constants of ours
+# What a user has under a key stands before what all have under it: two answers to one question are none.
+SELECT_SHOWN = f"""
+    SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} AS kept
+    WHERE tenant = $1 AND vantage_id = $2 AND (user_id IS NULL OR user_id = $3)
+    AND NOT (user_id IS NULL AND key IS NOT NULL AND EXISTS (
+        SELECT FROM {{table}} AS own
+        WHERE own.tenant = $1 AND own.vantage_id = $2 AND own.user_id = $3 AND own.key = kept.key))
+"""  # noqa: S608 - constants of ours
+FIRST = "ORDER BY weight DESC, updated_at DESC, id LIMIT $4"
+# A user's own and those of all; a tenant key that names nobody: everybody's.
+VISIBLE = "tenant = $1 AND ($2::text IS NULL OR user_id IS NULL OR user_id = $2)"
+LIST = f"""
+    SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}}
+    WHERE {VISIBLE} AND ($3::text IS NULL OR vantage_id = $3)
+    AND ($4::timestamptz IS NULL OR (created_at, id) < ($4, $5))
+    ORDER BY created_at DESC, id DESC LIMIT $6
+"""  # noqa: S608 - constants of ours
+FIND = f"SELECT '{{shape}}' AS shape, {COLUMNS} FROM {{table}} WHERE {VISIBLE} AND id = ANY($3)"  # noqa: S608
+REMOVE = f"DELETE FROM {{table}} WHERE {VISIBLE} AND id = $3 RETURNING 1"  # noqa: S608 - constants of ours
+
+
+def told(statement: str, shape: Shape) -> str:
+    """A statement about one of both."""
+    return statement.format(shape=shape.value, table=TABLES[shape])
+
+
+def of_both(statement: str) -> str:
+    """A statement about both, as one."""
+    return " UNION ALL ".join(told(statement, shape) for shape in Shape)
+
+
+class CardStore:
+    """The cards and facts."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
+        """(the card, whether it is new). The same key, or without one the same words, again: replaces."""
+        draft = replace(draft, text=storable(draft.text))
+        name = card_id(scope.tenant, draft)
+        row = (draft.vantage_id, draft.user_id, draft.text, draft.key, draft.weight)
+        async with transaction(self._pool) as connection:
+            if not await connection.fetchval(STANDS, scope.tenant, draft.user_id or ""):
+                raise RemovedMeanwhile("its user was erased while it was written")
+            kept = await connection.fetchrow(told(PUT, draft.shape), name, scope.tenant, *row)
+        assert kept is not None  # noqa: S101 - an upsert without a condition returns its row
+        return card(kept, draft.shape), kept["fresh"]
+
+    async def shown(self, scope: Scope, limit: int) -> list[Card]:
+        """Those of the scope's vantage_id that its user may see, heaviest first, then newest."""
+        if scope.vantage_id is None or limit < 1:
+            return []
+        asked = (scope.tenant, scope.vantage_id, scope.user_id, limit)
+        with self._pool.reading():
+            rows = await self._pool.fetch(f"{of_both(SELECT_SHOWN)} {FIRST}", *asked)
+        return [card(row) for row in rows]
+
+    async def list(
+        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
+    ) -> tuple[list[Card], str | None]:
+        """Of the scope's vantage_id, or of all; newest first, and the cursor of the next page."""
+        at, name = opened(cursor) if cursor else (None, "")
+        asked = (scope.tenant, scope.user_id, scope.vantage_id, at, name, limit + 1)
+        with self._pool.asking():
+            rows = await self._pool.fetch(told(LIST, shape), *asked)
+        cards = [card(row) for row in rows[:limit]]
+        return cards, closed(cards[-1].created_at, cards[-1].id) if len(rows) > limit else None
+
+    async def remove(self, scope: Scope, card_id: str) -> bool:
+        """Gone; False: not there, or another's."""
+        found = (await self.by_id(scope, [card_id])).get(card_id)
+        if found is None:
+            return False
+        with self._pool.asking():
+            gone = await self._pool.fetchval(told(REMOVE, found.shape), scope.tenant, scope.user_id, card_id)
+        return bool(gone)
+
+    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
+        """Those of them that are there."""
+        with self._pool.asking():
+            rows = await self._pool.fetch(
+                of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))
+            )
+        return {row["id"]: card(row) for row in rows}
+
+
+def card(row: asyncpg.Record, shape: Shape | None = None) -> Card:
+    """A row as the card it is."""
+    names = [name.strip() for name in COLUMNS.split(",")]
+    return Card(shape=shape or Shape(row["shape"]), **{name: row[name] for name in names})

@@ -1,0 +1,629 @@
+"""Code and other texts of a project, as chunks with their places: what is cut, kept, listed and replaced.
+
+A chunk's metadata are {function_name, class_name, signature, heading} (null where there is none) and
+{start_line, end_line} (from 1, both included). Hashes are SHA-256 of a whole file's text in UTF-8, hex; a row
+sent by itself has one of its own. Ids are UUIDs: the one given, where the tenant is `default` and the row has
+no owner, if nobody else's row has it; else a UUIDv5 of where the row is and what it is called, or says:
+written again it is the same row.
+Source: CONTRACT §4, seed 000 (`code_index`).
+
+Rows of public.code_index: found, written, dropped; the table may be another tool's (`shape.py`).
+
+A row with a hash is Ibid's; others are read alone. Statements are made from names in this file and from the
+catalog; values are parameters always. What was derived of a row goes with it. Raises `Rejected`,
+`InvalidField` for an id of a file's chunk.
+
+`public.code_index` (`domain/code.CodeRecord`): the chunks that Ibid writes, beside those of other tools.
+
+A chunk whose sha256 is a file's is of one that is kept whole, and goes with it; ALONE stands before that of
+one which was written by itself; one without is another tool's, adopted or not, and only read. The table may
+be another tool's, with no key: nothing is left to a constraint, writers of one owner take turns.
+Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField`, `KeptElsewhere`.
+"""
+
+import asyncio
+import hashlib
+import json
+import uuid
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+import asyncpg
+
+from app.db.memories import LOCK
+from app.db.pool import Pool
+from app.db.projects import UUID, Called, Found, Shape, filling, literal, located, shape, taking, vectors
+from app.db.rows import Connection, storable, transaction
+from app.errors import InvalidField, KeptElsewhere, RemovedMeanwhile
+from app.retrieval.project_tables import (
+    CHUNK,
+    IN_PROJECT,
+    MOMENT,
+    REACHED,
+    VECTOR,
+    WHOSE,
+    Analysed,
+    chunk_analysed,
+    keep,
+    owners,
+)
+from app.types import DEFAULT_TENANT, Embedding, Scope
+
+IDS = uuid.UUID("6a1d3c52-0a4e-5f0b-9a6e-3f1f6b7c9d20")
+"""What rows of code are named under."""
+ALONE = "row "
+"""Before the hash of a row that is no file's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A chunk of a file: its own lines, as they stand there."""
+
+    text: str
+    start_line: int
+    end_line: int
+    function_name: str | None = None
+    class_name: str | None = None
+    signature: str | None = None
+    heading: str | None = None
+    """Of a section of a text."""
+
+    def metadata(self) -> dict[str, object]:
+        """As `chunk_metadata` holds it."""
+        names = ("function_name", "class_name", "signature", "heading", "start_line", "end_line")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRow:
+    """A chunk to be written, fields named as the columns."""
+
+    file_path: str | None
+    language: str | None
+    chunk_text: str
+    chunk_metadata: Mapping[str, object] = field(default_factory=dict)
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeKept:
+    """A row as it is kept; one that another tool wrote may lack anything but its id."""
+
+    id: str
+    file_path: str | None
+    language: str | None
+    chunk_text: str | None
+    chunk_metadata: Mapping[str, object] | None
+    project: str | None
+    indexed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """A file to be kept, whole."""
+
+    path: str
+    """From the project's root, parts joined by `/`."""
+    text: str
+    language: str | None = None
+    """None: as its path says."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the text."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeListed:
+    """A file that is kept."""
+
+    path: str
+    sha256: str
+    chunks: int
+    language: str | None
+    indexed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CutFile:
+    """A file without its secrets, in chunks."""
+
+    language: str
+    cuts: Sequence[Cut]
+    note: str = ""
+    """What the owner of the file should know of how it was cut."""
+
+
+class Cutter(Protocol):
+    """Source text to chunks (`intake/cutter.py`)."""
+
+    async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
+        """Each file's chunks, off the loop. The path says the language where nobody else does. Every
+        character that is no white space and no secret is in exactly one chunk. Raises `InvalidField` for a
+        file that cannot be cut within the limits of time and memory, `Overloaded`."""
+
+
+class CodeOutcome(StrEnum):
+    """What became of a file."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFiled:
+    """One file's end."""
+
+    path: str
+    outcome: CodeOutcome
+    chunks: int
+    embedded: int = 0
+    """Chunks that needed a new vector."""
+    note: str = ""
+    """What the owner should know of how it was cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeEntry:
+    """A row with its id and vector, ready to be written."""
+
+    id: str
+    """A UUIDv5."""
+    row: CodeRow
+    embedding: Embedding
+
+    @property
+    def given(self) -> str | None:
+        """What its writer calls it."""
+        return self.row.id
+
+    @property
+    def sha256(self) -> str:
+        """Of a row that was sent by itself, with its vector: like that of no file."""
+        row = self.row
+        told = json.dumps([row.file_path, row.language, row.chunk_text, dict(row.chunk_metadata)])
+        return ALONE + hashlib.sha256(told.encode() + self.embedding).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeVector:
+    """A vector that is there already, and what it was made of."""
+
+    file_path: str | None
+    sha256: str
+    chunk_text: str
+    embedding: Embedding
+
+
+class CodeRecord(Protocol):
+    """`public.code_index` (`db/code.py`). The scope has a project. `Unavailable`, `NoRoom`, `Rejected`,
+    `RemovedMeanwhile`.
+
+    Written, listed and removed are rows of the scope's tenant and owner that Ibid made, which have a hash;
+    read by id is what the scope reaches, whoever wrote it. `InvalidField`: what the table does not take.
+    """
+
+    async def clock(self) -> datetime:
+        """By which erasures are dated."""
+
+    async def put(
+        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
+    ) -> Sequence[tuple[str, bool]]:
+        """Each again replaces: its id, and whether it is new. A chunk of a whole file is not replaced by id:
+        `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
+
+    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
+        """(hash, chunks) of those of the files that are kept whole, with vectors of that space."""
+
+    async def vectors(
+        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
+    ) -> Sequence[CodeVector]:
+        """Of the chunks of files of these paths, or of these hashes under whatever path."""
+
+    async def replace(
+        self,
+        scope: Scope,
+        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
+        space: str,
+        since: datetime,
+    ) -> list[CodeOutcome]:
+        """Each file's chunks in the place of those it had, all files or none."""
+
+    async def files(
+        self, scope: Scope, space: str, *, after: str, limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """By path, those after one; the last path of the page where more follow. What has vectors of another
+        space is not listed, and so is put again."""
+
+    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
+        """Gone: how many."""
+
+    async def clear(self, scope: Scope) -> int:
+        """All of the project are gone: how many."""
+
+    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
+        """A row in reach."""
+
+    async def remove(self, scope: Scope, row_id: str) -> bool:
+        """Gone; False: it is not there, or not the scope's own. `KeptElsewhere`: another tool wrote it."""
+
+
+def keeps(scope: Scope) -> bool:
+    """Whether a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
+    return scope.tenant == DEFAULT_TENANT and not scope.owner
+
+
+def row_id(scope: Scope, row: CodeRow) -> str:
+    """A row's id, where the one that was given is not free."""
+    named = ("id", row.id) if row.id is not None else ("text", row.file_path or "", row.chunk_text)
+    return made(scope, *named)
+
+
+def chunk_ids(scope: Scope, path: str, cuts: Sequence[Cut]) -> list[str]:
+    """The ids of a file's chunks: the same as long as a chunk says the same; of equal ones by their turn."""
+    turns: dict[str, int] = {}
+    found = []
+    for cut in cuts:
+        turns[cut.text] = turn = turns.get(cut.text, -1) + 1
+        found.append(made(scope, "file", path, str(turn), cut.text))
+    return found
+
+
+def made(scope: Scope, *named: str) -> str:
+    """A UUIDv5 of where a row is and what it is called."""
+    where = "\x1f".join((scope.tenant, scope.owner, scope.project or "", *named))
+    return str(uuid.uuid5(IDS, where.encode("utf-8", "replace").decode()))
+
+
+TABLE = CHUNK.name
+TEXTS = ("file_path", "language", "chunk_text", "chunk_metadata")
+GIVEN = """
+    unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::vector[])
+    AS given (id, file_path, language, chunk_text, chunk_metadata, sha256, vector)
+"""
+INSERT = f"INSERT INTO {TABLE} ({{names}}) SELECT {{values}} FROM {GIVEN}"  # noqa: S608 - constants of ours
+OWNED = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
+BY_ITSELF = f"starts_with(sha256, '{ALONE}')"
+OF_A_FILE = f"NOT {BY_ITSELF}"
+"""Null, so untrue, of another tool's row."""
+FIND = f"""
+    SELECT id::text AS id, (tenant, owner, project) = ($2, $3, $4) AND {BY_ITSELF} AS own,
+        (tenant, owner, project) = ($2, $3, $4) AND {OF_A_FILE} AS filed
+    FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])
+"""  # noqa: S608 - constants of ours, and a type as the catalog spells it
+TAKEN = f"SELECT id::text AS id FROM {TABLE} WHERE id = ANY($1::text[]::{{type}}[])"  # noqa: S608 - as above
+UPDATE = f"""
+    UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
+    WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
+    AND kept.id = given.id::{{type}} AND starts_with(kept.sha256, '{ALONE}')
+    RETURNING kept.id::text AS id
+"""  # noqa: S608 - as above
+STALE = "DELETE FROM ibid.text_next WHERE kind = 'code' AND id = ANY($1::text[])"
+"""Vectors in the making are of what the rows said before."""
+DROP = f"""
+    WITH gone AS (DELETE FROM {TABLE} WHERE {{which}} RETURNING id::text AS id, file_path),
+    words AS (
+        DELETE FROM ibid.project_words AS words USING gone WHERE words.kind = 'code' AND words.id = gone.id),
+    next AS (DELETE FROM ibid.text_next AS next USING gone WHERE next.kind = 'code' AND next.id = gone.id)
+    SELECT count(*) AS rows, array_agg(DISTINCT file_path) AS paths FROM gone
+"""  # noqa: S608 - constants of ours
+SECONDS = 60.0
+"""For a statement that writes or drops thousands of rows."""
+
+
+Pair: TypeAlias = tuple[CodeEntry, Analysed]
+"""A chunk on its way into the table, with its terms and tokens."""
+Whose: TypeAlias = tuple[str, str, str, str]
+"""A writer's tenant, owner and project, and the space."""
+
+
+async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
+    """With their terms, made in a thread: they take longer than the rows to write."""
+    return await asyncio.to_thread(lambda: [(entry, analysed(entry)) for entry in entries])
+
+
+def analysed(entry: CodeEntry) -> Analysed:
+    """A chunk's."""
+    row = entry.row
+    facts = dict(row.chunk_metadata)
+    return chunk_analysed({"file_path": row.file_path, "chunk_metadata": facts, "chunk_text": row.chunk_text})
+
+
+async def places(
+    connection: Connection, columns: Shape, scope: Scope, entries: Sequence[CodeEntry]
+) -> list[tuple[str, bool]]:
+    """(id, whether a row of the writer's is there) of each."""
+    kind = columns["id"].type
+    own: set[str] = set()
+    filed: set[str] = set()
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(FIND.format(type=kind), ids, *place(scope))
+        own.update(row["id"] for row in rows if row["own"])
+        filed.update(row["id"] for row in rows if row["filed"])
+        return own, {row["id"] for row in rows}
+
+    named = [Called(entry.given, entry.id, keeps(scope)) for entry in entries]
+    ids = await located(kind, named, find)
+    if not filed.isdisjoint({literal(kind, each.given) for each in named if each.given}):
+        raise InvalidField("an id is that of a chunk of a whole file: put the file, or remove it first")
+    return [(each, each in own) for each in ids]
+
+
+async def free(connection: Connection, columns: Shape, entries: Sequence[CodeEntry]) -> list[str]:
+    """Ids for chunks of files that were dropped: what is still there is none of these, whosever it is."""
+    kind = columns["id"].type
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(TAKEN.format(type=kind), ids, timeout=SECONDS)
+        return (), {row["id"] for row in rows}
+
+    return await located(kind, [Called(None, entry.id) for entry in entries], find, count=1)
+
+
+async def update(
+    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
+) -> Collection[str]:
+    """Rows that are there; the ids of those that still were."""
+    if not rows:
+        return ()
+    told = ", ".join(f"{name} = {said}" for name, said in assigned(columns, rows).items())
+    statement = UPDATE.format(values=told, type=columns["id"].type)
+    await connection.execute(STALE, list(rows))
+    found = await connection.fetch(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
+    return {row["id"] for row in found}
+
+
+async def insert(
+    connection: Connection, columns: Shape, rows: Mapping[str, Pair], whose: Whose, sha256: str | None
+) -> None:
+    """Rows that are not there."""
+    if rows:
+        whole = {"id": f"given.id::{columns['id'].type}", **OWNED, **assigned(columns, rows)}
+        whole |= filling(columns, whole)
+        statement = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
+        await connection.execute(statement, *whose, *arrays(rows, sha256), timeout=SECONDS)
+
+
+async def write(
+    connection: Connection,
+    columns: Shape,
+    scope: Scope,
+    rows: Mapping[str, Pair],
+    space: str,
+    *,
+    sha256: str | None = None,
+    there: Collection[str] = (),
+) -> Collection[str]:
+    """Rows by id, all of one file (`sha256`), or each by itself; updated those that are `there`, so that what
+    another tool keeps in columns of its own stays. The ids of those inserted: one may have gone meanwhile."""
+    whose = (*place(scope), space)
+    old = {key: pair for key, pair in rows.items() if key in there}
+    updated = await update(connection, columns, old, whose, sha256)
+    new = {key: pair for key, pair in rows.items() if key not in updated}
+    await insert(connection, columns, new, whose, sha256)
+    if rows and columns["id"].type == UUID:  # else a search makes them when it first needs them
+        await keep(connection, CHUNK, {key: words for key, (_, words) in rows.items()})
+    return new.keys()
+
+
+def assigned(columns: Shape, rows: Mapping[str, Pair]) -> dict[str, str]:
+    """What a write gives to each column."""
+    dim = len(next(iter(rows.values()))[0].embedding) // 4
+    return {
+        **{name: columns[name].value(f"given.{name}") for name in TEXTS},
+        "indexed_at": columns["indexed_at"].value("now()"),
+        "space": "$4::text",
+        "sha256": "given.sha256",
+        **vectors(columns, dim, "given.vector"),
+    }
+
+
+def arrays(rows: Mapping[str, Pair], sha256: str | None) -> tuple[list[object], ...]:
+    """The parameters of GIVEN, of one row at least."""
+    given = [line(key, entry, sha256) for key, (entry, _) in rows.items()]
+    return tuple(map(list, zip(*given, strict=True)))
+
+
+def line(key: str, entry: CodeEntry, sha256: str | None) -> tuple[object, ...]:
+    """One row as GIVEN has it."""
+    row = entry.row
+    path = None if row.file_path is None else storable(row.file_path)
+    metadata = json.dumps(dict(row.chunk_metadata)).replace("\\u0000", "\\ufffd")
+    text = storable(row.chunk_text)
+    return key, path, row.language, text, metadata, sha256 or entry.sha256, entry.embedding
+
+
+def place(scope: Scope) -> tuple[str, str, str]:
+    """Where a writer's rows are."""
+    return scope.tenant, scope.owner, scope.project or ""
+
+
+async def drop(connection: Connection, which: str, *values: object) -> tuple[int, set[str]]:
+    """Rows, and what was made of them: how many, of which files."""
+    row = await connection.fetchrow(DROP.format(which=which), *values, timeout=SECONDS)
+    assert row is not None  # noqa: S101 - an aggregate is one row
+    return row["rows"], set(row["paths"] or ())
+
+
+CLOCK = "SELECT clock_timestamp()"
+STANDS = "SELECT ibid.user_stands($1, $2, $3)"
+OURS = f"tenant = $1 AND owner = $2 AND {IN_PROJECT.format('$3')}"
+WRITTEN = f"{OURS} AND sha256 IS NOT NULL"
+WHOLE = f"{WRITTEN} AND {OF_A_FILE}"
+KNOWN = "bool_and(space = $5) AND count(DISTINCT sha256) = 1"
+"""Of a file's chunks: nobody has written over one, nor is one of another space."""
+HASHES = f"""
+    SELECT file_path, min(sha256) AS sha256, count(*) AS chunks FROM {TABLE}
+    WHERE {WHOLE} AND file_path = ANY($4::text[]) GROUP BY file_path HAVING {KNOWN}
+"""  # noqa: S608 - constants of ours
+VECTORS = f"""
+    SELECT file_path::text, sha256, chunk_text::text, {VECTOR} AS embedding FROM {TABLE}
+    WHERE {WHOLE} AND space = $4 AND (file_path = ANY($5::text[]) OR sha256 = ANY($6::text[]))
+    ORDER BY file_path = ANY($5::text[]) DESC, id
+"""  # noqa: S608 - constants of ours
+FILES = f"""
+    SELECT file_path::text AS path, CASE WHEN {KNOWN} THEN min(sha256) ELSE '' END AS sha256,
+        count(*) AS chunks, min(language) AS language, max(indexed_at) AS indexed_at
+    FROM (SELECT file_path, sha256, language, space, {MOMENT} FROM {TABLE}
+        WHERE {WHOLE} AND file_path::text COLLATE "C" > $4) AS kept
+    GROUP BY file_path ORDER BY file_path::text COLLATE "C" LIMIT $6
+"""  # noqa: S608 - constants of ours
+GET = f"""
+    SELECT id::text AS id, file_path, language, chunk_text, chunk_metadata::text AS chunk_metadata, project,
+        {MOMENT}
+    FROM {TABLE} WHERE {REACHED} AND project = $3 AND id::text = $4
+"""  # noqa: S608 - constants of ours
+THEIRS = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3 AND id::text = $4)"  # noqa: S608
+AT_ONCE = 500
+"""Rows of a statement: its values are written down on the event loop."""
+
+
+class CodeStore:
+    """Keeps `CodeRecord`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def clock(self) -> datetime:
+        """By which erasures are dated."""
+        with self._pool.asking():
+            now: datetime = await self._pool.fetchval(CLOCK)
+        return now
+
+    async def put(
+        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
+    ) -> list[tuple[str, bool]]:
+        """Each again replaces; of one id twice the last stands."""
+        words = await prepared(entries)
+        async with self._writing(scope, since) as (connection, columns):
+            found = await places(connection, columns, scope, entries)
+            rows = {key: pair for (key, _), pair in zip(found, words, strict=True)}
+            there = {key for key, own in found if own}
+            fresh = await write(connection, columns, scope, rows, space, there=there)
+        return [(key, key in fresh) for key, _ in found]
+
+    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
+        """(hash, chunks) by path."""
+        with taking(TABLE), self._pool.asking():
+            rows = await self._pool.fetch(HASHES, *place(scope), list(paths), space)
+        return {row["file_path"]: (row["sha256"], row["chunks"]) for row in rows}
+
+    async def vectors(
+        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
+    ) -> list[CodeVector]:
+        """Those of the paths first."""
+        with taking(TABLE), self._pool.asking():
+            rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
+        return [CodeVector(*row) for row in rows if row["embedding"] is not None]
+
+    async def replace(
+        self,
+        scope: Scope,
+        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
+        space: str,
+        since: datetime,
+    ) -> list[CodeOutcome]:
+        """All or none. One that another writer has brought to the same meanwhile stays as it is."""
+        words = [await prepared(entries) for _, entries in files]
+        paths = [file.path for file, _ in files]
+        async with self._writing(scope, since) as (connection, columns):
+            kept = await connection.fetch(HASHES, *place(scope), paths, space)
+            same = {(row["file_path"], row["sha256"]) for row in kept}
+            new = [
+                (file, pairs)
+                for (file, _), pairs in zip(files, words, strict=True)
+                if (file.path, file.sha256) not in same
+            ]
+            known = await put(connection, columns, scope, new, space)
+        return [outcome(file, same, known, empty=not entries) for file, entries in files]
+
+    async def files(
+        self, scope: Scope, space: str, *, after: str, limit: int
+    ) -> tuple[list[CodeListed], str | None]:
+        """By path. What must be written again has no hash (""): whoever follows a tree knows of it."""
+        with taking(TABLE), self._pool.asking():
+            rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
+        found = [CodeListed(**dict(row)) for row in rows]
+        return found[:limit], found[limit - 1].path if len(found) > limit else None
+
+    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
+        """How many files."""
+        return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
+
+    async def clear(self, scope: Scope) -> int:
+        """How many rows."""
+        return (await self._gone(scope, WRITTEN))[0]
+
+    async def remove(self, scope: Scope, row_id: str) -> bool:
+        """Whether it was there."""
+        if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
+            return True
+        with taking(TABLE), self._pool.asking():
+            if await self._pool.fetchval(THEIRS, *place(scope), row_id):
+                raise KeptElsewhere("another tool wrote this row: it is removed there")
+        return False
+
+    async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
+        """What goes."""
+        async with self._writing(scope) as (connection, _):
+            return await drop(connection, which, *place(scope), *values)
+
+    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
+        """A row in reach."""
+        with taking(TABLE), self._pool.asking():
+            row = await self._pool.fetchrow(GET, scope.tenant, owners(scope), scope.project or "", row_id)
+        return None if row is None else CodeKept(**(dict(row) | {"chunk_metadata": facts(row)}))
+
+    @asynccontextmanager
+    async def _writing(
+        self, scope: Scope, since: datetime | None = None
+    ) -> AsyncIterator[tuple[Connection, Shape]]:
+        """A transaction in which nobody else writes rows of this tenant and owner. `since`: of an owner who
+        was erased since nothing is written."""
+        with taking(TABLE):
+            async with transaction(self._pool) as connection:
+                if since and not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
+                    raise RemovedMeanwhile("its user was erased while it was written")
+                await connection.execute(LOCK, "\x1f".join(("ibid.code", scope.tenant, scope.owner)))
+                yield connection, await shape(connection, TABLE)
+
+
+async def put(
+    connection: Connection,
+    columns: Shape,
+    scope: Scope,
+    files: Sequence[tuple[CodeFile, Sequence[Pair]]],
+    space: str,
+) -> set[str]:
+    """Files in the place of what they were; the paths of those that were there."""
+    paths = [file.path for file, _ in files]
+    _, known = await drop(connection, f"{WHOLE} AND file_path = ANY($4)", *place(scope), paths)
+    ids = iter(await free(connection, columns, [entry for _, pairs in files for entry, _ in pairs]))
+    for file, pairs in files:
+        for start in range(0, len(pairs), AT_ONCE):
+            rows = {next(ids): pair for pair in pairs[start : start + AT_ONCE]}
+            await write(connection, columns, scope, rows, space, sha256=file.sha256)
+    return known
+
+
+def outcome(file: CodeFile, same: set[tuple[str, str]], known: set[str], *, empty: bool) -> CodeOutcome:
+    """What became of a file; one that says nothing leaves nothing behind by which it could be known."""
+    if file.path in known:
+        return CodeOutcome.CHANGED
+    return CodeOutcome.UNCHANGED if empty or (file.path, file.sha256) in same else CodeOutcome.ADDED
+
+
+def facts(row: asyncpg.Record) -> dict[str, object] | None:
+    """A chunk's metadata, if they are an object: another tool's column may hold anything."""
+    try:
+        found = json.loads(row["chunk_metadata"] or "null")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

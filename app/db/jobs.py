@@ -1,0 +1,294 @@
+"""Work that is done behind the requests: jobs, leased so that a crash repeats them.
+
+Leases and delays are seconds. `Unavailable` when Postgres does not answer; cancellation passes through.
+
+Who holds a lease: a worker's name, which tells other workers of this machine whether it still lives.
+
+`<host>:<pid namespace>:<pid>:<random>`. The namespace keeps containers that share a host's name apart: of a
+process that cannot be seen from here nothing is said. Nothing here raises.
+
+Rings when something is announced (NOTIFY), as a job is, at the latest after POLL seconds.
+
+A notification only saves waiting: if the listening connection breaks (Postgres restarts, a failover) the
+bell polls until it listens again. Times are seconds. Nothing here raises.
+
+The `jobs` table (`ports.Jobs`): a queue in Postgres, beside the rows its jobs are about.
+
+A claimed job is leased; the lease ends by finish, by retry, or by running out, which is how the death of a
+worker is noticed. Jobs of one document run in the order they were made, one at a time. Times are seconds of
+the database's clock. Raises `Unavailable`. Why it is written by hand: docs/decisions/0013-write-side.md.
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import asyncpg
+
+from app.db.documents import CHANNEL, Part
+from app.db.pool import DOWN, Pool, postgres_faults
+from app.db.rows import Connection
+
+BROKE = 3
+"""A service is also killed for reasons of others; its own code breaks off over this very document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work to do, leased to this worker."""
+
+    id: int
+    kind: str
+    """`ingest` or `purge`."""
+    document_id: str
+    part: Part
+    attempts: int
+    """Times it was leased, this one included."""
+    lost: int = 0
+    """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
+
+
+class Jobs(Protocol):
+    """The `jobs` table: SKIP LOCKED, lease, attempts, heartbeat."""
+
+    async def claim(self, *, lease_seconds: float) -> Job | None:
+        """The next job, leased; None: nothing to do."""
+
+    async def beat(self, job: Job, *, lease_seconds: float) -> bool:
+        """Extend the lease; False: it was lost."""
+
+    async def finish(self, job: Job) -> None:
+        """Done: the row goes."""
+
+    async def retry(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back, not before `delay_seconds` from now."""
+
+    async def broke(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back with BROKE marks: nobody foresaw how it ended."""
+
+    async def wait(self, *, seconds: float) -> None:
+        """Until a job may be there (a notification) or the time is up."""
+
+
+NAMESPACE = Path("/proc/self/ns/pid")
+
+
+def here() -> str:
+    """What the names of all workers that can be seen from here begin with."""
+    try:
+        namespace = NAMESPACE.stat().st_ino
+    except OSError:  # not Linux: there are no namespaces
+        namespace = 0
+    return f"{socket.gethostname()}:{namespace}:"
+
+
+def new_worker() -> str:
+    """A name for a worker of this process."""
+    return f"{here()}{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def gone(worker: str) -> bool:
+    """Whether a worker of this machine is dead. A pid that was given anew counts as alive: its lease runs
+    out by itself."""
+    if not worker.startswith(here()):
+        return False
+    pid = worker.removeprefix(here()).partition(":")[0]
+    try:
+        os.kill(int(pid), 0)  # signal 0 only asks
+    except ProcessLookupError:
+        return True
+    except (PermissionError, ValueError, OverflowError):
+        return False
+    return False
+
+
+POLL = 1.0
+"""Also finds what nobody announces: a retry that is due, a lease that ran out."""
+CLOSE_SECONDS = 2.0
+
+
+class Bell:
+    """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
+
+    def __init__(self, pool: Pool, channel: str, heard: Callable[[str], None] | None = None) -> None:
+        """`heard`: called with the text of each notification."""
+        self._pool = pool
+        self._channel = channel
+        self._heard = heard
+        self._connection: Connection | None = None
+        self._entered = False
+        self._rung = asyncio.Event()
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._entered = True
+        await self._listen()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered = False
+        async with self._lock:
+            await self._let_go()
+
+    async def wait(self, *, seconds: float) -> None:
+        """Until it rings, at most `seconds` and POLL. It remembers a ring that nobody waited for."""
+        await self._listen()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(seconds, POLL)):
+                await self._rung.wait()
+        self._rung.clear()
+
+    async def _listen(self) -> None:
+        """Listen, if we should and do not."""
+        async with self._lock:
+            if not self._entered or lives(self._connection):
+                return
+            await self._let_go()
+            with suppress(*DOWN):
+                self._connection = await self._pool.acquire()
+                await self._connection.add_listener(self._channel, self._ring)
+
+    async def _let_go(self) -> None:
+        """Give the connection back to the pool; a broken one too, and never one that still listens."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        deaf = False
+        with suppress(*DOWN):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await connection.remove_listener(self._channel, self._ring)
+            deaf = True
+        with suppress(*DOWN):
+            if not deaf:  # the pool resets nothing: whoever has it next would be rung at
+                connection.terminate()
+            await self._pool.release(connection, timeout=CLOSE_SECONDS)
+
+    def _ring(self, _connection: object, _pid: object, _channel: object, payload: object) -> None:
+        if self._heard:
+            self._heard(str(payload))
+        self._rung.set()
+
+
+def lives(connection: Connection | None) -> bool:
+    """Whether a connection is open: the pool takes a broken one back by itself, and then asking raises."""
+    with suppress(asyncpg.InterfaceError):
+        return connection is not None and not connection.is_closed()
+    return False
+
+
+# SKIP LOCKED: two workers never wait for each other, nor take the same row. An earlier job of the same
+# document goes first, so that a purge cannot overtake the reading that it is to clean up after.
+# A document over which workers die rests ever longer, from the fourth death on: the service lives meanwhile,
+# and whoever kills it for reasons of his own rarely meets the same one again. A lease that ran out in a
+# living worker is no death: the queue was away.
+CLAIM = """
+    WITH next AS MATERIALIZED (
+        SELECT id FROM ibid.job AS job
+        WHERE run_after <= now() AND (lease_until IS NULL OR lease_until + make_interval(
+            secs => CASE WHEN lost < 3 THEN 0 ELSE least(300, 2 ^ lost) END) < now())
+        AND NOT EXISTS (
+            SELECT FROM ibid.job AS earlier
+            WHERE earlier.document_id = job.document_id AND earlier.id < job.id)
+        ORDER BY run_after, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    UPDATE ibid.job AS job SET
+        attempts = attempts + 1,
+        lost = lost + (worker <> $1 AND worker IS NOT NULL)::integer,
+        worker = $1, lease_until = now() + make_interval(secs => $2)
+    FROM next WHERE job.id = next.id
+    RETURNING job.id, kind, document_id, tenant, owner, session_id, attempts, lost
+"""
+# A lease is known by its worker and attempt: whoever lost it can do nothing to the job any more.
+OURS = "id = $1 AND worker = $2 AND attempts = $3"
+BEAT = f"UPDATE ibid.job SET lease_until = now() + make_interval(secs => $4) WHERE {OURS} RETURNING id"  # noqa: S608
+FINISH = f"DELETE FROM ibid.job WHERE {OURS}"  # noqa: S608 - a constant of ours
+RETRY = f"""
+    UPDATE ibid.job SET worker = NULL, lease_until = NULL, run_after = now() + make_interval(secs => $4)
+    WHERE {OURS}
+"""  # noqa: S608 - a constant of ours
+BROKEN = f"""
+    UPDATE ibid.job SET worker = NULL, lease_until = NULL, run_after = now() + make_interval(secs => $4),
+        lost = lost + {BROKE}
+    WHERE {OURS}
+"""  # noqa: S608 - a constant of ours
+
+HOLDERS = "SELECT DISTINCT worker FROM ibid.job WHERE lease_until > now()"
+EXPIRE = "UPDATE ibid.job SET lease_until = now() WHERE worker = ANY($1)"
+
+
+class JobStore:
+    """The queue. Entered (`async with`) it is told of new jobs; else it polls once a second."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._bell = Bell(pool, CHANNEL)
+        self._worker = new_worker()
+
+    async def __aenter__(self) -> Self:
+        await self._bell.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._bell.__aexit__(kind, error, trace)
+
+    async def claim(self, *, lease_seconds: float) -> Job | None:
+        """The next job, leased; None: nothing to do now."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(CLAIM, self._worker, lease_seconds)
+        return job(row) if row else None
+
+    async def beat(self, job: Job, *, lease_seconds: float) -> bool:
+        """Extend the lease, or shorten it; False: it was lost."""
+        with postgres_faults():
+            found = await self._pool.fetchval(BEAT, *self._lease(job), lease_seconds)
+        return found is not None
+
+    async def finish(self, job: Job) -> None:
+        """Done: the row goes. Nothing happens if the lease was lost."""
+        with postgres_faults():
+            await self._pool.execute(FINISH, *self._lease(job))
+
+    async def retry(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back, not before `delay_seconds` from now. Nothing happens if the lease was lost."""
+        with postgres_faults():
+            await self._pool.execute(RETRY, *self._lease(job), delay_seconds)
+
+    async def broke(self, job: Job, *, delay_seconds: float) -> None:
+        """Give it back with BROKE marks against it. Nothing happens if the lease was lost."""
+        with postgres_faults():
+            await self._pool.execute(BROKEN, *self._lease(job), delay_seconds)
+
+    async def expire(self) -> None:
+        """End the leases of workers of this machine that are dead: after a crash their jobs need not wait.
+
+        Those of the living, and of other machines, stay; so it can be done at any time.
+        """
+        with postgres_faults():
+            rows = await self._pool.fetch(HOLDERS)
+            dead = [row["worker"] for row in rows if gone(row["worker"])]
+            if dead:
+                await self._pool.execute(EXPIRE, dead)
+
+    async def wait(self, *, seconds: float) -> None:
+        """Until a job may be there or the time is up; a second at most."""
+        await self._bell.wait(seconds=seconds)
+
+    def _lease(self, job: Job) -> tuple[int, str, int]:
+        """The arguments of OURS."""
+        return job.id, self._worker, job.attempts
+
+
+def job(row: asyncpg.Record) -> Job:
+    """A row as the job it is."""
+    part = Part(row["tenant"], row["owner"], row["session_id"])
+    return Job(row["id"], row["kind"], row["document_id"], part, row["attempts"], row["lost"])

@@ -1,0 +1,533 @@
+"""Memories: what a person said and kept, and the cards derived from it. Reference texts: the corpus.
+
+A memory belongs to (tenant, user_id); its id is a UUIDv5 of (tenant, user, namespace, its words), so that
+the same words are the same memory on every replica. Times are UTC, tokens o200k. Source: CONTRACT §2, seed
+003 (2.1, 4.3).
+
+Rows of `ibid.memory`: how drafts become them, and what they are read as.
+
+Under the user's lock, so that no two writers decide at once. Raises nothing of its own.
+
+The record of memories (`domain/memory.Memories`): `ibid.memory`, and the version of each user's.
+
+Writers of one user take turns by an advisory lock, so that `place` counts without gaps or doubles on any
+number of replicas. A memory is searchable when its transaction is committed; triggers enter it in the outbox
+for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
+
+What a person heard in a conversation: what the assistant said there, and the memories it recalled.
+
+Of the thread named, else of the user's default one; a thread that others speak in too gives only what was
+said to this user or to nobody in particular. The newest, up to a bound. Raises `Unavailable`.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+import asyncpg
+
+from app.clients.points import DIGITS
+from app.db.documents import is_id
+from app.db.pool import Pool
+from app.db.rows import Connection, closed, opened, storable, transaction
+from app.errors import RemovedMeanwhile
+from app.retrieval.postings import pack
+from app.text.dates import noted
+from app.types import Embedding, Scope, day_of
+
+RAW = "memory_raw"
+"""The collection of memories and cards (seed 003, 2.1)."""
+NOTE = "note"
+"""The kind of a memory that names none."""
+CARDS = ("persona", "style", "preference")
+"""Kinds that make the persona block."""
+GRAVITY, DESIRE = "gravity_profile", "vb_desire_profile"
+"""Kinds of the cards that profiles compute."""
+ASSISTANT = "frontend/chat:assistant"
+DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
+"""Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
+UNTOLD = (ASSISTANT, *DAEMONS)
+"""Origins that are no episodic memories (CONTRACT §2.2; `persona_daemon` is ours)."""
+IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
+"""What the ids of memories are named under."""
+
+
+def memory_id(tenant: str, user_id: str, draft: "Draft") -> str:
+    """A UUIDv5: of the words in their namespace, case and white space aside; a daemon's card's: its kind; a
+    card's that a person wrote: both, so that a note of the same words is not in its way."""
+    derived = draft.origin in DAEMONS
+    told = "" if derived else " ".join(draft.text.casefold().split())
+    card = draft.kind if derived or draft.kind in CARDS else ""
+    parts = (tenant, user_id, draft.vantage_id or "", draft.origin if derived else "", card, told)
+    return str(uuid.uuid5(IDS, "\x1f".join(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory to be written."""
+
+    text: str
+    kind: str = NOTE
+    tags: tuple[str, ...] = ()
+    origin: str = "api"
+    vantage_id: str | None = None
+    thread_id: str | None = None
+    """The conversation it was said in: its neighbours there speak for it in a search."""
+    created_at: datetime | None = None
+    """None: now."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """What a card holds beside its text (`weights` of a profile)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory that is kept."""
+
+    id: str
+    user_id: str
+    text: str
+    tokens: int
+    created_at: datetime
+    kind: str = NOTE
+    tags: tuple[str, ...] = ()
+    origin: str = "api"
+    vantage_id: str | None = None
+    thread_id: str | None = None
+    place: int = 0
+    """Its number among the user's memories of that thread, from 1, as they were written."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    revision: int = field(default=0, compare=False)
+    """Of this write of it, and of no other: what was written again is another text."""
+
+
+class Outcome(StrEnum):
+    """What became of a draft."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    """The user has a memory of the same words: that one stands."""
+    ECHO = "echo"
+    """Nothing but what was recalled, or said by the assistant, in the same thread: not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One draft's outcome; `memory` is None for an echo."""
+
+    outcome: Outcome
+    memory: Memory | None = None
+
+
+class Memories(Protocol):
+    """The record of memories (`db/memories.py`). `Unavailable` when Postgres does not answer."""
+
+    async def admit(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        space: str,
+        *,
+        since: datetime,
+    ) -> list[Written]:
+        """Keep those whose words are new to the user, in order, all or none, searchable from then on.
+        A card of a daemon's origin is keyed by its kind: again replaces.
+        Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
+
+    async def clock(self) -> datetime:
+        """Now, as the record counts time: replicas' clocks differ."""
+
+    async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
+        """By id, those whose words the user has already and can find (case and white space aside)."""
+
+    async def get(self, scope: Scope, memory_id: str) -> Memory | None:
+        """A memory of the scope's tenant (and of its user, where it has one)."""
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """The user's, newest first, cards too, and the cursor of the next page."""
+
+    async def remove(self, scope: Scope, memory_id: str) -> bool:
+        """Gone with its votes. False: not there."""
+
+
+class Cards(Protocol):
+    """A user's cards, ours and those that older tools wrote (`sources/memories.py`). `RetrievalError`."""
+
+    async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
+        """Cards of these kinds, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The votes on one memory."""
+
+    positive: int = 0
+    negative: int = 0
+
+    @property
+    def net(self) -> int:
+        """More good than bad."""
+        return self.positive - self.negative
+
+
+class Tallies(dict[str, Tally]):
+    """Votes by memory."""
+
+    lost: str = ""
+    """Why the outside service did not give them (`Degraded.reason`), so that they are the built-in's."""
+
+
+OUTSIDE = "memory_service"
+"""The outside service, as `degraded` names it."""
+
+
+class Votes(Protocol):
+    """`/memory_feedback`: built in (`db/votes.py`), or an outside service by MEMORY_SERVICE_URL.
+
+    Raises `RetrievalError` from `tallies`, `Unavailable` from the others, `Missing` for another's memory.
+    """
+
+    async def cast(self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None) -> bool:
+        """+1, -1, or 0 that takes the vote back, by the scope's user; one for each answer and memory: again
+        replaces. Without an answer one a day, and 0 takes back those of all days. False: it was so before."""
+
+    async def judge(self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str) -> list[str]:
+        """The same vote on all that an answer used, all or none; those it changed. What is not the user's
+        (any more) is passed over."""
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes on these memories; without any: left out."""
+
+
+Told = Callable[[Mapping[str, int]], Awaitable[None]]
+"""Called with the memories whose vote changes and by how much their net changes (-2 to 2, or more where the
+votes of several days are taken back), before it is committed; what it raises takes that back."""
+
+
+class Ballots(Votes, Protocol):
+    """The built-in votes, beside which an outside service may be told of each."""
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """As `Votes.cast`."""
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """As `Votes.judge`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a user last said something (`/temporal`)."""
+
+    bucket: str
+    """new, minutes (< 1 h), hours (< 24 h), days (< 7 d), weeks (< 31 d), months."""
+    last_message_at: datetime | None = None
+    seconds_since: float | None = None
+    lost: str = ""
+    """As `Tallies.lost`."""
+
+
+class Temporal(Protocol):
+    """`/temporal/{user_id}`: built in (`db/votes.py`), or an outside service. `RetrievalError`."""
+
+    async def last(self, scope: Scope) -> Moment:
+        """Of the scope's user, before the request that asks."""
+
+
+NAMES = tuple(item.name for item in fields(Memory))
+COLUMNS = ", ".join(NAMES)
+KNOWN = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
+"""  # noqa: S608 - constants of ours
+HERE = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) AND origin <> ALL($4)
+"""  # noqa: S608 - constants of ours
+NOW = "SELECT clock_timestamp() AS now, nextval('ibid.revision') AS revision"
+PLACES = """
+    SELECT thread_id, max(place) FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2 AND thread_id = ANY($3) GROUP BY thread_id
+"""
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+BUMP = """
+    INSERT INTO ibid.memory_user AS known (tenant, user_id, version) VALUES ($1, $2, 1)
+    ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1
+"""
+
+
+async def hold(connection: Connection, tenant: str, user: str) -> None:
+    """The user's writers take turns until the transaction ends."""
+    await connection.execute(LOCK, "\x1f".join(("ibid.memory", tenant, user)))
+
+
+async def bump(connection: Connection, tenant: str, user: str) -> None:
+    """A search of this user's would see a change."""
+    await connection.execute(BUMP, tenant, user)
+
+
+async def decided(
+    connection: Connection,
+    owner: tuple[str, str],
+    drafts: Sequence[Draft],
+    ids: Sequence[str],
+    tokens: Sequence[int],
+) -> list[Written]:
+    """What becomes of each draft, under the user's lock; later ones of the same words are repeats."""
+    rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
+    known = {row["id"]: memory(row) for row in rows}
+    places = await taken(connection, owner, drafts)
+    now, revision = await stamp(connection)
+    written = []
+    for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
+        if name in known:
+            written.append(Written(Outcome.REPEATED, known[name]))
+            continue
+        place, thread = 0, draft.thread_id or ""
+        if draft.origin not in DAEMONS:
+            place = places[thread] = places.get(thread, 0) + 1
+        moment = draft.created_at or now + timedelta(microseconds=at)
+        this = made(draft, name, owner[1], tokens=count, at=moment, place=place)
+        known[name] = replace(this, revision=revision)
+        written.append(Written(Outcome.CREATED, known[name]))
+    return written
+
+
+async def taken(connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]) -> dict[str, int]:
+    """The last place that is taken in each of their threads; none in a new one."""
+    threads = {draft.thread_id or "" for draft in drafts}
+    rows = await connection.fetch(PLACES, *owner, list(threads))
+    return {row[0]: int(row[1]) for row in rows}
+
+
+async def stamp(connection: Connection) -> tuple[datetime, int]:
+    """The time, and the revision of what is written at it."""
+    now = await connection.fetchrow(NOW)
+    assert now is not None  # noqa: S101 - no table that it could be missing from
+    return now["now"], now["revision"]
+
+
+def made(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:
+    """A draft as the memory it becomes; `place` 0: a card is no part of a conversation."""
+    return Memory(
+        id=name,
+        user_id=user,
+        text=storable(draft.text),
+        tokens=tokens,
+        created_at=at,
+        kind=draft.kind,
+        tags=draft.tags,
+        origin=draft.origin,
+        vantage_id=draft.vantage_id,
+        thread_id=draft.thread_id,
+        place=place,
+        fields=draft.fields,
+    )
+
+
+def row_of(memory: Memory) -> tuple[object, ...]:
+    """The columns of COLUMNS."""
+    values = {name: getattr(memory, name) for name in NAMES}
+    return tuple(
+        (values | {"thread_id": memory.thread_id or "", "fields": json.dumps(dict(memory.fields))}).values()
+    )
+
+
+def memory(row: asyncpg.Record) -> Memory:
+    """A row as the memory it is."""
+    told = {name: row[name] for name in NAMES}
+    changed = {
+        "tags": tuple(row["tags"]),
+        "thread_id": row["thread_id"] or None,
+        "fields": json.loads(row["fields"]),
+    }
+    return Memory(**(told | changed))
+
+
+ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
+# What is there under the id is a card that this one replaces.
+WRITE = f"""
+    INSERT INTO ibid.memory (tenant, space, {COLUMNS}, embedding, terms, days)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    ON CONFLICT (id) DO UPDATE SET space = excluded.space, text = excluded.text, tokens = excluded.tokens,
+        created_at = excluded.created_at, kind = excluded.kind, tags = excluded.tags,
+        origin = excluded.origin, vantage_id = excluded.vantage_id, thread_id = excluded.thread_id,
+        place = excluded.place, fields = excluded.fields, embedding = excluded.embedding,
+        terms = excluded.terms, days = excluded.days, revision = excluded.revision
+"""  # noqa: S608 - a constant of ours
+REMOVE = """
+    DELETE FROM ibid.memory WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
+    RETURNING user_id
+"""
+VOTES = "DELETE FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = $3"
+GET = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE id = $1 AND tenant = $2 AND ($3::text IS NULL OR user_id = $3)
+"""  # noqa: S608 - constants of ours
+PAGE = f"""
+    SELECT {COLUMNS} FROM ibid.memory
+    WHERE tenant = $1 AND user_id = $2
+    AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4))
+    ORDER BY created_at DESC, id LIMIT $5
+"""  # noqa: S608 - constants of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What is read of a text before its transaction begins."""
+
+    terms: bytes
+    day: date | None
+    """When it is said, as far as is known before it is written."""
+    days: list[int]
+    """What is noted of the days it speaks of (`text/dates.py`)."""
+
+    @classmethod
+    def of(cls, draft: Draft | Memory) -> "Analysed":
+        """CPU: about half a millisecond."""
+        text, day = storable(draft.text), day_of(draft.created_at or datetime.now(UTC))
+        return cls(pack(text), day, noted(text, day) if day else [])
+
+    def days_of(self, memory: Memory) -> list[int] | None:
+        """The same, unless midnight has passed since."""
+        return self.days if day_of(memory.created_at) == self.day else None
+
+
+class MemoryStore:
+    """The memories."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def admit(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        embeddings: Sequence[Embedding],
+        tokens: Sequence[int],
+        space: str,
+        *,
+        since: datetime,
+    ) -> list[Written]:
+        """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
+        tenant, user = whose(scope)
+        ids = [memory_id(tenant, user, draft) for draft in drafts]
+        analysed = await asyncio.to_thread(lambda: [Analysed.of(draft) for draft in drafts])
+        terms = [each.terms for each in analysed]
+        self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
+        async with transaction(self._pool) as connection:
+            await hold(connection, tenant, user)
+            if await connection.fetchval(ERASED, tenant, user, since):
+                raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
+            written = await decided(connection, (tenant, user), drafts, ids, tokens)
+            rows = [
+                (tenant, space, *row_of(each.memory), vector, found.terms, found.days_of(each.memory))
+                for each, vector, found in zip(written, embeddings, analysed, strict=True)
+                if each.memory and each.outcome is Outcome.CREATED
+            ]
+            if rows:
+                await connection.executemany(WRITE, rows)
+                await bump(connection, tenant, user)
+            return written
+
+    async def clock(self) -> datetime:
+        """Postgres's, as `erased_at` is."""
+        with self._pool.asking():
+            now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
+        return now
+
+    async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
+        """By id, those whose words the user has already."""
+        tenant, user = whose(scope)
+        ids = {memory_id(tenant, user, draft) for draft in drafts}
+        with self._pool.asking():
+            rows = await self._pool.fetch(KNOWN, tenant, user, list(ids))
+        return {row["id"]: memory(row) for row in rows}
+
+    async def get(self, scope: Scope, memory_id: str) -> Memory | None:
+        """A memory of the scope's tenant, and of its user where it has one."""
+        if not is_name(memory_id):
+            return None
+        with self._pool.asking():
+            row = await self._pool.fetchrow(GET, memory_id, scope.tenant, scope.user_id)
+        return memory(row) if row else None
+
+    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
+        """The user's, newest first, and the cursor of the next page."""
+        at, after = opened(cursor) if cursor else (None, "")
+        with self._pool.asking():
+            rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
+        found = [memory(row) for row in rows[:limit]]
+        return found, closed(found[-1].created_at, found[-1].id) if len(rows) > limit else None
+
+    async def remove(self, scope: Scope, memory_id: str) -> bool:
+        """Gone with its votes. False: not there."""
+        if not is_name(memory_id):
+            return False
+        async with transaction(self._pool) as connection:
+            user = await connection.fetchval(REMOVE, memory_id, scope.tenant, scope.user_id)
+            if user is not None:
+                await connection.execute(VOTES, scope.tenant, user, memory_id)
+                await bump(connection, scope.tenant, user)
+        return user is not None
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a memory's id: a UUID, or the number that an older tool gave it."""
+    return is_id(text) or (text.isascii() and text.isdigit() and len(text) <= DIGITS)
+
+
+def whose(scope: Scope) -> tuple[str, str]:
+    """Tenant and user. A scope without a user is a caller's fault."""
+    if scope.user_id is None:
+        raise ValueError("memories are a user's")
+    return scope.tenant, scope.user_id
+
+
+SAYINGS, RECALLS = 100, 50
+"""Of the assistant, and answers whose memories are read again: an echo is of what was just heard."""
+
+WITH_ME = "(user_id = $4 OR (user_id IS NULL AND $3 <> ''))"
+# An answer that is written while its question's words are kept came after them: no echo of it yet.
+SAID = f"""
+    SELECT content FROM public.chat_log
+    WHERE tenant = $1 AND owner = $2 AND thread_id = $3 AND {WITH_ME}
+    AND role = 'assistant' AND content IS NOT NULL AND ($5::timestamptz IS NULL OR created_at < $5)
+    ORDER BY created_at DESC NULLS LAST, id DESC LIMIT {SAYINGS}
+"""  # noqa: S608 - constants of ours
+RECALLED = f"""
+    WITH recent AS (
+        SELECT body FROM ibid.answer
+        WHERE tenant = $1 AND owner = $2 AND coalesce(thread_id, session_id, '') = $3 AND {WITH_ME}
+        AND ($5::timestamptz IS NULL OR created_at < $5)
+        ORDER BY id DESC LIMIT {RECALLS}),
+    seen AS (
+        SELECT DISTINCT jsonb_path_query(body,
+            '$.trace.entries[*] ? (@.verdict == "packed" && @.source == "memories").id') #>> '{{}}' AS id
+        FROM recent)
+    SELECT text FROM ibid.memory JOIN seen USING (id) WHERE tenant = $1 AND user_id = $4
+"""  # noqa: S608 - constants of ours
+
+
+class HeardStore:
+    """Keeps services/memories.Heard."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
+        """Texts heard in the user's thread, before a time if one is given."""
+        where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
+        with self._pool.asking():
+            said = await self._pool.fetch(SAID, *where)
+            recalled = await self._pool.fetch(RECALLED, *where)
+        return [row[0] for row in (*said, *recalled)]

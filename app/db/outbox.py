@@ -1,0 +1,401 @@
+"""The outbox: Qdrant and Chroma follow the record through `ibid.outbox`, which triggers fill.
+
+An entry means "take this item as the record has it now"; one without an item means everything (a refill).
+One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
+a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
+and no writer waits for it; a refill then goes on where it was. An engine that knows another record or
+position, or holds more or fewer rows, is refilled. Seconds.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+
+import asyncpg
+import structlog
+
+from app.db.copies import Copy, Place, Position
+from app.db.pool import DOWN, Pool, postgres_faults
+from app.db.rows import Connection
+from app.errors import RetrievalError, Unavailable
+from app.types import Probe
+
+BATCH = 256
+"""Entries taken at a time."""
+POLL_SECONDS = 1.0
+"""Between two looks for entries; whoever waits for the engine (`followed`) does not wait for a look."""
+ASIDE_SECONDS = 15.0
+"""Before a collection that failed is tried again, if others wait."""
+AGAIN_SECONDS = 5.0
+"""Before an engine that failed is asked again."""
+COMPARE_SECONDS = 300.0
+"""Between two comparisons of an engine with the record."""
+LOG_SECONDS = 5.0
+"""Between two log lines of a refill."""
+UNLOCK_SECONDS = 2.0
+LOOK_SECONDS = 0.01
+"""Between two looks of `followed`; each is twice as long as the one before, up to a quarter second."""
+
+MOST = 10_000
+"""Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
+
+DIFFERS = "it holds more or fewer rows than the record"
+ALONE = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
+NEXT = """
+    SELECT seq, collection, item FROM ibid.outbox
+    WHERE engine = $1 AND item <> '' AND collection <> ALL($3) ORDER BY seq LIMIT $2
+"""
+REFILLS = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1 AND item = ''"
+TAKEN = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
+REFILLED = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
+TOLD = """
+    INSERT INTO ibid.engine AS known (name, seq) VALUES ($1, $2)
+    ON CONFLICT (name) DO UPDATE SET seq = greatest(known.seq, excluded.seq)
+"""
+STATE = f"""
+    SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS told,
+        (SELECT last_value FROM ibid.outbox_seq_seq) AS last,
+        (SELECT count(*) FROM (SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {MOST + 1})
+            AS few) AS waiting,
+        EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '') AS refill
+"""  # noqa: S608 - a constant of ours
+REFILL = "INSERT INTO ibid.outbox (engine) VALUES ($1)"
+LAST = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1"
+WAITING = "SELECT EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND seq <= $2)"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the record and an engine's copy stand to each other, as Postgres has it."""
+
+    told: int | None
+    """The last entry that the engine is known to have taken; None: none ever."""
+    last: int
+    """The last entry that was ever made."""
+    waiting: int
+    """At most MOST + 1: more are not counted."""
+    refill: bool
+    """Whether a refill was asked for and is not done."""
+
+    @property
+    def backlog(self) -> str:
+        """How many entries wait, for people."""
+        return f"more than {MOST:,}" if self.waiting > MOST else f"{self.waiting:,}"
+
+
+async def state(pool: Pool, engine: str) -> State:
+    """Of an engine."""
+    with postgres_faults():
+        row = await pool.fetchrow(STATE, engine)
+    assert row is not None  # noqa: S101 - it selects no rows but its own
+    return State(**row)
+
+
+@dataclass(slots=True)
+class Refill:
+    """A refill under way. What fails is begun again at `place`, not at the first row."""
+
+    seq: int
+    """The entry that asked for it."""
+    total: int
+    done: int = 0
+    place: Place = ()
+    """As far as the engine has taken the record; (): the beginning."""
+    steps: AsyncIterator[tuple[int, Place]] | None = None
+
+
+class Outbox:
+    """One engine's."""
+
+    def __init__(self, pool: Pool, copy: Copy, identity: str) -> None:
+        """`identity`: of the database (`db/postgres.py`)."""
+        self._pool = pool
+        self._copy = copy
+        self._identity = identity
+        self._awaited = asyncio.Event()
+        self._seq = 0
+        self._lost = False
+        self._compared = 0.0
+        self._refill: Refill | None = None
+        self._logged = 0.0
+        self._aside: dict[str, float] = {}
+        """Until when collections that failed are left aside."""
+        self._works = True
+        """Whether the engine took anything when it was last given something."""
+
+    @property
+    def name(self) -> str:
+        """The engine's."""
+        return self._copy.name
+
+    async def run(self) -> None:
+        """Drain for as long as the service lives."""
+        failed = False
+        while True:
+            self._awaited.clear()
+            try:
+                await self.drain()
+                if failed:
+                    log.info("engine follows again", engine=self._copy.name)
+                failed = False
+            except (RetrievalError, Unavailable) as error:
+                if not failed:
+                    log.warning("engine does not follow", engine=self._copy.name, reason=error.detail)
+                failed = True
+                await asyncio.sleep(AGAIN_SECONDS)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._awaited.wait()
+
+    def lost(self, *_: object) -> None:
+        """Something of the engine's files is gone: the next step asks for a refill from the first row."""
+        self._lost = True
+        self._awaited.set()
+
+    async def drain(self) -> None:
+        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
+        that fails are left aside, or another process drains: `waits` says so."""
+        now = time.monotonic()
+        due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
+        if due and not self._lost:
+            await self._refilled(await self.behind())
+        await self._emptied()
+        if due:
+            self._compared = now  # an engine that cannot count in time is not asked again at once
+            differs = await self.differs()
+            if differs is None:
+                self._compared = now - COMPARE_SECONDS + AGAIN_SECONDS
+            await self._refilled(DIFFERS if differs else "")
+            await self._emptied()
+
+    async def compare(self) -> None:
+        """The same, the comparison now."""
+        self._compared = 0.0
+        await self.drain()
+
+    async def _refilled(self, reason: str) -> None:
+        """Ask for a refill if there is a reason; one under way begins at the first row."""
+        if reason:
+            log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
+            await self.ask_refill()
+
+    async def _loss(self) -> None:
+        """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
+        it sweeps the engine."""
+        if not self._lost:
+            return
+        if await self._copy.total():
+            await self._refilled("files were lost")
+        else:
+            async for _ in self._copy.refill():
+                pass
+        self._lost = False
+
+    async def _emptied(self) -> None:
+        """Take entries until nothing waits."""
+        found = await state(self._pool, self._copy.name)
+        if not (found.waiting or found.refill or self._lost):
+            return
+        self._seq = found.told or 0
+        async with self._alone() as holder:
+            while holder and await self._step(holder):
+                pass
+
+    async def behind(self) -> str:
+        """Why the engine has to be refilled, by its position; "" where it has not, or is asked to already."""
+        found, position = await state(self._pool, self._copy.name), await self._copy.position()
+        last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
+        if found.refill:
+            return ""
+        if position is None:
+            begun = found.told is not None or (not found.waiting and await self._copy.total())
+            return "it has no position" if begun else ""
+        if position.identity != self._identity:
+            return "it follows another database"
+        if position.seq < (found.told or 0):
+            return "its files are older than the record"
+        return "its files are newer than the record" if position.seq > last else ""
+
+    async def differs(self) -> bool | None:
+        """Whether the engine holds more or fewer rows than the record; None: not known, as while it has
+        entries to take."""
+        before = await state(self._pool, self._copy.name)
+        if before.waiting or before.refill:
+            return None
+        if await self._copy.complete():
+            return False
+        after = await state(self._pool, self._copy.name)
+        return True if replace(after, last=before.last) == before else None  # `last` is of both engines
+
+    async def ask_refill(self) -> None:
+        """Enter a refill; one under way is begun again."""
+        with postgres_faults():
+            await self._pool.execute(REFILL, self._copy.name)
+
+    async def followed(self, seconds: float) -> bool:
+        """Wait until the engine has taken all that is entered now; False: not in time."""
+        pause = LOOK_SECONDS
+        self._awaited.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                with postgres_faults():
+                    last = await self._pool.fetchval(LAST, self._copy.name)
+                    while last and await self._pool.fetchval(WAITING, self._copy.name, last):
+                        await asyncio.sleep(pause)
+                        pause = min(2 * pause, 0.25)
+                return True
+        return False
+
+    async def facts(self) -> dict[str, str | int | float]:
+        """For /readyz: nothing while the engine has all."""
+        now = await state(self._pool, self._copy.name)
+        found: dict[str, str | int | float] = {}
+        if now.waiting:
+            found["waiting"] = now.backlog if now.waiting > MOST else now.waiting
+        if now.refill:
+            under_way = self._refill
+            found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
+        return found
+
+    async def waits(self) -> str:
+        """What the engine has yet to take, for people; "" where it has all."""
+        now = await state(self._pool, self._copy.name)
+        parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
+        said = " and ".join(part for part in parts if part)
+        return f"{self._copy.name} has yet to take {said}" if said else ""
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[Connection | None]:
+        """The session that holds the drainer's lock, for a block; None: another process has it."""
+        key, held = f"ibid.outbox\x1f{self._copy.name}", None
+        with postgres_faults():
+            async with self._pool.acquire() as holder:
+                try:
+                    held = await holder.fetchval(ALONE, key)
+                    yield holder if held else None
+                finally:
+                    if held is not False:
+                        await unlocked(holder, key)
+
+    async def _step(self, holder: Connection) -> bool:
+        """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
+        await self._loss()
+        with postgres_faults():
+            entries = await holder.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
+            if not entries and not self._works:  # not those collections failed, but the engine
+                entries = await holder.fetch(NEXT, self._copy.name, BATCH, [])
+            refill = await holder.fetchval(REFILLS, self._copy.name)
+        fault = None
+        if entries:
+            done, fault = await self._followed(entries)
+            if done:
+                await self._taken(holder, entries[-1]["seq"], TAKEN, done)
+        if refill:
+            await self._page(holder, refill)
+            self._works = True
+        if not self._works and fault:
+            raise fault
+        return bool(entries or refill)
+
+    async def _followed(
+        self, entries: Sequence[asyncpg.Record]
+    ) -> tuple[list[int], RetrievalError | Unavailable | None]:
+        """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
+        aside for a while, so that it holds up no others and no refill; where all fail, the engine does."""
+        items: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for entry in entries:
+            items[entry["collection"]][entry["item"]] = None
+        failed: dict[str, RetrievalError | Unavailable] = {}
+        for collection, some in items.items():
+            try:
+                await self._copy.follow(collection, list(some))
+            except (RetrievalError, Unavailable) as error:
+                failed[collection] = error
+        self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
+        self._works = len(failed) < len(items)
+        for collection, fault in failed.items():
+            log.warning(
+                "a collection does not follow",
+                engine=self._copy.name,
+                collection=collection,
+                reason=fault.detail,
+            )
+        taken = [entry["seq"] for entry in entries if entry["collection"] not in failed]
+        return taken, next(iter(failed.values()), None)
+
+    def _left_aside(self) -> list[str]:
+        """Collections that failed a moment ago."""
+        now = time.monotonic()
+        self._aside = {name: until for name, until in self._aside.items() if until > now}
+        return list(self._aside)
+
+    async def _page(self, holder: Connection, seq: int) -> None:
+        """One step of a refill: on from where it was, unless a newer one was asked for."""
+        if self._refill is None or self._refill.seq != seq:
+            self._refill = Refill(seq, await self._copy.total())
+        refill = self._refill
+        refill.steps = refill.steps or self._copy.refill(refill.place)
+        try:
+            rows, refill.place = await anext(refill.steps)
+        except StopAsyncIteration:
+            if self._lost:
+                return  # the next step begins at the first row
+            await self._taken(holder, seq, REFILLED, self._copy.name, seq)
+            self._refill = None
+            log.info("engine refilled", engine=self._copy.name, rows=refill.done)
+            return
+        except BaseException:
+            refill.steps = None
+            self._compared = 0.0  # a server may have lost what it had taken, without telling
+            raise
+        refill.done += rows
+        if time.monotonic() - self._logged > LOG_SECONDS:
+            self._logged = time.monotonic()
+            log.info("engine is being refilled", engine=self._copy.name, rows=refill.done, of=refill.total)
+
+    async def _taken(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
+        """Delete entries, and tell both sides the position; the engine first, since it must never seem to be
+        older than it is. Entries are not committed in order."""
+        self._seq = max(self._seq, seq)
+        self._pool.check_room()
+        with postgres_faults():
+            async with holder.transaction():
+                await holder.execute(statement, *values)
+                await holder.execute(TOLD, self._copy.name, self._seq)
+                await self._copy.note(Position(self._identity, self._seq))  # the lock was ours just now
+
+
+async def unlocked(holder: Connection, key: str) -> None:
+    """Give up the lock. A connection that does not answer is ended, and the lock with it."""
+    given_up = False
+    try:
+        with suppress(*DOWN):
+            await holder.execute(UNLOCK, key, timeout=UNLOCK_SECONDS)
+            given_up = True
+    finally:
+        if not given_up:
+            with suppress(*DOWN):
+                holder.terminate()
+
+
+class EngineProbe:
+    """An engine for /readyz, with what it has yet to take over."""
+
+    def __init__(self, probe: Probe, outbox: Outbox) -> None:
+        self._probe = probe
+        self._outbox = outbox
+        self.name = probe.name
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Raises what the engine's own probe raises."""
+        facts = await self._probe.check()
+        with suppress(Unavailable):
+            facts = {**facts, **await self._outbox.facts()}
+        return facts

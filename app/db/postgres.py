@@ -1,0 +1,234 @@
+"""Whether a database has the newest schema, asked without alembic: to import that takes half a second of a
+processor, and at nearly every start there is nothing to migrate.
+
+The newest revision is read from the scripts' own lines; a test holds that against alembic. Raises
+`StartError` where the scripts are missing, `Damaged`, else what asyncpg raises for a server that is not
+there.
+
+Postgres, opened: the embedded server where POSTGRES_DSN is unset, migrated, behind a pool.
+
+The pool's connections give and take `vector` columns as the domain's `Embedding` bytes (`vector.py`), jsonb
+as text, times as aware UTC. Statements' faults: `faults.py`. Raises `StartError` on opening.
+
+Which database this is: what kept results are bound to, since two databases may share a cache.
+
+A restored dump and CREATE DATABASE … TEMPLATE take every row along, so that rows alone do not tell. Raises
+`Unavailable`.
+
+Files of the embedded PostgreSQL rewritten, so that deleted rows are in none of them.
+
+`VACUUM FULL` writes a table anew; statistics hold samples of texts; the log (WAL) holds every row that was
+written since the last checkpoint, and is begun anew (`wal_recycle=off` in `cluster.py`: old segments are
+removed, not kept for reuse). A table waits for its turn at most LOCK_SECONDS, and is then locked while it is
+rewritten, about a second for 100 MB. Seconds. Raises `Unavailable`. Tried on whole folders: decisions/0032.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import sysconfig
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import asyncpg
+
+from app.db.embedded import open_cluster
+from app.db.pool import DAMAGE, PATIENCE, PATIENCE_SHARE, Pool, damaged, open_pool, postgres_faults
+from app.errors import StartError, Unavailable
+from app.settings import Settings
+
+CONNECT_SECONDS = 10.0
+
+CHECKOUT = Path(__file__).parents[2] / "alembic"
+INSTALLED = Path(sysconfig.get_path("data")) / "share" / "ibid" / "alembic"
+"""Where pyproject's data-files put the scripts of an installed copy."""
+
+DECLARED = re.compile(r'^(revision|down_revision)\b[^=\n]*= *"(\w+)"', re.MULTILINE)
+RECORDED = "SELECT array_agg(version_num) FROM ibid.alembic_version"
+
+
+def scripts() -> Path:
+    """The folder with env.py and versions/."""
+    for folder in (CHECKOUT, INSTALLED):
+        if (folder / "env.py").is_file():
+            return folder
+    raise StartError(f"the migration scripts are missing: neither {CHECKOUT} nor {INSTALLED} is there")
+
+
+def heads() -> list[str]:
+    """Revisions that no other builds on: one, or alembic has something to say."""
+    told = [dict(DECLARED.findall(path.read_text())) for path in (scripts() / "versions").glob("*.py")]
+    below = {each.get("down_revision") for each in told}
+    return [each["revision"] for each in told if "revision" in each and each["revision"] not in below]
+
+
+class Behind(StartError):
+    """Whoever only looks found another schema than the newest."""
+
+
+async def newest(dsn: str) -> bool:
+    """Whether there is nothing to migrate. A migration under way has recorded nothing yet."""
+    return await recorded(dsn) == heads()
+
+
+async def recorded(dsn: str) -> list[str] | None:
+    """What the database says of itself; None: nothing."""
+    connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, command_timeout=CONNECT_SECONDS)
+    try:
+        found: list[str] | None = await connection.fetchval(RECORDED)
+    except DAMAGE as error:
+        raise damaged(error) from error
+    except asyncpg.PostgresError:  # no such table or schema, or not for us: alembic will tell
+        return None
+    else:
+        return found
+    finally:
+        await connection.close(timeout=CONNECT_SECONDS)
+
+
+async def bring(dsn: str) -> None:
+    """The database to the newest schema, if it is not there yet."""
+    if await newest(dsn):
+        return
+    from app.db.migrations import migrate  # noqa: PLC0415 - heavy vendor, opened late
+
+    await migrate(dsn)
+
+
+async def look(dsn: str) -> None:
+    """Nothing, if the schema is the newest, else `Behind`: a service of another version needs its own."""
+    found = await recorded(dsn)
+    if found is None:
+        raise Behind("the database has no tables of Ibid yet")
+    if found != heads():
+        has, wants = ", ".join(found), ", ".join(heads())
+        raise Behind(f"the database has the schema {has}, this version of Ibid wants {wants}")
+
+
+PROBE_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def open_server(settings: Settings) -> AsyncIterator[str]:
+    """The DSN of a running server: the one that is configured, or our own while the block lasts."""
+    if settings.postgres.dsn:
+        yield settings.postgres.dsn.get_secret_value()
+        return
+    async with open_cluster(settings.ibid.data_dir / "postgres") as cluster:
+        yield cluster.dsn
+
+
+@asynccontextmanager
+async def open_postgres(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
+    """A pool on a migrated database, until the end of the block. `migrate` false: as it is, or `Behind`."""
+    async with open_server(settings) as dsn:
+        try:
+            await (bring(dsn) if migrate else look(dsn))
+        except ValueError:  # its text quotes the DSN, and so perhaps the password
+            raise StartError(
+                "POSTGRES_DSN is not of the form postgresql://user:password@host/database"
+            ) from None
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+            raise StartError(f"Postgres cannot be opened: {error}") from error
+        async with open_pool(dsn) as pool:
+            if settings.postgres.dsn is None:
+                pool.superuser = superuser(dsn)
+                pool.home = settings.ibid.data_dir / "postgres"
+            pool.patience = min(PATIENCE, PATIENCE_SHARE * settings.rag.timeout_seconds)
+            yield pool
+
+
+def superuser(dsn: str) -> str:
+    """Of the embedded server, whose socket none but us can reach."""
+    return dsn.replace("postgresql://ibid@", "postgresql://postgres@", 1)
+
+
+class PostgresProbe:
+    """Whether Postgres answers, for /readyz (`models/base.py`, Probe)."""
+
+    name = "postgres"
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Versions and connections in use; `Unavailable` if it does not answer in 2 s."""
+        with postgres_faults():
+            async with self.pool.acquire(timeout=PROBE_SECONDS) as connection:
+                version = await connection.fetchval("SHOW server_version", timeout=PROBE_SECONDS)
+        return {"version": str(version), "connections": self.pool.get_size()}
+
+
+BASE = """
+    SELECT base.oid::bigint, base.datname, tenant.created_at::text
+    FROM ibid.tenant AS tenant, pg_database AS base
+    WHERE tenant.id = 'default' AND base.datname = current_database()
+"""
+"""Its number and name on its server, and when its first tables were made, to the microsecond."""
+SERVER = "SELECT system_identifier FROM pg_control_system()"
+"""Which server, since its initdb; some keep it from their users."""
+
+
+async def identity(pool: Pool) -> str:
+    """64 hex digits, the same for every replica; two databases share them only if one's data folder is a
+    copy of the other's."""
+    with postgres_faults():
+        parts = list(await pool.fetchrow(BASE) or ())
+        with suppress(asyncpg.SyntaxOrAccessError):  # class 42: not permitted, or not there
+            parts.append(await pool.fetchval(SERVER))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+VACUUM_CONNECT_SECONDS = 5.0
+TABLE_SECONDS = 600.0
+LOCK_SECONDS = 2.0
+"""Whoever comes later queues behind the wait for a lock, so it is short, and tried again."""
+TRIES = 30
+OLD_SECONDS = 60.0
+"""For statements that began before: what they may still see, a rewritten table would keep."""
+
+XID = "SELECT pg_current_xact_id()::xid"
+# age() counts back from now: an older snapshot has the greater age.
+OLDER = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND age(backend_xmin) > age($1::text::xid)
+"""
+STATISTICS = "pg_catalog.pg_statistic"
+
+
+async def compact(dsn: str, tables: Sequence[str]) -> None:
+    """Rewrite these tables, the statistics and the log. `dsn`: of the server's own superuser."""
+    with postgres_faults():
+        connection = await asyncpg.connect(dsn, timeout=VACUUM_CONNECT_SECONDS, command_timeout=TABLE_SECONDS)
+        try:
+            await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
+            await unseen(connection)
+            for table in (*tables, STATISTICS):
+                await rewritten(connection, table)
+            # The rest of the segment is zeroed by the switch; the checkpoint removes what is before it.
+            await connection.execute("SELECT pg_switch_wal()")
+            await connection.execute("CHECKPOINT")
+        finally:
+            await connection.close(timeout=VACUUM_CONNECT_SECONDS)
+
+
+async def unseen(connection: asyncpg.Connection) -> None:
+    """Until no statement is under way that may still see what was deleted before now."""
+    now = str(await connection.fetchval(XID))
+    async with asyncio.timeout(OLD_SECONDS):
+        while await connection.fetchval(OLDER, now):  # noqa: ASYNC110 - nobody tells us
+            await asyncio.sleep(0.1)
+
+
+async def rewritten(connection: asyncpg.Connection, table: str) -> None:
+    """One table with its indexes, and its statistics. Names are ours, never a client's."""
+    for left in reversed(range(TRIES)):
+        try:
+            await connection.execute(f"VACUUM (FULL, ANALYZE) {table}")
+            return
+        except asyncpg.LockNotAvailableError:
+            if not left:
+                raise Unavailable(f"{table} is in use") from None
+            await asyncio.sleep(0.2)

@@ -1,0 +1,203 @@
+"""What a row of a project is embedded as, found by and shown as: plain text of its columns as they stand.
+
+Whoever writes a row embeds `conversation_text(…)` or `code_text(…)`, whoever adopts or re-embeds it too, or
+vectors of one table would not compare. Any column may be null, JSON may come as text, as a value or broken
+(then it stays as text). What is given back holds no NUL and no lone surrogate. Nothing here raises.
+
+The projects' two tables as those see them who embed what others wrote: what of a row is embedded.
+
+Other tools wrote many of the rows and go on doing so: any column may be null, or hold megabytes, of which no
+embedder reads more than is fetched here. Nothing here raises.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+Json = object
+"""A value as `json.loads` gives it, or JSON as text."""
+
+TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_000
+"""Characters that count of a title, a detailed and a short summary, a memory snippet, a chunk. Formats show
+500 of a summary at most (CONTRACT §4); what older tools wrote may have megabytes."""
+SHOWN = 500
+"""Characters of the tags, and of the entities."""
+NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")
+"""What a chunk's metadata may call it by."""
+EMBEDDED = 8_000
+"""Characters that are embedded at most: more than any embedder here reads of code."""
+
+
+def conversation_text(
+    *,
+    title: str | None,
+    tags: Json,
+    key_entities: Json,
+    summary_short: str | None,
+    summary_detailed: str | None,
+    memory_snippet: str | None,
+    brief: bool = False,
+) -> str:
+    """A conversation's, or a dream's. Of the two summaries the detailed one if there is one; `brief`, as
+    dreams are shown: the short one. Embedded is the default form, of dreams too."""
+    summaries = [cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)]
+    summary = next(filter(None, summaries[::-1] if brief else summaries), "")
+    tagged, named = listed(tags)[:SHOWN], listed(key_entities)[:SHOWN]
+    lines = (
+        cut(title, TITLE),
+        f"Tags: {tagged}" if tagged else "",
+        f"Key entities: {named}" if named else "",
+        summary,
+        cut(memory_snippet, SNIPPET),
+    )
+    return plain("\n".join(filter(None, lines)))
+
+
+def conversation_words(
+    *,
+    title: str | None,
+    tags: Json,
+    key_entities: Json,
+    summary_short: str | None,
+    summary_detailed: str | None,
+    memory_snippet: str | None,
+) -> str:
+    """What a conversation or a dream is found by: all of it."""
+    summaries = cut(summary_detailed, DETAILED), cut(summary_short, BRIEF)
+    named = listed(tags)[:DETAILED], listed(key_entities)[:DETAILED]
+    parts = (cut(title, TITLE), *named, *summaries, cut(memory_snippet, SNIPPET))
+    return plain("\n".join(filter(None, parts)))
+
+
+def code_text(*, file_path: str | None, chunk_text: str | None) -> str:
+    """A chunk's, to be embedded: its file's path above its text."""
+    return plain("\n".join(filter(None, (file_path, chunk_text)))[:EMBEDDED])
+
+
+def code_words(*, file_path: str | None, chunk_metadata: Json, chunk_text: str | None) -> str:
+    """What a chunk is found by: path, names, signature, text."""
+    facts = parsed(chunk_metadata)
+    named = [facts.get(name) for name in NAMES] if isinstance(facts, dict) else []
+    said = [each for each in named if isinstance(each, str)]
+    return plain("\n".join(filter(None, (file_path, *said, (chunk_text or "")[:CODE_COLUMNS]))))
+
+
+def cut(text: str | None, most: int) -> str:
+    """The beginning of a column, without white space around it."""
+    return (text or "")[:most].strip()
+
+
+def listed(value: Json) -> str:
+    """Tags or entities, comma-joined; of objects their values; what is broken as it stands."""
+    return plain(", ".join(_leaves(parsed(value))))
+
+
+def parsed(value: Json) -> Json:
+    """A value out of its text; text that is no JSON stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found: Json = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found
+
+
+def plain(text: str) -> str:
+    """Without what UTF-8 and Postgres cannot hold."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _leaves(value: Json) -> list[str]:
+    """The words and numbers of a value, two levels deep."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return _leaf(value)
+    inner = [each for item in value for each in (item.values() if isinstance(item, dict) else [item])]
+    return [word for item in inner for word in _leaf(item)]
+
+
+def _leaf(value: Json) -> list[str]:
+    """One, if it says anything."""
+    if value is None or isinstance(value, (dict, list, bool)):
+        return []
+    said = " ".join(str(value).split())
+    return [said] if said else []
+
+
+MOST = 40_000
+"""Characters of a column: more than any embedder reads (8,191 tokens)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One of them."""
+
+    kind: str
+    """As `ibid.text_next` calls its rows."""
+    words: str
+    """As `ibid.project_words` does."""
+    table: str
+    id: str
+    says: str
+    """Whether there is anything to embed."""
+    columns: str
+    told: Callable[[asyncpg.Record], str]
+
+    def text(self, row: asyncpg.Record) -> str:
+        """What is embedded of a row (a record with the columns)."""
+        return self.told(row).strip()[:MOST]
+
+
+def conversation(row: asyncpg.Record) -> str:
+    """One of conversation_index, a dream too."""
+    return conversation_text(
+        title=row["title"],
+        tags=row["tags"],
+        key_entities=row["key_entities"],
+        summary_short=row["summary_short"],
+        summary_detailed=row["summary_detailed"],
+        memory_snippet=row["memory_snippet"],
+    )
+
+
+def chunk(row: asyncpg.Record) -> str:
+    """One of code_index."""
+    return code_text(file_path=row["file_path"], chunk_text=row["chunk_text"])
+
+
+def cut_to_input(*names: str) -> str:
+    """Columns as text, as much of each as counts."""
+    return ", ".join(f"left({name}::text, {MOST}) AS {name}" for name in names)
+
+
+def says(*names: str, listed: Sequence[str] = ()) -> str:
+    """Whether one of them holds more than white space, or one of the `listed` more than brackets."""
+    held = [f"{name}::text ~ '[^[:space:]]'" for name in names]
+    named = [f"""({name}::text ~ '[^][}}{{",:[:space:]]' AND {name}::text <> 'null')""" for name in listed]
+    return " OR ".join(f"coalesce({each}, false)" for each in (*held, *named)).join("()")
+
+
+LIST_COLUMNS = ("tags", "key_entities")
+TOLD = ("title", "summary_short", "summary_detailed", "memory_snippet")
+CONVERSATION_INPUT = Kept(
+    kind="conversation",
+    words="conversations",
+    table="public.conversation_index",
+    id="session_id",
+    says=says(*TOLD, listed=LIST_COLUMNS),
+    columns=cut_to_input(*LIST_COLUMNS, *TOLD),
+    told=conversation,
+)
+CODE_INPUT = Kept(
+    kind="code",
+    words="code",
+    table="public.code_index",
+    id="id",
+    says=says("chunk_text"),
+    columns=cut_to_input("file_path", "chunk_text"),
+    told=chunk,
+)

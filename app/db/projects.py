@@ -1,0 +1,482 @@
+"""What a project has: its sources, and its knowledge. A project is named by `Scope.project`.
+
+A passage of `conversations` or `dreams` carries the row's columns in `fields` as they are stored: title,
+tags, key_entities (JSON text), summary_short, summary_detailed, memory_snippet, project, indexed_at (ISO
+8601); one of `code` file_path, language, chunk_metadata (JSON text), start_line, end_line, project. Null is
+None.
+Source: seeds 000-002, CONTRACT §4.
+
+What is told of a project whatever is asked (`domain/project.KnowledgeRecord`): ibid.project_knowledge.
+
+A row is the tenant's and the project's; no user has one of his own. Writers of one project take turns, so
+that a part written beside another is never lost. Raises `Unavailable` (`get`: `RetrievalError`), `TooMany`.
+
+How a table is made that another tool may have made: its columns, and how our values fit into them.
+
+What the catalog says of a column's type is put into statements as it stands there, quoted by Postgres; values
+are parameters always. What a column of theirs must have and nobody gives is filled with the neutral value of
+its type. Raises `InvalidField` for what a table of theirs refuses in a row (its constraints and triggers, the
+length of a column), `Rejected` where it cannot take what we write at all, `Unavailable`.
+
+Ids of rows in a table whose id another tool may have typed: as UUIDs, as text, as numbers.
+
+A number is the first 63 bits of the UUID that the row would have. An id of ours that somebody else's row has
+gives way to the next in a chain: names can be guessed, and nobody is told of the other's row.
+Raises `Rejected` for any other type, and for numbers that are too short to tell rows apart.
+
+`ibid.project_event`: a row for every change of the projects' tables, folded before there are many.
+
+Triggers add them, whoever writes (alembic 0012), so that no writer waits for another; the version of a part
+is made of the marks of its events. Those of a part are put together as one that has the marks of all: the
+version stays as it is. Here too, since nobody tells of it: what was derived of rows that other tools removed.
+Raises `Unavailable`.
+"""
+
+import asyncio
+import json
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import asyncpg
+
+from app.db.pool import Pool, record_faults
+from app.db.rows import Connection, storable, transaction
+from app.errors import InvalidField, Rejected, TooMany
+from app.retrieval.project_tables import CHUNK, CONVERSATION
+from app.types import Embedding, Passage, Scope, Source
+
+CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
+"""Sources; their file names, and `Passage.source`."""
+
+
+class ProjectSource(Source, Protocol):
+    """A source that a project's context is made of, also by time and by meaning alone.
+
+    Both raise `RetrievalError`, and give nothing outside of the scope's tenant, owner and project (None: all
+    projects of the tenant). Exact, so that no filter ever makes them short.
+    """
+
+    async def newest(self, scope: Scope, limit: int) -> list[Passage]:
+        """By indexed_at, newest first, those without a time last; similarity None."""
+
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+        """By cosine alone, rows without a vector left out, ties by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeNote:
+    """A note of a project, put before the model in every chat of it."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is told of a project whatever is asked."""
+
+    overview: str = ""
+    rules: str = ""
+    notes: tuple[KnowledgeNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeChange:
+    """A part of it that is written anew; None and what is not named stay as they are."""
+
+    overview: str | None = None
+    rules: str | None = None
+    notes: tuple[KnowledgeNote, ...] = ()
+
+
+MOST_NOTES = 50
+"""Of a project: each stands in every prompt of it."""
+
+
+def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
+    """A note takes the place of the one of its title, else it stands behind the others. `TooMany`."""
+    notes = {note.title: note for note in (*before.notes, *change.notes)}
+    if len(notes) > MOST_NOTES:
+        raise TooMany(f"a project has {MOST_NOTES} notes at most; remove some (PUT replaces all)")
+    return Knowledge(
+        before.overview if change.overview is None else change.overview,
+        before.rules if change.rules is None else change.rules,
+        tuple(notes.values()),
+    )
+
+
+class KnowledgeRecord(Protocol):
+    """`ibid.project_knowledge`. Reads raise `RetrievalError`, writes `Unavailable`."""
+
+    async def get(self, scope: Scope) -> Knowledge | None:
+        """The scope's project's; None: nobody wrote any."""
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
+        """Replaces."""
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """`merged` with what is there, whoever else writes; what it is now."""
+
+    async def remove(self, scope: Scope) -> bool:
+        """Gone; False: there was none."""
+
+    async def projects(self, scope: Scope) -> Sequence[str]:
+        """Those of the tenant that have any."""
+
+
+GET = "SELECT overview, rules, notes FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2"
+PUT = """
+    INSERT INTO ibid.project_knowledge (tenant, project, overview, rules, notes, updated_at)
+    VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+    ON CONFLICT (tenant, project) DO UPDATE
+    SET overview = excluded.overview, rules = excluded.rules, notes = excluded.notes,
+        updated_at = excluded.updated_at
+"""
+PROJECTS = 'SELECT project FROM ibid.project_knowledge WHERE tenant = $1 ORDER BY project COLLATE "C"'
+REMOVE = "DELETE FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2 RETURNING 1"
+# An advisory lock, because there may be no row to lock yet; readers never wait for it.
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+
+
+class KnowledgeStore:
+    """The knowledge of all projects."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, scope: Scope) -> Knowledge | None:
+        """The scope's project's; None: nobody wrote any, or the scope names no project."""
+        with self._pool.reading():
+            row = await self._pool.fetchrow(GET, *place(scope))
+        return knowledge(row) if row else None
+
+    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
+        """Replaces."""
+        async with transaction(self._pool) as connection:
+            await hold(connection, scope)
+            await write(connection, scope, knowledge)
+
+    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
+        """What is given replaces what was there, note by note; what it is now."""
+        async with transaction(self._pool) as connection:
+            await hold(connection, scope)
+            row = await connection.fetchrow(GET, *place(scope))
+            changed = merged(knowledge(row) if row else Knowledge(), change)
+            await write(connection, scope, changed)
+        return changed
+
+    async def remove(self, scope: Scope) -> bool:
+        """Gone from the next answer on; False: there was none."""
+        async with transaction(self._pool) as connection:
+            await hold(connection, scope)
+            return bool(await connection.fetchval(REMOVE, *place(scope)))
+
+    async def projects(self, scope: Scope) -> Sequence[str]:
+        """Those of the tenant that have any, by name."""
+        with self._pool.asking():
+            return [row["project"] for row in await self._pool.fetch(PROJECTS, scope.tenant)]
+
+
+def place(scope: Scope) -> tuple[str, str]:
+    """The key of a row."""
+    return scope.tenant, scope.project or ""
+
+
+async def hold(connection: Connection, scope: Scope) -> None:
+    """Writers of one project's take turns until the transaction ends."""
+    await connection.execute(LOCK, "\x1f".join(("ibid.knowledge", *place(scope))))
+
+
+async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:
+    """All of it."""
+    notes = [{"title": storable(note.title), "text": storable(note.text)} for note in told.notes]
+    texts = (storable(told.overview), storable(told.rules), json.dumps(notes))
+    await connection.execute(PUT, *place(scope), *texts)
+
+
+def knowledge(row: asyncpg.Record | Mapping[str, str]) -> Knowledge:
+    """A row as what it says."""
+    notes = tuple(KnowledgeNote(note["title"], note["text"]) for note in json.loads(row["notes"]))
+    return Knowledge(row["overview"], row["rules"], notes)
+
+
+COLUMNS = """
+    SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS required,
+        atthasdef OR attidentity <> '' OR attgenerated <> '' AS filled
+    FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+VECTOR = re.compile(r"(?:\w+\.)?vector(?:\((\d+)\))?")
+NEUTRAL: Mapping[str, str] = {
+    **dict.fromkeys(("text", "character varying", "character", "citext"), "''"),
+    **dict.fromkeys(("smallint", "integer", "bigint", "numeric", "real", "double precision"), "0"),
+    **dict.fromkeys(
+        ("timestamp", "timestamp with time zone", "timestamp without time zone", "date"), "now()"
+    ),
+    **dict.fromkeys(("jsonb", "json"), "'{}'"),
+    "boolean": "false",
+    "uuid": "gen_random_uuid()",
+}
+"""By type without its length."""
+REFUSES = (
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.NumericValueOutOfRangeError,
+    asyncpg.RaiseError,
+)
+"""Raised by what its owners made of a table, about one row: another may be taken."""
+LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_text({}::jsonb) AS said)"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    name: str
+    type: str
+    """As SQL: `character varying(200)`, `vector(1536)`."""
+    required: bool
+    """NOT NULL."""
+    filled: bool
+    """It has a default."""
+
+    @property
+    def dim(self) -> int | None:
+        """Of a column of vectors: their length, 0 where any will do; None: it is none."""
+        found = VECTOR.fullmatch(self.type)
+        return int(found[1] or 0) if found else None
+
+    @property
+    def neutral(self) -> str | None:
+        """A value that says nothing; None: we know of none for the type."""
+        if self.type.endswith("[]"):
+            return "'{}'"
+        if self.dim:
+            return f"array_fill(0, ARRAY[{self.dim}])::{self.type}"
+        return NEUTRAL.get(re.sub(r"\(.*?\)", "", self.type))
+
+    def value(self, given: str) -> str:
+        """`given`, an expression, as the column takes it: cut to its length, and never null where it is
+        required."""
+        return f"coalesce({given}::{self.type}, {self.neutral})" if self.wants else f"{given}::{self.type}"
+
+    def listed(self, given: str) -> str:
+        """The same of a JSON array."""
+        if self.type.endswith("[]"):
+            array = LISTED.format(given)
+            kept = array if self.required else f"CASE WHEN {given} IS NOT NULL THEN {array} END"
+            return f"({kept})::{self.type}"
+        return f"coalesce({given}, '[]')::{self.type}" if self.required else f"{given}::{self.type}"
+
+    @property
+    def wants(self) -> bool:
+        """Whether null must give way to a neutral value."""
+        return self.required and self.neutral is not None
+
+
+Shape = Mapping[str, Column]
+"""Of a table: its columns by name, in order."""
+
+
+async def shape(connection: Connection, table: str) -> Shape:
+    """As it is now: whoever else writes the table may alter it, too."""
+    return {row["name"]: Column(*row) for row in await connection.fetch(COLUMNS, table)}
+
+
+def vectors(columns: Shape, dim: int, given: str) -> dict[str, str]:
+    """Where a vector of ours goes: into `embedding` where it fits, else beside it."""
+    theirs = columns["embedding"]
+    if theirs.dim in (0, dim):
+        return {"embedding": theirs.value(given), "embedding_ibid": "NULL"}
+    kept = theirs.neutral if theirs.wants else None
+    return {"embedding": kept or "NULL", "embedding_ibid": given}
+
+
+def filling(columns: Shape, ours: Mapping[str, str]) -> dict[str, str]:
+    """What an INSERT gives to columns of theirs that must have something."""
+    theirs = [column for name, column in columns.items() if name not in ours]
+    return {column.name: str(column.neutral) for column in theirs if column.wants and not column.filled}
+
+
+@contextmanager
+def taking(table: str) -> Iterator[None]:
+    """Around a write: what the table does not take is told, with what of the table refuses it; never what
+    was written."""
+    with record_faults():
+        try:
+            yield
+        except asyncpg.StringDataRightTruncationError as error:  # of names: texts are cut to their columns
+            raise InvalidField(f"{table} does not take a row: {error}") from error
+        except REFUSES as error:
+            raise InvalidField(f"{table} does not take a row: {named(error)}") from error
+        except asyncpg.DataError as error:
+            raise Rejected(f"{table} does not take a row: {named(error)}") from error
+
+
+def named(error: asyncpg.PostgresError) -> str:
+    """What of the table it is about."""
+    return str(error.constraint_name or error.column_name or type(error).__name__)
+
+
+UUID, NUMBERS = "uuid", frozenset({"bigint", "numeric"})
+TEXTS = frozenset({"text", "character varying", "citext"})
+BITS = 63
+LINKS = 4
+"""Of a chain that are looked at first."""
+
+Found: TypeAlias = tuple[Collection[str], Collection[str]]
+"""Of ids those of rows that the writer may replace, and all that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a row is called."""
+
+    given: str | None
+    """By its writer."""
+    ours: str
+    """The UUID that is made of it."""
+    keeps: bool = True
+    """Whether a UUID that was given stays as it is, where it is free."""
+
+
+def literal(type_: str, name: str) -> str | None:
+    """A name as an id of the type stands in the table; None: it can be none."""
+    kind = base(type_)
+    if kind in TEXTS:
+        return name
+    if kind == UUID:
+        return whole(name)
+    number = name.isascii() and name.isdigit() and int(name[:20]) < 1 << BITS
+    return str(int(name)) if number else None
+
+
+def made(type_: str, name: str) -> str:
+    """A UUID of ours as an id of the type."""
+    return str(uuid.UUID(name).int >> (128 - BITS)) if base(type_) in NUMBERS else name
+
+
+def base(type_: str) -> str:
+    """A type without its length, if ids may have it."""
+    kind = type_.partition("(")[0]
+    if kind not in {UUID, *TEXTS, *NUMBERS}:
+        raise Rejected(f"ids of the type {type_} are not written here: make it uuid, text or bigint")
+    return kind
+
+
+def whole(name: str) -> str | None:
+    """A UUID as it is usually written; None: it is none."""
+    try:
+        return str(uuid.UUID(name))
+    except ValueError:
+        return None
+
+
+def links(type_: str, name: str, count: int = LINKS) -> list[str]:
+    """The ids that a row of ours may have, first the one that it has if nobody else does."""
+    names = [name]
+    while len(names) < count:
+        names.append(str(uuid.uuid5(uuid.UUID(names[-1]), "next")))
+    return [made(type_, each) for each in names]
+
+
+def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str | None:
+    """Which id a row has: that of the one that is there, else the one that was given, if it is a UUID that is
+    not taken and may stay, else the first of ours that is not taken. None: all of these are."""
+    own, taken = found
+    plain = literal(type_, called.given) if called.given is not None else None
+    there = next((key for key in (plain, *ours) if key in own), None)
+    if there is not None:
+        return there
+    if plain is not None and plain not in taken and stays(called):
+        return plain
+    return next((key for key in ours if key not in taken), None)
+
+
+def stays(called: Called) -> bool:
+    """Whether what was given is a UUID that stays as it is."""
+    return called.keeps and whole(called.given or "") is not None
+
+
+def given(type_: str, names: Sequence[Called]) -> set[str]:
+    """What writers gave, as far as it can be an id."""
+    told = (literal(type_, name.given) for name in names if name.given)
+    return {key for key in told if key is not None}
+
+
+async def located(
+    type_: str,
+    names: Sequence[Called],
+    find: Callable[[Sequence[str]], Awaitable[Found]],
+    count: int = LINKS,
+) -> list[str]:
+    """The id of each; `count` links of each chain are looked at first. Who took n of a chain costs as much as
+    n rows do."""
+    while True:
+        # In a thread: a megabyte of code has thousands of chunks, and each link takes 6 µs.
+        chains = await asyncio.to_thread(lambda n: [links(type_, name.ours, n) for name in names], count)
+        found = await find(sorted(given(type_, names).union(*chains)))
+        keys = [chosen(type_, name, chain, found) for name, chain in zip(names, chains, strict=True)]
+        if None not in keys:
+            return [key for key in keys if key is not None]
+        count *= LINKS
+
+
+MANY = 100
+"""Events of a part that are left alone: reading them takes some 0.2 ms, 50,000 take 90 (busy machine)."""
+FOLD_SECONDS = 60.0
+NAME = "hashtextextended('ibid.project_event', 0)"
+ALONE = f"SELECT pg_try_advisory_xact_lock({NAME})"
+UNFOLDED = f"SELECT pg_advisory_xact_lock_shared({NAME})"
+FOLD = """
+    WITH many AS (
+        SELECT tenant, kind, owner, project FROM ibid.project_event GROUP BY 1, 2, 3, 4 HAVING count(*) > $1
+    ),
+    gone AS (
+        DELETE FROM ibid.project_event AS event USING many
+        WHERE (event.tenant, event.kind, event.owner, event.project)
+            = (many.tenant, many.kind, many.owner, many.project) RETURNING event.*
+    )
+    INSERT INTO ibid.project_event (tenant, kind, owner, project, mark)
+    SELECT tenant, kind, owner, project, bit_xor(mark) FROM gone GROUP BY 1, 2, 3, 4
+"""
+# By the index of the ids alone. Who keeps terms holds on to their row, so both are seen or neither.
+ORPHANS = """
+    DELETE FROM ibid.project_words AS words WHERE kind = $1
+    AND NOT EXISTS (SELECT FROM {table} AS held WHERE held.{id} = words.id::uuid)
+"""
+OWN = """
+    DELETE FROM ibid.project_event
+    WHERE tenant = $1 AND owner = $2 AND kind = $3 AND (xmin = pg_current_xact_id()::xid
+        OR project NOT IN (SELECT left(coalesce(project::text, ''), 200) FROM {table} WHERE {where}))
+"""
+"""What a transaction has told of itself, and of parts without a row of `where`: who wrote a row while its
+erasure waited has told of it."""
+
+
+class EventStore:
+    """See the module."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def fold(self) -> None:
+        """Parts with many events have one. One process at a time, and none while somebody is erased."""
+        async with transaction(self._pool) as connection:
+            if await connection.fetchval(ALONE):
+                await connection.execute(FOLD, MANY, timeout=FOLD_SECONDS)
+
+    async def tidy(self) -> None:
+        """Terms of rows that are there no more are dropped."""
+        for table in (CONVERSATION, CHUNK):
+            async with transaction(self._pool) as connection:
+                if (await shape(connection, table.name))[table.id].type == UUID:  # others have none kept
+                    orphans = ORPHANS.format(table=table.name, id=table.id)
+                    await connection.execute(orphans, table.kind, timeout=FOLD_SECONDS)
+
+
+async def unfolded(connection: Connection) -> None:
+    """Until the transaction ends nothing is folded: an erasure takes every event that it sees."""
+    await connection.execute(UNFOLDED)

@@ -1,0 +1,81 @@
+"""Cursors of lists that are ordered by time: where the next page begins, in a form that promises nothing.
+
+Microseconds since 1970 and a key that tells equal times apart, as base64url. Raises `InvalidField`.
+
+Text as Postgres can hold it: UTF-8 without NUL. PDFs, models and clients produce both faults.
+
+One transaction of a store, all or none: the one door for writes of more than one statement.
+
+Raises `Unavailable` when Postgres is down or slow, `NoRoom` when its disk is full; what the body raises rolls
+back and passes on.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from app.db.pool import Pool
+from app.errors import InvalidField
+
+if TYPE_CHECKING:
+    Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
+else:
+    Connection = PoolConnectionProxy  # generic in the stubs alone
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def closed(at: datetime, key: str) -> str:
+    """The cursor of the row that ends a page."""
+    text = f"{(at - EPOCH) // MICROSECOND}|{key}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def opened(cursor: str) -> tuple[datetime, str]:
+    """The row in a cursor. Raises `InvalidField` for one that we did not make."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        text = base64.b64decode(padded.encode(), altchars=b"-_", validate=True).decode()
+        micros, mark, key = text.partition("|")
+        at = EPOCH + int(micros) * MICROSECOND
+    except (ValueError, OverflowError, binascii.Error):
+        mark = ""
+    if not mark or closed(at, key) != cursor or "\0" in key:
+        raise InvalidField("this cursor is not one of ours", field="query.cursor")
+    return at, key
+
+
+def storable(text: str) -> str:
+    """`text` with U+FFFD for NUL and for lone surrogates; halves of a pair are joined. Never raises."""
+    if text.isascii() and "\0" not in text:
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")
+
+
+def storable_json(value: object) -> object:
+    """JSON that a `jsonb` column takes: its texts storable, null for numbers that JSON does not have."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable_json(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@asynccontextmanager
+async def transaction(pool: Pool) -> AsyncIterator[Connection]:
+    """A connection in a transaction: committed at the end, rolled back on any error or cancellation."""
+    pool.check_room()
+    with pool.asking():
+        async with pool.acquire() as connection, connection.transaction():
+            yield connection

@@ -1,0 +1,292 @@
+"""Sessions as their owner looks back at them: what was uploaded into one, and what was said in it.
+
+A session is keyed (tenant, owner, id) and is there as long as it holds a document or a turn. Times are UTC.
+
+What a session holds, over the tables that hold it (`domain/session.Sessions`): it has no table itself,
+but its part says when it was last removed.
+
+Its documents are those of its part, its turns the rows of `public.chat_log` under its id. Other tools may
+write that table: a row without a time counts as the oldest, roles that are no turns are passed over.
+Raises `Unavailable`, and `InvalidField` for a cursor.
+
+`public.chat_log`, the turns of every thread (`ports.ChatLog`; seed 003 §2.2), read.
+
+A thread is keyed (tenant, owner, id). None given: the session's, else the user's default thread, whose id
+is "" and which is told from other users' by the user. Other tools may write the table too: rows are ordered
+by time, then id; roles that are not turns are passed over. Raises `RetrievalError`, `Unavailable`.
+
+The turns of a thread, as far as the log gives them in time; without them an answer goes on.
+
+Seconds. Raises nothing but on cancellation: a log that is away ends in `degraded`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import asyncpg
+
+from app.answer import Role, Turn
+from app.db.documents import Part, cleared, hold, place
+from app.db.pool import Pool, postgres_faults
+from app.db.rows import Connection, closed, opened, transaction
+from app.errors import InvalidField, RetrievalError
+from app.types import Degraded, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session in figures."""
+
+    session_id: str
+    documents: int
+    """Its own; the global ones are in every session."""
+    turns: int
+    created_at: datetime
+    """Of its first document or turn that is still there."""
+    last_active_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A turn where it stands: in which thread, of which answer."""
+
+    thread_id: str
+    role: str
+    content: str
+    at: datetime
+    answer_id: str | None
+
+
+class Sessions(Protocol):
+    """The sessions of a scope's owner (`db/sessions.py`). `Unavailable` when Postgres does not answer,
+    `InvalidField` for a cursor that is none."""
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        """Most recently active first, and the cursor of the next page."""
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """Of the scope's session, or of its thread there; oldest first, and the cursor of the next page."""
+
+    async def remove(self, scope: Scope) -> bool:
+        """The scope's session: documents, turns and answers, gone at once. False: there was nothing."""
+
+
+class ChatLog(Protocol):
+    """`public.chat_log`: the turns of every thread."""
+
+    async def turns(self, scope: Scope, limit: int) -> list[Turn]:
+        """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
+
+
+OLDEST = "'epoch'::timestamptz"
+SPOKEN = "role IN ('user', 'assistant') AND content IS NOT NULL"
+# A session's newest turn is the first row of its stretch of the index, and the next session's is found by
+# skipping the rest; only the sessions of the page have their turns counted.
+LIST = f"""
+    WITH RECURSIVE spoken AS (
+        (SELECT session_id, created_at FROM public.chat_log
+        WHERE tenant = $1 AND owner = $2 AND session_id > '' AND {SPOKEN}
+        ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1)
+        UNION ALL
+        SELECT next.session_id, next.created_at FROM spoken, LATERAL (
+            SELECT session_id, created_at FROM public.chat_log
+            WHERE tenant = $1 AND owner = $2 AND session_id > spoken.session_id AND {SPOKEN}
+            ORDER BY session_id, created_at DESC NULLS LAST LIMIT 1) AS next),
+    filed AS (
+        SELECT session_id, count(*) AS documents, min(created_at) AS first, max(created_at) AS latest
+        FROM ibid.document
+        WHERE tenant = $1 AND owner = $2 AND session_id <> '' AND removed_at IS NULL
+        GROUP BY session_id),
+    session AS (
+        SELECT session_id, coalesce(documents, 0) AS documents, filed.first,
+            greatest(coalesce(spoken.created_at, {OLDEST}), filed.latest) AS latest
+        FROM spoken FULL JOIN filed USING (session_id)),
+    page AS (
+        SELECT * FROM session
+        WHERE $3::timestamptz IS NULL OR (latest, session_id COLLATE "C") < ($3, $4)
+        ORDER BY latest DESC, session_id COLLATE "C" DESC LIMIT $5)
+    SELECT page.session_id, documents, said.turns, coalesce(least(page.first, said.first), latest), latest
+    FROM page, LATERAL (
+        SELECT count(*) AS turns, min(created_at) AS first FROM public.chat_log
+        WHERE tenant = $1 AND owner = $2 AND session_id = page.session_id AND {SPOKEN}) AS said
+    ORDER BY latest DESC, page.session_id COLLATE "C" DESC
+"""  # noqa: S608 - constants of ours
+UNTIMED = "~"
+"""Before the id in the cursor of a row without a time: they are the oldest."""
+# The index of the newest, read backwards. An id is whatever type the column has that was there before us.
+SELECT_TURNS = f"""
+    SELECT CASE WHEN created_at IS NULL THEN '{UNTIMED}' ELSE '' END || id AS key,
+        coalesce(thread_id, '') AS thread_id, role, content, coalesce(created_at, {OLDEST}) AS at, answer_id
+    FROM public.chat_log
+    WHERE tenant = $1 AND owner = $2 AND session_id = $3 AND {SPOKEN}
+    AND ($4::text IS NULL OR thread_id = $4) {{after}}
+    ORDER BY created_at NULLS FIRST, id LIMIT $5
+"""  # noqa: S608 - constants of ours
+KEY = "(jsonb_populate_record(NULL::public.chat_log, jsonb_build_object('id', $6::text))).id"
+FIRST = SELECT_TURNS.format(after="")
+AFTER_UNTIMED = SELECT_TURNS.format(after=f"AND (created_at IS NOT NULL OR id > {KEY})")
+AFTER = SELECT_TURNS.format(after=f"AND (created_at, id) > ($7::timestamptz, {KEY})")
+FORGOTTEN = """
+    WITH gone AS (DELETE FROM {table} WHERE tenant = $1 AND owner = $2 AND session_id = $3 RETURNING 1)
+    SELECT count(*) FROM gone
+"""
+# What is being written of it ends before, what is written later finds the mark (`ibid.session_stands`).
+SILENCE = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+MARK = """
+    INSERT INTO ibid.part (tenant, owner, session_id, removed_at) VALUES ($1, $2, $3, clock_timestamp())
+    ON CONFLICT (tenant, owner, session_id) DO UPDATE SET removed_at = excluded.removed_at
+"""
+REMOVE_SECONDS = 15.0
+"""For all of it: a hundred thousand turns take seconds."""
+
+
+class SessionStore:
+    """The sessions."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def recent(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Session], str | None]:
+        """Most recently active first, and the cursor of the next page."""
+        at, key = opened(cursor) if cursor else (None, "")
+        with self._pool.asking():
+            rows = await self._pool.fetch(LIST, scope.tenant, scope.owner, at, key, limit + 1)
+        found = [Session(*row) for row in rows[:limit]]
+        more = len(rows) > limit
+        return found, closed(found[-1].last_active_at, found[-1].session_id) if more else None
+
+    async def turns(
+        self, scope: Scope, *, cursor: str | None, limit: int
+    ) -> tuple[list[Utterance], str | None]:
+        """Of the scope's session, or of its thread there; oldest first, and the cursor of the next page."""
+        statement, after = resumed(cursor)
+        where = (scope.tenant, scope.owner, scope.session_id or "", scope.thread_id)
+        try:
+            with self._pool.asking():
+                rows = await self._pool.fetch(statement, *where, limit + 1, *after)
+        except asyncpg.DataError as error:
+            raise InvalidField("this cursor is not one of ours", field="query.cursor") from error
+        found = [Utterance(*list(row)[1:]) for row in rows[:limit]]
+        return found, closed(found[-1].at, rows[limit - 1]["key"]) if len(rows) > limit else None
+
+    async def remove(self, scope: Scope) -> bool:
+        """All or nothing: documents unseen from now on (a job clears each away), turns and answers deleted,
+        and none written that were asked for before. False: nothing was there (answers may be under way).
+
+        What is being uploaded and not yet admitted is a later document of a session that begins anew."""
+        if not scope.session_id:
+            return False
+        part = Part(scope.tenant, scope.owner, scope.session_id)
+        with postgres_faults():
+            async with asyncio.timeout(REMOVE_SECONDS), transaction(self._pool) as connection:
+                return await emptied(connection, part)
+
+
+def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
+    """The statement for the page after `cursor`, and its last arguments. Raises `InvalidField`."""
+    if not cursor:
+        return FIRST, ()
+    at, key = opened(cursor)
+    if key.startswith(UNTIMED):
+        return AFTER_UNTIMED, (key.removeprefix(UNTIMED),)
+    return AFTER, (key, at)
+
+
+async def emptied(connection: Connection, part: Part) -> bool:
+    """Whether anything was there."""
+    await hold(connection, part)
+    await connection.execute(SILENCE, "\x1f".join(("ibid.said", *place(part))))
+    documents = await cleared(connection, part)
+    await connection.execute(MARK, *place(part))
+    said = [await forgotten(connection, table, part) for table in ("public.chat_log", "ibid.answer")]
+    return bool(documents or any(said))
+
+
+async def forgotten(connection: Connection, table: str, part: Part) -> int:
+    """Delete a session's rows of a table of ours, and say how many there were."""
+    count: int = await connection.fetchval(FORGOTTEN.format(table=table), *place(part))
+    return count
+
+
+THREAD = """
+    tenant = $1 AND owner = $2 AND thread_id = $3 AND (thread_id <> '' OR user_id IS NOT DISTINCT FROM $4)
+"""
+TURNS = f"""
+    SELECT role, content, created_at, id::text AS key FROM public.chat_log
+    WHERE {THREAD} AND role IN ('user', 'assistant') AND content IS NOT NULL
+    ORDER BY created_at DESC NULLS LAST, id DESC LIMIT $5
+"""  # noqa: S608 - a constant of ours
+# Of an older tool's table the ids may be of any type: they are compared as what they are.
+THESE = f"""
+    SELECT role, content, created_at, id::text AS key FROM public.chat_log
+    WHERE {THREAD} AND role IN ('user', 'assistant') AND content IS NOT NULL AND id IN (
+        SELECT (jsonb_populate_record(NULL::public.chat_log, jsonb_build_object('id', key))).id
+        FROM unnest($5::text[]) AS wanted (key))
+"""  # noqa: S608 - a constant of ours
+
+
+class ChatLogStore:
+    """The chat log."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def turns(self, scope: Scope, limit: int) -> list[Turn]:
+        """The newest `limit` turns of the scope's thread, oldest first. Raises `RetrievalError`."""
+        with self._pool.reading():
+            rows = await self._pool.fetch(TURNS, *thread(scope), limit)
+        return [turn(row) for row in reversed(rows)]
+
+    async def these(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
+        """Those turns of the scope's thread that are there, by id. Raises `Unavailable`."""
+        if not ids:
+            return {}
+        with self._pool.asking():
+            rows = await self._pool.fetch(THESE, *thread(scope), list(ids))
+        return {row["key"]: turn(row) for row in rows}
+
+
+def turn(row: asyncpg.Record) -> Turn:
+    """A row as the turn it is."""
+    return Turn(Role(row["role"]), row["content"], row["created_at"], row["key"])
+
+
+def thread(scope: Scope) -> tuple[str, str, str, str | None]:
+    """The arguments of THREAD."""
+    return scope.tenant, scope.owner, scope.thread, scope.user_id
+
+
+SECONDS = 2.0
+"""The log has at most so long, as for chat (`services/chat.py`)."""
+MOST = 200
+"""Turns that are read at most."""
+
+
+class Threads:
+    """Conversations, read."""
+
+    def __init__(self, chatlog: ChatLog) -> None:
+        self._chatlog = chatlog
+
+    async def turns(
+        self, scope: Scope, count: int, *, seconds: float = SECONDS
+    ) -> tuple[Sequence[Turn], tuple[Degraded, ...]]:
+        """The newest `count` turns of the scope's thread, oldest first, and what was lost."""
+        if count < 1:
+            return (), ()
+        try:
+            async with asyncio.timeout(min(SECONDS, seconds)):
+                return await self._chatlog.turns(scope, min(MOST, count)), ()
+        except TimeoutError:
+            return (), (Degraded("postgres", "timeout"),)
+        except RetrievalError as error:
+            return (), (Degraded("postgres", error.reason),)

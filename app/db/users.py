@@ -1,0 +1,574 @@
+"""A holding: anything that keeps something of a person. Export and erasure walk the list of them; what was
+erased may still stand in files, which `Files` rewrite afterwards.
+
+Counts are rows, points or files. Source: DESIGN §2.3, CONTRACT §5 (`/users/{id}`); docs/decisions/0032.
+
+The record of erasures (`domain/holding.Erasures`), in the user's row of `ibid.memory_user`.
+
+Whoever writes for a user asks `ibid.user_stands` (alembic 0006), or reads `erased_at` under the user's own
+lock (`db/memories.py`): so both locks are taken here. Times are Postgres's. Raises `Unavailable`.
+
+What the record keeps of a person (`domain/holding.Holding`), one holding a table, and his documents.
+
+A row is a person's by its `user_id`, or by its `owner`: the user of the key that wrote it. Every table with
+such a column is named here (a test walks the schema). Raises `Unavailable`.
+
+The record's files after an erasure (`domain/holding.Files`): the tables of a holding, rewritten.
+
+The embedded server is ours to rewrite; of a configured one (POSTGRES_DSN) vacuum and log are its operator's.
+Raises `Unavailable`.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+import asyncpg
+import orjson
+
+from app.db.documents import Part, cleared, hold
+from app.db.jobs import Bell
+from app.db.memories import hold as take
+from app.db.pool import Pool, postgres_faults
+from app.db.postgres import compact
+from app.db.projects import OWN, unfolded
+from app.db.rows import transaction
+from app.errors import Unavailable
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.project_tables import WHOSE
+from app.types import Scope, moment
+
+
+class Holding(Protocol):
+    """One store or source. `scope` names tenant and user_id; both methods raise `Unavailable`."""
+
+    @property
+    def name(self) -> str:
+        """As the receipt names it: memories, chat_log, answers, …"""
+
+    def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Everything of the user's that it keeps, as JSON-ready objects."""
+
+    async def erase(self, scope: Scope) -> int:
+        """All of it gone from the next request on; how much it was. Again: 0."""
+
+
+class Files(Protocol):
+    """The files of one engine."""
+
+    @property
+    def name(self) -> str:
+        """postgres, qdrant, chroma."""
+
+    @property
+    def external(self) -> bool:
+        """Another's server: when it gives room back is its own affair."""
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """Rewrite what these holdings keep there, so that nothing erased is left in it; may take long,
+        nothing waits for it. Those of them that cannot be rewritten for now: they are asked for again under
+        these files' name. Raises `Unavailable`, `RetrievalError`."""
+
+
+class Engine(Protocol):
+    """A search engine that follows the record (`stores/outbox.Outbox`)."""
+
+    @property
+    def name(self) -> str:
+        """qdrant, chroma."""
+
+    async def followed(self, seconds: float) -> bool:
+        """Wait until it has taken what the record has now; False: not in time. Raises `Unavailable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a user's erasures stand."""
+
+    erased_at: datetime
+    dirty: tuple[str, ...] = ()
+    """Holdings whose files are still to be rewritten, and names of files that could not be."""
+    dirty_at: datetime | None = None
+    compacted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A user whose erasure can be compacted."""
+
+    tenant: str
+    user_id: str
+    dirty: tuple[str, ...]
+    dirty_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Of `DELETE /users/{id}`. A user of whom nothing was kept has one too: with zeros."""
+
+    user_id: str
+    erased_at: datetime
+    counts: Mapping[str, int]
+    """By holding: rows, documents."""
+    compacted: bool
+    """Whether nothing erased is left in files of ours."""
+    at: datetime | None
+    """When they were last rewritten for this user."""
+    by: datetime | None
+    """By when they will be; None: they are, or all that is left is `pending`."""
+    pending: tuple[str, ...]
+    """Files of ours that are too large to be rewritten for now, and hold something erased until they are."""
+    external: tuple[str, ...]
+    """Servers whose files are not ours: when they give room back is their own affair."""
+    engines: tuple[str, ...]
+    """Search engines that have yet to delete what they hold of the user; no search finds it any more."""
+    cached_until: datetime | None
+    """Until then a shared cache may hold results that no request is given any more; None: there is none."""
+    notes: tuple[str, ...] = ()
+    """What others keep of the user, which an erasure here does not reach."""
+
+
+class Erasures(Protocol):
+    """The record of erasures (`db/users.py`). `Unavailable` when Postgres does not answer."""
+
+    async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
+        """The user is erased as of now: nothing that was asked for before is written any more. With what was
+        dirty before; until `end`, all of `holdings` count as dirty."""
+
+    async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
+        """These held something, and no others; caches are out of date once more."""
+
+    async def due(self) -> list[Due]:
+        """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
+
+    async def compacted(self, done: Collection[Due]) -> None:
+        """Done, unless they were erased again meanwhile; `dirty` of each is what could not be."""
+
+    async def sweep(self) -> None:
+        """Marks of names of whom nothing was ever kept go, once they guard nothing any more."""
+
+
+CHANNEL = "ibid_erased"
+"""Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
+ERASED = "SELECT pg_notify($1, $2)"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+READ = "SELECT dirty, dirty_at, compacted_at FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
+BROKEN_OFF = "interval '10 minutes'"
+"""After its beginning an erasure that has not ended is taken for one that never will."""
+BEGIN = f"""
+    INSERT INTO ibid.memory_user AS known (tenant, user_id, version, erased_at, dirty, dirty_at, due_at)
+    SELECT $1, $2, 1, at, $3::text[], at, at + {BROKEN_OFF} FROM (SELECT clock_timestamp() AS at) AS this
+    ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1,
+        erased_at = excluded.erased_at, dirty = excluded.dirty, dirty_at = excluded.dirty_at,
+        due_at = excluded.due_at, ended_at = NULL
+    RETURNING erased_at
+"""  # noqa: S608 - a constant of ours
+# The version again: a search that began between the two may have found what was not yet gone.
+BUMP = """
+    UPDATE ibid.memory_user SET version = version + 1,
+        ended_at = CASE WHEN erased_at = $3 THEN clock_timestamp() ELSE ended_at END
+    WHERE tenant = $1 AND user_id = $2 RETURNING dirty, dirty_at, compacted_at
+"""
+# Always with a time of its own: a compaction that is under way began before these deletes, and clears no mark
+# that is later than what it was told. A later erasure that is under way decides when all of it is due.
+HELD = """
+    UPDATE ibid.memory_user SET dirty_at = clock_timestamp(),
+        dirty = ARRAY(
+            SELECT DISTINCT unnest($3::text[] || CASE WHEN dirty_at <> $4 THEN dirty END) ORDER BY 1),
+        due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE clock_timestamp() END
+    WHERE tenant = $1 AND user_id = $2
+"""
+NOTHING = """
+    UPDATE ibid.memory_user SET dirty = $3::text[], dirty_at = $4::timestamptz,
+        due_at = CASE WHEN ended_at IS NULL THEN due_at
+            WHEN $4::timestamptz IS NOT NULL THEN clock_timestamp() END
+    WHERE tenant = $1 AND user_id = $2
+"""
+# A purge has yet to take a removed document away, or an engine a vector: rewriting files would keep them.
+# Reference texts are their tenant's; one that waits for its collection keeps nobody's erasure back.
+DUE = """
+    SELECT tenant, user_id, dirty, dirty_at FROM ibid.memory_user AS known
+    WHERE due_at <= clock_timestamp() AND dirty_at IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM ibid.document AS document
+        WHERE document.tenant = known.tenant
+        AND (document.owner = known.user_id OR document.users @> ARRAY[known.user_id])
+        AND document.removed_at IS NOT NULL)
+    AND NOT EXISTS (
+        SELECT FROM ibid.outbox AS entry WHERE written_at <= known.dirty_at
+        AND (entry.engine = 'chroma' OR entry.collection = 'memory_raw' OR entry.item = ''))
+    ORDER BY due_at LIMIT 1000
+"""
+LISTEN_SECONDS = 60.0
+LATER = "interval '1 hour'"
+"""Files that could not be rewritten are looked at again."""
+# Under the mark of an erasure that is under way, too, which may yet find nothing: whoever waits for the files
+# asks again and again. `left` then knows by this time that what was dirty before no longer is.
+TOLD = """
+    UPDATE ibid.memory_user AS known SET compacted_at = greatest(known.compacted_at, done.dirty_at)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+        AS done (tenant, user_id, kept, dirty_at)
+    WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at >= done.dirty_at
+    AND kept = ''
+"""
+DONE = f"""
+    UPDATE ibid.memory_user AS known SET dirty = nullif(string_to_array(kept, ','), '{{}}'),
+        dirty_at = CASE WHEN kept <> '' THEN known.dirty_at END,
+        due_at = CASE WHEN kept <> '' THEN clock_timestamp() + {LATER} END,
+        compacted_at = CASE WHEN kept <> '' THEN known.compacted_at ELSE clock_timestamp() END
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+        AS done (tenant, user_id, kept, dirty_at)
+    WHERE known.tenant = done.tenant AND known.user_id = done.user_id AND known.dirty_at = done.dirty_at
+"""  # noqa: S608 - a constant of ours
+# Nothing was ever kept of these names. The row stays until nothing that was asked for before it can still be
+# written, and no cache (a day at most) still holds a result under a version that would come again.
+BLANK = """
+    DELETE FROM ibid.memory_user AS known
+    WHERE ended_at < clock_timestamp() - interval '2 days' AND compacted_at IS NULL AND dirty_at IS NULL
+    AND NOT EXISTS (
+        SELECT FROM ibid.memory AS memory
+        WHERE memory.tenant = known.tenant AND memory.user_id = known.user_id)
+"""
+
+
+class ErasureStore:
+    """Keeps `domain/holding.Erasures`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
+        """Mark the user; what was dirty before."""
+        who = whose(scope)
+        async with transaction(self._pool) as connection:
+            for name in ("ibid.memory", "ibid.user"):
+                await connection.execute(LOCK, "\x1f".join((name, *who)))
+            before = await connection.fetchrow(READ, *who)
+            row = await connection.fetchrow(BEGIN, *who, list(holdings))
+        assert row is not None  # noqa: S101 - it was written in this very transaction
+        return Mark(row["erased_at"], **dirt(before))
+
+    async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
+        """These held something, and what was dirty before still is."""
+        who, names = whose(scope), sorted({*dirty, *mark.dirty})
+        async with transaction(self._pool) as connection:
+            now = await connection.fetchrow(BUMP, *who, mark.erased_at)
+            if dirty:
+                await connection.execute(HELD, *who, names, mark.erased_at)
+            elif now is not None:
+                await connection.execute(NOTHING, *who, *left(mark, now))
+            await connection.execute(ERASED, CHANNEL, "\x1f".join(who))
+            row = await connection.fetchrow(READ, *who)
+        return replace(mark, **dirt(row))
+
+    async def due(self) -> list[Due]:
+        """Whose erasures can be compacted now."""
+        with postgres_faults():
+            rows = await self._pool.fetch(DUE)
+        return [
+            Due(row["tenant"], row["user_id"], tuple(row["dirty"] or ()), row["dirty_at"]) for row in rows
+        ]
+
+    async def compacted(self, done: Collection[Due]) -> None:
+        """Those, unless they were erased again meanwhile; `dirty` of each is what is left of it."""
+        rows = [(each.tenant, each.user_id, ",".join(each.dirty), each.dirty_at) for each in done]
+        async with transaction(self._pool) as connection:
+            for statement in (TOLD, DONE):
+                await connection.execute(statement, *map(list, zip(*rows, strict=True)))
+
+    async def sweep(self) -> None:
+        """Drop the marks of names of whom nothing was ever kept, two days after the last asking."""
+        with postgres_faults():
+            await self._pool.execute(BLANK)
+
+
+async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
+    """Drop the indexes of erased users for as long as the service lives. One that is not heard of is never
+    asked for again at its old version, and goes as others come."""
+
+    def heard(payload: str) -> None:
+        tenant, _, user = payload.partition("\x1f")
+        indexes.evict(lambda key: {tenant, user} <= named(key[1]))
+
+    async with Bell(pool, CHANNEL, heard) as bell:
+        while True:
+            await bell.wait(seconds=LISTEN_SECONDS)
+
+
+def named(scope: object) -> set[object]:
+    """What the key of an index names: fields of a dataclass, or the items of a tuple."""
+    if isinstance(scope, tuple):
+        return {*scope}
+    return {getattr(scope, item.name) for item in fields(scope)} if is_dataclass(scope) else {scope}
+
+
+def whose(scope: Scope) -> tuple[str, str]:
+    """Tenant and user."""
+    if not scope.user_id:
+        raise ValueError("an erasure names its user")
+    return scope.tenant, scope.user_id
+
+
+def left(mark: Mark, now: asyncpg.Record) -> tuple[list[str] | None, datetime | None]:
+    """What is dirty, and since when, after an erasure that found nothing. A mark that is another's by now
+    stays; else it is as before, unless that was rewritten meanwhile."""
+    if now["dirty_at"] != mark.erased_at:
+        return now["dirty"], now["dirty_at"]
+    if not mark.dirty_at or (now["compacted_at"] and now["compacted_at"] >= mark.dirty_at):
+        return None, None
+    return sorted(mark.dirty), mark.dirty_at
+
+
+def dirt(row: asyncpg.Record | None) -> dict[str, Any]:
+    """How the user's files stand."""
+    if row is None:
+        return {"dirty": (), "dirty_at": None, "compacted_at": None}
+    return {
+        "dirty": tuple(row["dirty"] or ()),
+        "dirty_at": row["dirty_at"],
+        "compacted_at": row["compacted_at"],
+    }
+
+
+PAGE = 200
+"""Rows a statement: nothing is held between two, however slowly they are read."""
+ERASE_SECONDS = 120.0
+"""A hundred thousand turns take seconds."""
+SELF_OR_OWNER = "tenant = $1 AND (user_id = $2 OR owner = $2)"
+USER = "tenant = $1 AND user_id = $2"
+DOCUMENT_USER = "tenant = $1 AND (owner = $2 OR users @> ARRAY[$2::text])"
+TIMED = "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
+READ_PAGE = """
+    SELECT {key} AS key,
+        to_jsonb(kept) - '{{tenant,space,terms,days,embedding,embedding_ibid}}'::text[] AS told
+    FROM {table} AS kept
+    WHERE {where} AND ($3::text IS NULL OR ({key}) COLLATE "C" > $3)
+    ORDER BY ({key}) COLLATE "C" LIMIT $4
+"""
+ERASE = "WITH gone AS (DELETE FROM {table} WHERE {where} RETURNING 1) SELECT count(*) FROM gone"
+# One statement sees one state: what a row that stays has told of itself stays too.
+GONE = """
+    WITH events AS (DELETE FROM ibid.project_event WHERE tenant = $1 AND owner = $2 AND kind = $3)
+    DELETE FROM {table} WHERE {where} RETURNING {row}::text AS id
+"""
+WORDS = "DELETE FROM ibid.project_words WHERE kind = $1 AND id = ANY($2::text[])"
+DERIVED = "DELETE FROM ibid.text_next WHERE kind = $1 AND id = ANY($2::text[])"
+PARTS = f"""
+    SELECT DISTINCT owner, session_id FROM ibid.document
+    WHERE {DOCUMENT_USER} AND removed_at IS NULL ORDER BY owner, session_id
+"""  # noqa: S608 - a constant of ours
+IMPORTED = "DELETE FROM ibid.imported WHERE tenant = $1 AND user_id = $2"
+AGAIN = """
+    INSERT INTO ibid.outbox (engine, collection, item)
+    SELECT 'qdrant', 'memory_raw', id FROM ibid.memory WHERE tenant = $1 AND user_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a holding's rows are."""
+
+    name: str
+    """The holding's."""
+    table: str
+    where: str = USER
+    """Of the scope's tenant ($1) and user ($2)."""
+    key: str = f"{TIMED} || ' ' || id"
+    """What a row is known and ordered by: text."""
+
+
+VOTES = Table("votes", "ibid.memory_vote", key=f"{TIMED} || ' ' || memory_id || ' ' || answer_id")
+CHAT_LOG = Table(
+    "chat_log", "public.chat_log", SELF_OR_OWNER, f"coalesce({TIMED}, '') || ' ' || lpad(id::text, 40, '0')"
+)
+ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
+ACTIVITY = Table("activity", "ibid.activity", key="user_id")
+MEMORIES = Table("memories", "ibid.memory")
+DOCUMENTS = Table("documents", "ibid.document", DOCUMENT_USER)
+# The seeds' table may be an older tool's: its ids of another type, its times left out.
+TRACES = Table(
+    "vantage_traces",
+    "public.vantage_answer_trace",
+    SELF_OR_OWNER,
+    f"coalesce({TIMED}, '') || ' ' || answer_id::text",
+)
+CARDS = Table("vantage_cards", "ibid.vantage_card")
+FACTS = Table("vantage_facts", "ibid.vantage_fact")
+# Older tools' tables too: without a key, a row's place tells rows of one id apart.
+INDEXED = "coalesce(to_char(indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '')"
+KEYED = f"{INDEXED} || ' ' || {{}}::text || ' ' || ctid::text"
+CONVERSATIONS = Table("conversations", "public.conversation_index", WHOSE, KEYED.format("session_id"))
+CODE = Table("code", "public.code_index", WHOSE, KEYED.format("id"))
+SINGLE = (VOTES, CHAT_LOG, ANSWERS, ACTIVITY, TRACES, CARDS, FACTS)
+"""Holdings that are a table each, and nothing beside it."""
+
+DERIVATIVES = ("ibid.text_next", "ibid.project_words", "ibid.project_event")
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "memories": ("ibid.text_next", "ibid.imported", "ibid.memory"),
+    "votes": ("ibid.memory_vote",),
+    "chat_log": ("public.chat_log",),
+    "answers": ("ibid.answer",),
+    "activity": ("ibid.activity",),
+    "vantage_traces": ("public.vantage_answer_trace",),
+    "vantage_cards": ("ibid.vantage_card",),
+    "vantage_facts": ("ibid.vantage_fact",),
+    "conversations": (*DERIVATIVES, "public.conversation_index"),
+    "code": (*DERIVATIVES, "public.code_index"),
+    "documents": (*("ibid.chunk_next", "ibid.chunk", "ibid.document_piece", "ibid.document", "ibid.job"),),
+}
+"""Whose files hold a holding's rows: those that are compacted after an erasure."""
+NAMES_ONLY = {
+    "ibid.memory_user": "when somebody was erased: without it, an answer under way would bring him back",
+    "ibid.project_part": "a view of `project_event`, which goes",
+    "ibid.part": "versions, which must go on growing, or a cache would take old results for new ones",
+    "ibid.api_key": "a key is an administrator's to revoke; it holds nothing that was said",
+}
+"""Tables that name a person and are kept, with the reason."""
+
+
+def in_utc(name: str, value: object) -> object:
+    """A column's value; a time in UTC: Postgres writes it in its session's zone. Columns of older tools may
+    be named like times and hold something else."""
+    if not (name.endswith("_at") and isinstance(value, str)):
+        return value
+    try:
+        return moment(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        return value
+
+
+class Rows:
+    """One table. Keeps `domain/holding.Holding`."""
+
+    def __init__(self, pool: Pool, table: Table) -> None:
+        self._pool = pool
+        self._table = table
+        self.name = table.name
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Row by row, oldest first, as the columns are named; vectors are left out."""
+        where = {"table": self._table.table, "where": self._table.where, "key": self._table.key}
+        read, after = READ_PAGE.format(**where), None
+        while True:
+            with postgres_faults():
+                rows = await self._pool.fetch(read, scope.tenant, scope.user_id, after, PAGE)
+            for row in rows:
+                yield {name: in_utc(name, value) for name, value in orjson.loads(row["told"]).items()}
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["key"]
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete them."""
+        statement = ERASE.format(table=self._table.table, where=self._table.where)
+        with postgres_faults():
+            count: int = await self._pool.fetchval(
+                statement, scope.tenant, scope.user_id, timeout=ERASE_SECONDS
+            )
+        return count
+
+
+class Indexed(Rows):
+    """Rows of a project, in whichever: with them goes what was derived of them, their words."""
+
+    def __init__(self, pool: Pool, table: Table, row: str, *, next_kind: str) -> None:
+        super().__init__(pool, table)
+        self._row = row
+        self._next = next_kind
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete them. Their words after them: whoever has just kept some has made the deletion wait."""
+        where = {"table": self._table.table, "where": self._table.where}
+        statement, own = GONE.format(**where, row=self._row), OWN.format(**where)
+        whose = (scope.tenant, scope.user_id, self.name)
+        async with transaction(self._pool) as connection:
+            await unfolded(connection)
+            gone = await connection.fetch(statement, *whose, timeout=ERASE_SECONDS)
+            ids = [row["id"] for row in gone]
+            await connection.execute(own, *whose, timeout=ERASE_SECONDS)
+            await connection.execute(WORDS, self.name, ids, timeout=ERASE_SECONDS)
+            await connection.execute(DERIVED, self._next, ids, timeout=ERASE_SECONDS)
+        return len(ids)
+
+
+class Belongings(Rows):
+    """The documents uploaded by or for a user, told without their files, which have an address each."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool, DOCUMENTS)
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Those that stand, with the address of the file, and without other users' names."""
+        async for row in super().export(scope):
+            if row["removed_at"] is None:
+                mine = {**row, "user_id": scope.user_id, "file": f"/api/documents/{row['id']}/file"}
+                yield {name: value for name, value in mine.items() if name != "users"}
+
+    async def erase(self, scope: Scope) -> int:
+        """Unseen from now on, in every session; a job clears each away. What others uploaded too stays."""
+        if not scope.user_id:
+            raise Unavailable("an erasure names its user")
+        count = 0
+        async with transaction(self._pool) as connection:
+            # In their order, as every writer of several parts would: nobody waits in a ring.
+            for row in await connection.fetch(PARTS, scope.tenant, scope.user_id):
+                part = Part(scope.tenant, row["owner"], row["session_id"])
+                await hold(connection, part)
+                count += await cleared(connection, part, user=scope.user_id, seconds=ERASE_SECONDS)
+        return count
+
+
+class Memories(Rows):
+    """The rows of memories, beside which others may have written points (`services/users.py`)."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool, MEMORIES)
+
+    async def erase(self, scope: Scope) -> int:
+        """Delete them, under the lock of those who write them; vectors in the making go with them, and the
+        entries of those that were imported."""
+        who = (scope.tenant, scope.user_id or "")
+        async with transaction(self._pool) as connection:
+            await take(connection, *who)
+            statement = ERASE.format(table=MEMORIES.table, where=MEMORIES.where)
+            count: int = await connection.fetchval(statement, *who, timeout=ERASE_SECONDS)
+            await connection.execute(IMPORTED, *who, timeout=ERASE_SECONDS)
+        return count
+
+    async def enter(self, scope: Scope) -> None:
+        """All points of the user's are gone: what was written meanwhile is given back."""
+        with postgres_faults():
+            await self._pool.execute(AGAIN, scope.tenant, scope.user_id)
+
+
+def belongings(pool: Pool) -> tuple[Rows, ...]:
+    """All holdings of the record that are tables alone."""
+    conversations = Indexed(pool, CONVERSATIONS, "session_id", next_kind="conversation")
+    code = Indexed(pool, CODE, "id", next_kind="code")
+    return (*(Rows(pool, table) for table in SINGLE), conversations, code, Belongings(pool))
+
+
+MARKS = "ibid.memory_user"
+"""Rewritten each time: it is small."""
+
+
+class RecordFiles:
+    """Those of Postgres."""
+
+    name = "postgres"
+
+    def __init__(self, pool: Pool) -> None:
+        self._superuser = pool.superuser
+
+    @property
+    def external(self) -> bool:
+        """Whether the server is another's."""
+        return self._superuser is None
+
+    async def compact(self, holdings: Collection[str]) -> Collection[str]:
+        """The tables of these holdings, largest last, as TABLES names them; nothing is left."""
+        tables = [table for name in TABLES if name in holdings for table in TABLES[name]]
+        if self._superuser is not None and tables:
+            await compact(self._superuser, [MARKS, *tables])
+        return ()

@@ -1,0 +1,249 @@
+"""Vectors of a space in the making, beside the current ones, and the swap (ports.Vectors).
+
+Of chunks, memories, reference texts and the rows of projects: `ibid.chunk_next` and `ibid.text_next` hold
+them until everything has one. A project's row that another tool wrote keeps that tool's vector: the new one
+goes beside it. Rows without a space are nobody's yet, and left to `ibid adopt`. Raises `Unavailable`.
+
+The embedding spaces that vectors were written in; one is current (`ibid.space`).
+
+A space's floor is measured when it is first used and kept with it (CONTRACT §0). Raises `Unavailable`.
+"""
+
+from collections.abc import Sequence
+
+from app.db.documents import CHUNK, Unembedded
+from app.db.pool import Pool, postgres_faults
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
+from app.db.rows import Connection, transaction
+from app.errors import Missing
+from app.types import Embedding, Space
+
+# A chunk of a removed document is on its way out; one of a document still in work is written in the space
+# of the service that writes it, and counted here too: the swap must not leave it behind.
+LACKING = """
+    FROM ibid.chunk AS chunk JOIN ibid.document AS document ON document.id = chunk.document_id
+    WHERE chunk.space <> $1 AND document.removed_at IS NULL AND NOT EXISTS (
+        SELECT FROM ibid.chunk_next AS next
+        WHERE next.space = $1 AND next.document_id = chunk.document_id AND next.ordinal = chunk.ordinal)
+"""
+LACKING_TEXT = """
+    FROM {table} AS kept WHERE kept.space <> $1 AND NOT EXISTS (
+        SELECT FROM ibid.text_next AS next
+        WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id})
+"""
+MEMORY, TEXT = (
+    {"table": "ibid.memory", "kind": "memory", "id": "id", "title": "''"},
+    {"table": "ibid.corpus_text", "kind": "corpus", "id": "point", "title": "kept.title"},
+)
+LACKING_ROW = """
+    FROM {table} AS kept WHERE kept.space <> $1 AND {says} AND NOT EXISTS (
+        SELECT FROM ibid.text_next AS next
+        WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text)
+"""
+ROWS = (CONVERSATION_INPUT, CODE_INPUT)
+
+
+def of(statement: str, row: Kept) -> str:
+    """A statement of one of the projects' tables."""
+    facts = {"table": row.table, "kind": row.kind, "words": row.words, "id": row.id}
+    return statement.format(says=row.says, columns=row.columns, **facts)
+
+
+COUNT = " UNION ALL ".join(
+    f"SELECT count(*) {lacking}"
+    for lacking in (
+        LACKING,
+        *(LACKING_TEXT.format(**each) for each in (MEMORY, TEXT)),
+        *(of(LACKING_ROW, row) for row in ROWS),
+    )
+)
+MISSING = (
+    f"""
+    SELECT chunk.document_id, chunk.ordinal, document.title, chunk.heading, chunk.text, '{CHUNK}' {LACKING}
+    ORDER BY chunk.document_id, chunk.ordinal LIMIT $2
+    """,
+    *(
+        f"SELECT kept.{each['id']}, 0, {each['title']}, '', kept.text, '{each['kind']}'"
+        f" {LACKING_TEXT.format(**each)} ORDER BY 1 LIMIT $2"
+        for each in (MEMORY, TEXT)
+    ),
+)
+MISSING_ROWS = f"SELECT kept.{{id}}::text AS row, {{columns}} {LACKING_ROW} ORDER BY 1 LIMIT $2"
+NOTHING = "…"
+"""Embedded of a row whose columns hold only what is no text: it must not stop the swap."""
+KEEP_VECTOR = """
+    INSERT INTO ibid.chunk_next (space, document_id, ordinal, embedding) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (space, document_id, ordinal) DO UPDATE SET embedding = excluded.embedding
+"""
+KEEP_TEXT = """
+    INSERT INTO ibid.text_next (space, kind, id, embedding, memory_id)
+    VALUES ($1, $2, $3, $4, CASE WHEN $2 = 'memory' THEN $3 END)
+    ON CONFLICT (space, kind, id) DO UPDATE SET embedding = excluded.embedding
+"""
+MOVE = """
+    UPDATE ibid.chunk AS chunk SET embedding = next.embedding, space = next.space FROM ibid.chunk_next AS next
+    WHERE next.space = $1 AND next.document_id = chunk.document_id AND next.ordinal = chunk.ordinal
+"""
+MOVE_TEXT = """
+    UPDATE {table} AS kept SET embedding = next.embedding, space = next.space FROM ibid.text_next AS next
+    WHERE next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}
+"""
+# What is ours stands in `embedding`, where the column takes it; only we write a hash (emptied where another
+# tool has written over the row: alembic 0012). The words of a row are known by its version, and stay known.
+MOVE_ROW = """
+    WITH allowed AS (
+        SELECT atttypmod IN (-1, $2) AS any_of_ours FROM pg_attribute
+        WHERE attrelid = '{table}'::regclass AND attname = 'embedding'
+    ),
+    before AS MATERIALIZED (
+        SELECT kept.{id} AS id, kept.xmin::text AS seen, next.embedding AS made,
+            kept.sha256 NOT IN ('', 'row ') AND kept.embedding_ibid IS NULL AND allowed.any_of_ours AS inside
+        FROM {table} AS kept CROSS JOIN allowed
+        JOIN ibid.text_next AS next ON next.space = $1 AND next.kind = '{kind}' AND next.id = kept.{id}::text
+        WHERE kept.space <> $1
+    ),
+    after AS (
+        UPDATE {table} AS kept SET space = $1,
+            embedding = CASE WHEN before.inside THEN before.made ELSE kept.embedding END,
+            embedding_ibid = CASE WHEN before.inside THEN NULL ELSE before.made END
+        FROM before WHERE before.id = kept.{id} RETURNING before.id::text AS id, before.seen
+    )
+    UPDATE ibid.project_words AS words SET seen = pg_current_xact_id()::xid::text FROM after
+    WHERE words.kind = '{words}' AND words.id = after.id AND words.seen = after.seen
+"""
+SILENT = """
+    UPDATE {table} SET space = NULL, embedding_ibid = NULL WHERE space <> $1 AND NOT {says}
+"""
+RECORD = """
+    INSERT INTO ibid.space (name, model, dim, floor) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (name) DO UPDATE SET floor = excluded.floor
+"""
+LOCK = """
+    LOCK TABLE ibid.chunk, ibid.memory, ibid.corpus_text, public.conversation_index, public.code_index
+    IN SHARE ROW EXCLUSIVE MODE
+"""
+TIDY = (
+    "INSERT INTO ibid.outbox (engine) VALUES ('qdrant'), ('chroma')",
+    "DELETE FROM ibid.chunk_next",
+    "DELETE FROM ibid.text_next",
+    "UPDATE ibid.part SET version = version + 1",
+    "UPDATE ibid.memory_user SET version = version + 1",
+    "UPDATE ibid.collection_version SET version = version + 1",
+)
+MOVE_SECONDS = 600.0
+
+
+class VectorStore:
+    """Keeps ports.Vectors."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def count(self, space: str) -> int:
+        """Texts without a vector in `space`."""
+        with postgres_faults():
+            return sum(row[0] for row in await self._pool.fetch(COUNT, space))
+
+    async def missing(self, space: str, limit: int) -> list[Unembedded]:
+        """The first `limit` of them, of one kind."""
+        for statement in MISSING:
+            with postgres_faults():
+                rows = await self._pool.fetch(statement, space, limit)
+            if rows:
+                return [Unembedded(*row) for row in rows]
+        for kept in ROWS:
+            with postgres_faults():
+                rows = await self._pool.fetch(of(MISSING_ROWS, kept), space, limit)
+            if rows:
+                return [Unembedded(row[0], 0, "", "", kept.text(row) or NOTHING, kept.kind) for row in rows]
+        return []
+
+    async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
+        """Keep vectors beside the current ones."""
+        pairs = list(zip(texts, embeddings, strict=True))
+        chunks = [(space, text.id, text.ordinal, each) for text, each in pairs if text.kind == CHUNK]
+        others = [(space, text.kind, text.id, each) for text, each in pairs if text.kind != CHUNK]
+        async with transaction(self._pool) as connection:
+            await connection.executemany(KEEP_VECTOR, chunks)
+            await connection.executemany(KEEP_TEXT, others)
+
+    async def swap(self, space: Space) -> bool:
+        """All or none; writers wait meanwhile."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(LOCK)
+            if sum(row[0] for row in await connection.fetch(COUNT, space.name)):
+                return False
+            await moved(connection, space)
+            await connection.execute(RECORD, space.name, space.model, space.dim, space.floor)
+            await connection.execute(
+                "UPDATE ibid.space SET current = false WHERE current AND name <> $1", space.name
+            )
+            await connection.execute("UPDATE ibid.space SET current = true WHERE name = $1", space.name)
+            return True
+
+
+async def moved(connection: Connection, space: Space) -> None:
+    """The new vectors become the vectors; every cache is out of date (the projects' triggers say so)."""
+    for statement in (MOVE, *(MOVE_TEXT.format(**each) for each in (MEMORY, TEXT))):
+        await connection.execute(statement, space.name, timeout=MOVE_SECONDS)
+    for row in ROWS:
+        await connection.execute(of(MOVE_ROW, row), space.name, space.dim, timeout=MOVE_SECONDS)
+        await connection.execute(of(SILENT, row), space.name, timeout=MOVE_SECONDS)
+    for statement in TIDY:
+        await connection.execute(statement, timeout=MOVE_SECONDS)
+
+
+CURRENT = "SELECT name, model, dim, floor FROM ibid.space WHERE current"
+NAMED = "SELECT name, model, dim, floor FROM ibid.space WHERE name = $1"
+KEEP = "INSERT INTO ibid.space (name, model, dim, floor) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+LEAVE = "UPDATE ibid.space SET current = false WHERE current AND name <> $1"
+ENTER = "UPDATE ibid.space SET current = true WHERE name = $1 RETURNING name"
+VECTORS = """
+    SELECT (SELECT count(*) FROM ibid.chunk WHERE space = $1)
+        + (SELECT count(*) FROM ibid.memory WHERE space = $1)
+        + (SELECT count(*) FROM ibid.corpus_text WHERE space = $1)
+        + (SELECT count(*) FROM public.conversation_index WHERE space = $1)
+        + (SELECT count(*) FROM public.code_index WHERE space = $1)
+"""
+
+
+async def read_spaces(pool: Pool) -> list[str]:
+    """Names of all spaces that were ever used."""
+    with postgres_faults():
+        return [row[0] for row in await pool.fetch("SELECT name FROM ibid.space")]
+
+
+class SpaceStore:
+    """The spaces."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def current(self) -> Space | None:
+        """The space that the service's vectors belong to; None before the first start."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(CURRENT)
+        return Space(**row) if row else None
+
+    async def named(self, name: str) -> Space | None:
+        """A space that was used before, with its floor."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(NAMED, name)
+        return Space(**row) if row else None
+
+    async def keep(self, space: Space) -> None:
+        """Record a space; one that is there keeps its floor, which its thresholds were told by."""
+        with postgres_faults():
+            await self._pool.execute(KEEP, space.name, space.model, space.dim, space.floor)
+
+    async def make_current(self, name: str) -> None:
+        """From now on vectors are written in this space. `Missing`: it was not kept."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(LEAVE, name)
+            if not await connection.fetchval(ENTER, name):
+                raise Missing("there is no such embedding space")
+
+    async def vectors_in(self, name: str) -> int:
+        """Texts whose vectors belong to it: chunks, memories, the corpus, rows of projects."""
+        with postgres_faults():
+            return int(await self._pool.fetchval(VECTORS, name))

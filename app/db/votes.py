@@ -1,0 +1,259 @@
+"""`/memory_feedback`: one person's votes on their own memories (`domain/memory.Votes`, `ibid.memory_vote`).
+
+A vote belongs to (tenant, user, memory, answer); one without an answer to its day, in UTC. Whose a memory is,
+`ibid.memory` says; for points that older tools wrote the index is asked. Raises `Missing`, `Unavailable`, and
+`RetrievalError` from `tallies`.
+
+`/temporal/{user_id}`: when a person last said something (`domain/memory.Temporal`, `ibid.activity`).
+
+The clock is Postgres's, which also wrote the time: replicas need not agree with each other. Seconds.
+A request marks its user active with its record, at its end: what it reads at its beginning is what was before
+it. Raises `RetrievalError`. Source: CONTRACT §2 (buckets).
+
+What a person said and kept in their own words (`domain/profile.Utterances`): turns of all their threads,
+and memories that no daemon and no assistant wrote.
+
+What was said in a chat and remembered counts once. Read only; the newest first. Raises `Unavailable`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.db.memories import DESIRE, GRAVITY, UNTOLD, Moment, Tallies, Tally, Told
+from app.db.pool import Pool
+from app.db.rows import transaction
+from app.errors import Missing, RetrievalError, Unavailable
+from app.types import Scope
+
+Foreign = Callable[[Scope, str], Awaitable[bool]]
+"""Whether a point that is not in the record is the user's; raises `RetrievalError`."""
+Mine = tuple[list[str], list[str]]
+"""Ids of the user's: those in the record, and those that older tools wrote."""
+
+# What is in the record, whoever's, is not asked for elsewhere: a removed memory's point goes a moment later.
+KNOWN = """
+    SELECT id, tenant = $1 AND user_id = $2 AS mine FROM ibid.memory WHERE id = ANY($3)
+"""
+# The row locks make a removal wait for the vote, and the vote for a removal. 0 deletes; without an answer it
+# deletes the votes of all days, so that a vote of yesterday can be taken back too.
+CAST = """
+    WITH mine AS (
+        SELECT id FROM ibid.memory
+        WHERE tenant = $1 AND user_id = $2 AND id = ANY($3) FOR SHARE),
+    voted (id, answer_id) AS (
+        SELECT id, coalesce($5, 'day ' || to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+        FROM (SELECT id FROM mine UNION SELECT unnest($4::text[])) AS each),
+    before AS (
+        SELECT vote.memory_id, vote.answer_id, vote.signal FROM ibid.memory_vote AS vote
+        JOIN voted ON voted.id = vote.memory_id
+        AND (voted.answer_id = vote.answer_id OR $5 IS NULL AND $6 = 0 AND vote.answer_id LIKE 'day %')
+        WHERE vote.tenant = $1 AND vote.user_id = $2),
+    withdrawn AS (
+        DELETE FROM ibid.memory_vote AS vote USING before
+        WHERE $6 = 0 AND vote.tenant = $1 AND vote.user_id = $2
+        AND vote.memory_id = before.memory_id AND vote.answer_id = before.answer_id),
+    cast_now AS (
+        INSERT INTO ibid.memory_vote AS vote (tenant, user_id, memory_id, answer_id, signal)
+        SELECT $1, $2, id, answer_id, $6 FROM voted WHERE $6 <> 0
+        ON CONFLICT (tenant, user_id, memory_id, answer_id) DO UPDATE
+        SET signal = excluded.signal, created_at = now() WHERE vote.signal <> excluded.signal)
+    SELECT id, ($6 - coalesce(sum(before.signal), 0))::int AS change
+    FROM voted LEFT JOIN before ON before.memory_id = voted.id
+    GROUP BY id HAVING count(before.signal) <> abs($6) OR $6 <> coalesce(sum(before.signal), 0) ORDER BY id
+"""
+# First, so that everybody takes this lock before those of rows: an erasure under way is waited for.
+STANDS = "SELECT ibid.user_stands($1, $2, now())"
+# One user's votes take turns: each sees what the one before it left.
+TURN = """
+    SELECT pg_advisory_xact_lock(
+        hashtextextended(concat_ws(chr(31), 'ibid.memory_vote', $1::text, $2::text), 0))
+"""
+COUNT = """
+    SELECT memory_id, count(*) FILTER (WHERE signal > 0) AS positive,
+        count(*) FILTER (WHERE signal < 0) AS negative
+    FROM ibid.memory_vote WHERE tenant = $1 AND user_id = $2 AND memory_id = ANY($3) GROUP BY memory_id
+"""
+
+
+async def nobody(_scope: Scope, _memory_id: str) -> bool:
+    """Where there are no points but ours."""
+    return False
+
+
+class VoteStore:
+    """The votes. What changes with one is the next ranking of whoever cast it, on every replica: boosts are
+    reckoned after the cache, so that no version need grow."""
+
+    def __init__(self, pool: Pool, foreign: Foreign = nobody) -> None:
+        self._pool = pool
+        self._foreign = foreign
+
+    async def cast(
+        self, scope: Scope, memory_id: str, signal: int, *, answer_id: str | None, told: Told | None = None
+    ) -> bool:
+        """One vote, or (0) none. False: it was so already. `Missing`: the memory is not the user's."""
+        mine = await self._mine(scope, [memory_id])
+        if not any(mine):
+            raise Missing("there is no such memory")
+        return bool(await self._cast(scope, mine, (answer_id, signal), told))
+
+    async def judge(
+        self, scope: Scope, ids: Sequence[str], signal: int, *, answer_id: str, told: Told | None = None
+    ) -> list[str]:
+        """The same vote on each, all or none; those it changed, in their order."""
+        mine = await self._mine(scope, ids)
+        changed = await self._cast(scope, mine, (answer_id, signal), told) if any(mine) else set()
+        return [key for key in dict.fromkeys(ids) if key in changed]
+
+    async def tallies(self, scope: Scope, ids: Sequence[str]) -> Tallies:
+        """The user's votes; memories without any are left out."""
+        if not ids or not scope.user_id:
+            return Tallies()
+        with self._pool.reading():
+            rows = await self._pool.fetch(COUNT, scope.tenant, scope.user_id, list(ids))
+        return Tallies({row["memory_id"]: Tally(row["positive"], row["negative"]) for row in rows})
+
+    async def _mine(self, scope: Scope, ids: Sequence[str]) -> Mine:
+        """Those of the record, and those of older tools, that are the user's."""
+        if not scope.user_id:
+            return [], []
+        with self._pool.asking():
+            rows = await self._pool.fetch(KNOWN, scope.tenant, scope.user_id, list(ids))
+        mine = {row["id"]: bool(row["mine"]) for row in rows}
+        try:
+            foreign = [key for key in ids if key not in mine and await self._foreign(scope, key)]
+        except RetrievalError as error:
+            raise Unavailable("the index of memories does not answer") from error
+        return [key for key, is_mine in mine.items() if is_mine], foreign
+
+    async def _cast(
+        self, scope: Scope, mine: Mine, vote: tuple[str | None, int], told: Told | None
+    ) -> set[str]:
+        """Write a vote (its answer, its signal); the memories whose vote is another now."""
+        try:
+            async with transaction(self._pool) as connection:
+                if not await connection.fetchval(STANDS, scope.tenant, scope.user_id):
+                    raise Missing("its owner was erased")
+                await connection.execute(TURN, scope.tenant, scope.user_id)
+                rows = await connection.fetch(CAST, scope.tenant, scope.user_id, *mine, *vote)
+                changed = {row["id"]: row["change"] for row in rows}
+                if told and changed:
+                    await telling(told, changed)
+        except NotTold as error:
+            raise error.fault from error
+        return set(changed)
+
+
+class NotTold(Exception):
+    """Whoever was to be told of votes did not take them; it says nothing of Postgres."""
+
+    def __init__(self, fault: Unavailable) -> None:
+        super().__init__(fault.detail)
+        self.fault = fault
+
+
+async def telling(told: Told, changed: Mapping[str, int]) -> None:
+    """Tell of votes. Raises `NotTold`."""
+    try:
+        await told(changed)
+    except Unavailable as error:
+        raise NotTold(error) from error
+
+
+DAY = 86_400.0
+BUCKETS = (("minutes", 3_600.0), ("hours", DAY), ("days", 7 * DAY), ("weeks", 31 * DAY))
+"""Each with the seconds it ends before."""
+LAST = """
+    SELECT last_message_at, greatest(extract(epoch FROM now() - last_message_at), 0)::float8 AS seconds
+    FROM ibid.activity WHERE tenant = $1 AND user_id = $2
+"""
+
+
+class TemporalStore:
+    """The activity."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def last(self, scope: Scope) -> Moment:
+        """Of the scope's user."""
+        if not scope.user_id:
+            return Moment(bucket(None))
+        with self._pool.reading():
+            row = await self._pool.fetchrow(LAST, scope.tenant, scope.user_id)
+        if row is None:
+            return Moment(bucket(None))
+        return Moment(bucket(row["seconds"]), row["last_message_at"], row["seconds"])
+
+
+def bucket(seconds: float | None) -> str:
+    """How long ago that is, in a word; None: never."""
+    if seconds is None:
+        return "new"
+    return next((name for name, end in BUCKETS if seconds < end), "months")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a person's own."""
+
+    text: str
+    at: datetime
+
+
+OURS = "origin <> ALL($3) AND kind <> ALL($4)"
+TOLD_CHARS = 2_000
+"""Of a message are read: rules look at each word, and more of a pasted text says no more of a person."""
+# Two indexes, each read to `limit` at most; a message is known by its words.
+OWN = f"""
+    WITH said AS (
+        SELECT left(content, {TOLD_CHARS}) AS text, created_at AS at FROM public.chat_log
+        WHERE tenant = $1 AND user_id = $2 AND role = 'user' AND content IS NOT NULL
+        AND created_at IS NOT NULL
+        ORDER BY created_at DESC LIMIT $5),
+    kept AS (
+        SELECT left(text, {TOLD_CHARS}) AS text, created_at AS at FROM ibid.memory
+        WHERE tenant = $1 AND user_id = $2 AND {OURS}
+        ORDER BY created_at DESC, id LIMIT $5)
+    SELECT text, at FROM (
+        SELECT text, at FROM said
+        UNION ALL SELECT text, at FROM kept WHERE text NOT IN (SELECT text FROM said)) AS own
+    ORDER BY at DESC, text COLLATE "C" LIMIT $5
+"""  # noqa: S608 - constants of ours
+KNOWN_CARDS = """
+    SELECT DISTINCT user_id COLLATE "C" AS speaker FROM (
+        SELECT user_id FROM public.chat_log WHERE tenant = $1 AND role = 'user' AND user_id IS NOT NULL
+        UNION ALL
+        SELECT user_id FROM ibid.memory WHERE tenant = $1) AS known
+"""
+SPEAKERS = f'{KNOWN_CARDS} WHERE user_id COLLATE "C" > $2 ORDER BY speaker LIMIT $3'
+COUNT_UTTERANCES = f"SELECT count(*) FROM ({KNOWN_CARDS}) AS speakers"  # noqa: S608 - constants of ours
+PATIENCE_SECONDS = 20.0
+"""For the users of a tenant: all their turns are looked at."""
+
+
+class UtteranceStore:
+    """Own words."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def own(self, scope: Scope, limit: int) -> list[Said]:
+        """The newest `limit` of the scope's user."""
+        where = (scope.tenant, scope.user_id, list(UNTOLD), [GRAVITY, DESIRE], limit)
+        with self._pool.asking():
+            rows = await self._pool.fetch(OWN, *where)
+        return [Said(row["text"], row["at"]) for row in rows]
+
+    async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
+        """Users of the scope's tenant, in the order of their names' bytes."""
+        with self._pool.asking():
+            rows = await self._pool.fetch(SPEAKERS, scope.tenant, after, limit, timeout=PATIENCE_SECONDS)
+        return [row["speaker"] for row in rows]
+
+    async def count(self, scope: Scope) -> int:
+        """How many users that are."""
+        with self._pool.asking():
+            found: int = await self._pool.fetchval(COUNT_UTTERANCES, scope.tenant, timeout=PATIENCE_SECONDS)
+        return found

@@ -1,0 +1,169 @@
+"""The bundled model in a child process (`child.py`), restarted when it dies.
+
+A call that a child did not answer because it died or hung is repeated once with the next. Raises
+`RetrievalError`: embedding (it failed twice), unavailable (no child can be started now, or it is closing),
+overloaded, and the errors of a lane; `StartError` when the model's files are not the expected ones, or no
+child can be started at all.
+
+How much of a question an embedder can read, told by the pieces that it takes it apart into. Pure.
+
+A vocabulary of word pieces holds the words of the languages it was made for, some four letters a piece, and
+of other scripts only their letters: similarities of what is merely spelled are noise, and noise falls off
+from place to place like evidence. One measure for all languages, and no table of them: the bundled English
+model reads German at 2.7 letters a piece, Russian and Arabic at 1. Figures: docs/decisions/0057.
+
+The bundled embedder: the model of `encoder.py` behind lanes, in this process or in one of its own.
+
+A service has the process (`apart.py`): its event loop then shares the interpreter with no embedding, and it
+outlives a crash of the native code. A command has the model itself, which is there sooner. Raises
+`StartError` when files are not the measured ones, `RetrievalError` when it cannot embed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from app.errors import RetrievalError, StartError
+from app.index.pieces import letters, spelling
+from app.models.encoder import CHARACTERS, DIM, MODEL, SIZE, Kind, Lanes, load
+from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
+from app.types import Embedding, space_name
+
+# In our session: the scheduler compares niceness within a session only (autogroup).
+PROGRAM = Program(
+    "embedder", python("app.models.bundled_child"), session=False, close_seconds=0.0, silence_seconds=15.0
+)
+
+
+class Apart:
+    """Implements `embedder.Model`."""
+
+    def __init__(self, process: ChildProcess) -> None:
+        self.process = process
+
+    async def open(self) -> None:
+        """Start the first child. Raises `StartError`."""
+        try:
+            await self.process.child()
+        except NotStarted as error:
+            why = error.reason or "the bundled model's process does not start: see the log"
+            raise StartError(why) from error
+
+    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+        """The texts' vectors, in order."""
+        if not texts:
+            return []
+        asked = {"kind": kind, "texts": [text[:CHARACTERS] for text in texts]}
+        try:
+            vectors = bytes((await self.process.call("embed", asked, again=True)).data)
+        except Fault as fault:
+            raise RetrievalError(fault.payload["error"]) from None
+        except Full:
+            raise RetrievalError("overloaded") from None
+        except NotStarted:
+            raise RetrievalError("unavailable") from None
+        except Died:
+            raise RetrievalError("embedding") from None
+        return [vectors[at : at + SIZE] for at in range(0, len(vectors), SIZE)]
+
+
+@asynccontextmanager
+async def open_apart(program: Program = PROGRAM) -> AsyncIterator[Apart]:
+    """The model in its process, and in this one what tells how a question is tokenised."""
+    process = ChildProcess(lambda: Child.start(program))
+    apart = Apart(process)
+    try:
+        await asyncio.gather(apart.open(), asyncio.to_thread(spelling))
+        yield apart
+    finally:
+        await process.close()
+
+
+WHOLE = 2.5
+"""Letters a piece from which on a question counts as read: related languages have as many."""
+LEAST = 0.05
+"""Similarity keeps so much: of passages that words tell nothing of, the nearest still leads."""
+
+
+def grasp(letters: float) -> float:
+    """What similarity counts for a question of so many letters a piece, in [LEAST, 1]."""
+    return max(LEAST, min(1.0, letters / WHOLE) ** 2)
+
+
+def whole(text: str) -> float:  # noqa: ARG001 - what others tell by it
+    """Of any text, by an embedder whose pieces nobody sees."""
+    return 1.0
+
+
+FLOOR = 0.38907
+"""The space's, a raw cosine: measured once, as model and texts are what they are; a test measures again."""
+BEGINNING = 200
+"""Characters that tell whether the model can read a question: 60 µs, on the loop."""
+SHORT = 256
+"""Bytes of a question that waits its turn for one thread: up to 10 ms of a processor."""
+
+
+class Model(Protocol):
+    """What embeds."""
+
+    async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
+        """The texts' vectors, in order. Raises `RetrievalError`."""
+
+
+class Bundled:
+    """Keeps `ports.Embedder`. The same text has the same vector, whatever else is embedded beside it."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def space(self) -> str:
+        """Model and dimensions, as recorded with every vector."""
+        return space_name(MODEL, DIM)
+
+    async def query(self, text: str) -> Embedding:
+        """One query."""
+        short = len(text.encode("utf-8", "replace")) <= SHORT
+        [vector] = await self.model.run(Kind.QUERY if short else Kind.LONG_QUERY, [text])
+        return vector
+
+    async def check(self) -> None:
+        """One word, embedded now. Raises `RetrievalError`."""
+        await self.model.run(Kind.QUERY, ["word"])
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Texts to store, in order, in the background lane."""
+        return await self.model.run(Kind.PASSAGE, texts)
+
+    async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
+        """Like `passages`, for texts that an answer waits for but can do without."""
+        return await self.model.run(Kind.SENTENCE, texts)
+
+
+def grasping(space: str) -> Callable[[str], float]:
+    """What similarity counts for a question in this space: of a server's model nothing is known."""
+    return grasped if space == space_name(MODEL, DIM) else whole
+
+
+def grasped(question: str) -> float:
+    """What the bundled model can read of it, in (0, 1]."""
+    return grasp(letters(question[:BEGINNING]))
+
+
+@asynccontextmanager
+async def open_bundled(*, apart: bool = False) -> AsyncIterator[Bundled]:
+    """The bundled embedder; `apart`: in a process of its own. It ends with the context."""
+    async with open_apart() if apart else open_lanes() as model:
+        yield Bundled(model)
+
+
+@asynccontextmanager
+async def open_lanes() -> AsyncIterator[Lanes]:
+    """The model in this process, and what tells how a question is read."""
+    loaded, _ = await asyncio.gather(asyncio.to_thread(load), asyncio.to_thread(spelling))
+    lanes = Lanes(*loaded)
+    try:
+        yield lanes
+    finally:
+        await lanes.close()

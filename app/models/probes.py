@@ -1,0 +1,117 @@
+"""The embedding and chat models as /readyz asks them (`ports.Probe`): a server by GET /models, which costs
+nothing, the bundled embedder by a word.
+
+A result holds for FRESH_SECONDS: /readyz needs no key, and nobody may keep a server or a processor busy with
+it. Raises `RetrievalError` and `ModelError`. Times are seconds.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from app.errors import IbidError, RetrievalError
+from app.models.base import Embedder
+from app.models.bundled import Bundled
+from app.models.chat import Line, Server, chat_name, chat_server, open_line, told
+from app.models.spaces import reachable
+from app.settings import Settings
+from app.types import Probe, Space
+
+FRESH_SECONDS = 5.0
+PROBE_SECONDS = 1.5
+"""Less than /readyz gives a dependency, so that the result is kept."""
+
+Facts = Mapping[str, str | int | float]
+
+
+class ModelProbe:
+    """Whether a model answers. For one event loop."""
+
+    def __init__(self, name: str, facts: Facts, ask: Callable[[], Awaitable[None]]) -> None:
+        self.name = name
+        self._facts = facts
+        self._ask = ask
+        self._turn = asyncio.Lock()
+        self._until = 0.0
+        self._ms = 0
+        self._error: IbidError | None = None
+
+    async def check(self) -> Facts:
+        """What it is, and the milliseconds that it took when it was asked."""
+        async with self._turn:
+            if time.monotonic() >= self._until:
+                await self._asked()
+        if self._error:
+            raise self._error.with_traceback(None)
+        return {**self._facts, "ms": self._ms}
+
+    async def _asked(self) -> None:
+        """Ask, and keep what came of it."""
+        began = time.monotonic()
+        try:
+            await self._ask()
+            self._error = None
+        except IbidError as error:
+            self._error = error
+        self._ms = round((time.monotonic() - began) * 1000)
+        self._until = time.monotonic() + FRESH_SECONDS
+
+
+async def answers(line: Line) -> None:
+    """Whether the server answers, and takes the key. Raises `ModelError`.
+
+    A refusal other than of the key (401) is an answer: not every server lists its models, and some keys may
+    ask for answers alone (403).
+    """
+    try:
+        await line.get(PROBE_SECONDS)
+    except line.faults as error:
+        status = getattr(error, "status_code", None) or 0
+        if not 400 <= status < 500 or status in (401, 408):
+            raise told(error, line) from error
+
+
+@asynccontextmanager
+async def open_probes(
+    settings: Settings, embedder: Embedder, space: Space
+) -> AsyncIterator[tuple[Probe, Probe]]:
+    """(of the chat model, of the embedding model)."""
+    chat = chat_server(settings)
+    name = chat_name(settings) if chat else "extractive"
+    embedding = reachable(settings, space.model, space.dim)
+
+    async def embeds() -> None:
+        if not isinstance(embedder, Bundled):
+            return
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await embedder.check()
+        except TimeoutError as error:
+            raise RetrievalError("timeout") from error
+
+    async def quotes() -> None:
+        """The extractive answerer needs nothing of its own."""
+
+    async with asking(chat, quotes) as said, asking(embedding, embeds) as embedded:
+        yield (
+            ModelProbe("chat", facts(chat, name), said),
+            ModelProbe("embedding", facts(embedding, space.model), embedded),
+        )
+
+
+@asynccontextmanager
+async def asking(
+    at: Server | None, bundled: Callable[[], Awaitable[None]]
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """How a model is asked whether it is there: its server, or what is bundled."""
+    if at is None:
+        yield bundled
+        return
+    async with open_line(at, f"{at.url.rstrip('/')}/models", accept="application/json") as line:
+        yield lambda: answers(line)
+
+
+def facts(at: Server | None, model: str) -> Facts:
+    """What is told of a model: neither address nor key."""
+    return {"kind": "server" if at else "bundled", "model": model}

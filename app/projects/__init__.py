@@ -1,1 +1,0 @@
-"""What each project shows the model: data and formatting, pure. Imports `app.domain` alone."""

@@ -1,0 +1,382 @@
+"""Single flight: work that several ask for at once is begun once, and belongs to none of them.
+
+Whoever leaves does not stop it for the others; when nobody waits any more it is cancelled. Each waiter has
+a deadline of its own, in seconds. Errors of the work reach everybody who waits for it.
+
+A finished retrieval as bytes for a cache that replicas share, and back: JSON, never pickle.
+
+Nobody vouches for what such a cache gives, so every value is checked on the way in; what cannot be read is
+None, a miss: another key's, and what no search finds (a label that could write into the prompt, a link to
+elsewhere). Figures survive to the last bit (JSON numbers are written shortest-exact). FORMAT is part of every
+key: replicas of two versions do not read each other's. Raises nothing.
+Not compressed: 40 passages of 200 tokens are 50 kB, 0.1 ms of wire; zlib would cost more than it saves.
+
+Finished retrievals, kept for a while: in this process, then (CACHE_URL) where replicas share them.
+
+A key names everything a result depends on, versions of the texts included, so nothing here is ever wrong,
+only old: there is no invalidation. Whole results alone are kept; what is degraded goes to those who waited
+for it. Times are seconds, sizes bytes. Raises what the search raises. Why: docs/decisions/0019-cache.md.
+
+LRU cache of query vectors, so that asking again, or paging, embeds nothing.
+
+Kept by asker and text: how long an answer takes must not tell one asker what another has asked.
+"""
+
+import asyncio
+import math
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import datetime
+from types import NoneType, TracebackType
+from typing import Any, Generic, TypeVar
+
+import orjson
+import structlog
+
+from app.text.labels import is_label
+from app.text.memo import Text
+from app.types import ENGINE, EXACT, VALUE_BYTES, Candidate, Embedding, Found, Hit, Passage, Scope, Shared
+
+Result = TypeVar("Result")
+
+
+class Flights(Generic[Result]):
+    """What is under way, by key."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[asyncio.Task[Result], int] = {}
+        """Every task that has not ended, and how many wait for it."""
+        self._under_way: dict[str, asyncio.Task[Result]] = {}
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    async def join(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, Result]], *, seconds: float
+    ) -> Result | None:
+        """What the work under way for `key` comes to, begun if there is none. None: not in `seconds`, or the
+        service closes."""
+        task = self._under_way.get(key) or self._begin(key, work())
+        self._waiting[task] += 1
+        try:
+            await asyncio.wait({task}, timeout=seconds)
+        finally:
+            self._leave(key, task)
+        return task.result() if task.done() and not task.cancelled() else None
+
+    def _begin(self, key: str, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        """The task of the first who asks."""
+        task = self._under_way[key] = asyncio.create_task(work)
+        self._waiting[task] = 0
+        task.add_done_callback(lambda done: self._ended(key, done))
+        return task
+
+    def _leave(self, key: str, task: asyncio.Task[Result]) -> None:
+        """One waiter less. A task that nobody wants is cancelled, and nobody may join it any more."""
+        if task in self._waiting:
+            self._waiting[task] -= 1
+            if not self._waiting[task]:
+                self._forget(key, task)
+                task.cancel()
+
+    def _ended(self, key: str, task: asyncio.Task[Result]) -> None:
+        """Its error, if any, was for those who waited."""
+        self._forget(key, task)
+        self._waiting.pop(task, None)
+        if not task.cancelled():
+            task.exception()
+
+    def _forget(self, key: str, task: asyncio.Task[Result]) -> None:
+        """The next who asks begins anew."""
+        if self._under_way.get(key) is task:
+            del self._under_way[key]
+
+    async def aclose(self) -> None:
+        """End what is under way."""
+        tasks = list(self._waiting)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+FORMAT = 4
+"""Changes with anything below."""
+ADDRESSES = {"documents": ("/api/documents/",), "corpus": ("https://", "http://")}
+"""How the address of a passage begins, by source; those of other sources have none."""
+NOTES = 100
+"""Notes of one result at most."""
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What JSON of any shape may raise here."""
+
+log = structlog.get_logger(__name__)
+
+Row = list[Any]
+
+
+def pack(found: Found, key: str, made_at: float) -> bytes | None:
+    """A result without faults, made at `made_at` (Unix seconds); None if it holds what JSON cannot say."""
+    facts = {
+        "key": key,
+        "at": made_at,
+        "candidates": [row(candidate) for candidate in found.candidates],
+        "duplicates": [row(candidate) for candidate in found.duplicates],
+        "stored": found.stored,
+        "answered": found.answered,
+        "sources": found.sources,
+        "notes": found.notes,
+    }
+    try:
+        return orjson.dumps(facts)
+    except TypeError as error:  # lone surrogates, integers beyond 64 bits
+        log.warning("retrieval not shared", fault=type(error).__name__)
+        return None
+
+
+def unpack(raw: bytes, key: str) -> tuple[Found, float] | None:
+    """The result and when it was made; None for anything that `pack` did not write for this key."""
+    try:
+        facts = orjson.loads(raw)
+        held(facts["key"] == key)
+        found = Found(
+            candidates=tuple(map(candidate, facts["candidates"])),
+            duplicates=tuple(map(candidate, facts["duplicates"])),
+            stored=count(facts["stored"]),
+            answered=count(facts["answered"]),
+            sources={name: searched(how) for name, how in facts["sources"].items()},
+            notes=tuple(is_a(note, str) for note in facts["notes"][:NOTES]),
+        )
+        held(found.answered > 0 or not (found.candidates or found.duplicates))
+        return found, is_a(facts["at"], float)
+    except UNREADABLE as error:
+        log.warning("shared retrieval unreadable", fault=type(error).__name__)
+        return None
+
+
+def row(candidate: Candidate) -> Row:
+    """A candidate as a list: its passage's fields in the order of their class, then how words saw it."""
+    passage, words = candidate.passage, candidate.words
+    return [
+        *(passage.source, passage.id, passage.text, passage.tokens, passage.label),
+        *(passage.similarity, passage.score, passage.title, passage.fields),
+        passage.created_at.isoformat() if passage.created_at else None,
+        [words.key, words.score, words.coverage, words.rare] if words else None,
+    ]
+
+
+def candidate(row: Row) -> Candidate:
+    """The inverse of `row`, every value checked."""
+    source, key, text, tokens, label, similarity, score, title, fields, made, words = row
+    passage = Passage(
+        source=is_a(source, str),
+        id=is_a(key, str),
+        text=Text(is_a(text, str)),
+        tokens=count(tokens),
+        label=is_a(label, str),
+        similarity=is_a(similarity, float, int, NoneType),
+        score=figure(score),
+        title=is_a(title, str),
+        fields={name: is_a(value, str, int, NoneType) for name, value in fields.items()},
+        created_at=datetime.fromisoformat(made) if made is not None else None,
+    )
+    held(is_label(passage.label))
+    held(passage.similarity is None or -1 <= passage.similarity <= 1)
+    held(addressed(passage))
+    return Candidate(passage, hit(*words) if words is not None else None)
+
+
+def addressed(passage: Passage) -> bool:
+    """Whether its address, if it has one, is such as its source gives."""
+    url = passage.fields.get("url")
+    return not url or str(url).startswith(ADDRESSES.get(passage.source, ()))
+
+
+def hit(key: object, score: object, coverage: object, rare: object) -> Hit:
+    """How the word leg saw it."""
+    return Hit(is_a(key, str), figure(score), figure(coverage), is_a(rare, bool))
+
+
+def count(value: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """A number of things; raises what UNREADABLE names."""
+    held(is_a(value, int) >= 0)
+    return value
+
+
+def searched(how: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """How a source was searched; raises what UNREADABLE names."""
+    held(how in (EXACT, ENGINE))
+    return how
+
+
+def figure(value: object) -> Any:  # noqa: ANN401 - JSON enters here
+    """A number that can be reckoned with; raises what UNREADABLE names."""
+    held(math.isfinite(is_a(value, float, int)))
+    return value
+
+
+def held(promise: bool) -> None:
+    """Raises `ValueError` for what no search of ours finds."""
+    if not promise:
+        raise ValueError("not ours")
+
+
+def is_a(value: object, *kinds: type) -> Any:  # noqa: ANN401 - JSON enters here
+    """The value if it is exactly of one of these kinds (True is no number here); raises `TypeError`."""
+    if type(value) not in kinds:
+        raise TypeError(type(value).__name__)
+    return value
+
+
+MEMORY_BYTES = 64 << 20
+"""Of this process: some three hundred results of 80 passages."""
+READ_BYTES = 128 << 10
+"""Of a value that is read on the loop, in a millisecond; most are smaller."""
+OBJECT_BYTES = 1_000
+"""Of a candidate beside its text: its passage, its hit, its fields and small strings."""
+
+Search = Callable[[], Coroutine[Any, Any, Found]]
+
+
+class Kept:
+    """The results of this process: the least recently used makes room; what has ended is never given."""
+
+    def __init__(self, most_bytes: int = MEMORY_BYTES, clock: Callable[[], float] = time.time) -> None:
+        self._most = most_bytes
+        self._clock = clock
+        self._found: OrderedDict[str, tuple[Found, float, int]] = OrderedDict()
+        """Result, when it ends, its size."""
+        self.nbytes = 0
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: str) -> Found | None:
+        """A result that has not ended."""
+        found, ends, _ = self._found.get(key, (None, 0.0, 0))
+        if found is None:
+            return None
+        if self._clock() >= ends:
+            self._drop(key)
+            return None
+        self._found.move_to_end(key)
+        return found
+
+    def put(self, key: str, found: Found, seconds: float) -> None:
+        """Keep it, unless it alone would fill the memory."""
+        size = weight(found)
+        if size > self._most or seconds <= 0:
+            return
+        self._drop(key)
+        self._found[key] = (found, self._clock() + seconds, size)
+        self.nbytes += size
+        while self.nbytes > self._most:
+            self._drop(next(iter(self._found)))
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._found.clear()
+        self.nbytes = 0
+
+    def _drop(self, key: str) -> None:
+        """Forget one, if it is there."""
+        _, _, size = self._found.pop(key, (None, 0.0, 0))
+        self.nbytes -= size
+
+
+class Cache:
+    """Both levels, and one search at a time for each key."""
+
+    def __init__(
+        self,
+        seconds: float,
+        shared: Shared | None = None,
+        *,
+        most_bytes: int = MEMORY_BYTES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._seconds = seconds
+        self._shared = shared
+        self._clock = clock
+        self._kept = Kept(most_bytes, clock)
+        self._flights: Flights[Found] = Flights()
+
+    async def get(self, key: str, search: Search, *, seconds: float) -> Found | None:
+        """What is kept, or what `search` finds for all who ask meanwhile; None: nothing in `seconds`."""
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept
+        return await self._flights.join(key, lambda: self._found(key, search), seconds=seconds)
+
+    def clear(self) -> None:
+        """Forget what this process holds. What is shared ends by itself; its keys are asked for no more."""
+        self._kept.clear()
+
+    async def _found(self, key: str, search: Search) -> Found:
+        """Another replica's result, or our own."""
+        there = await self._theirs(key)
+        if there is not None:
+            return there
+        found = await search()
+        if not found.degraded:
+            self._keep(key, found)
+        return found
+
+    async def _theirs(self, key: str) -> Found | None:
+        """What the shared cache holds, for the rest of its time."""
+        raw = await self._shared.get(key) if self._shared else None
+        if not raw or len(raw) > VALUE_BYTES:
+            return None
+        read = unpack(raw, key) if len(raw) <= READ_BYTES else await asyncio.to_thread(unpack, raw, key)
+        if read is None:
+            return None
+        found, made_at = replace(read[0], cached=True), read[1]
+        # Clocks of two machines differ: a result from the future is not kept longer for it.
+        self._kept.put(key, found, min(self._seconds, made_at + self._seconds - self._clock()))
+        return found
+
+    def _keep(self, key: str, found: Found) -> None:
+        """In both; nobody waits for the shared one."""
+        self._kept.put(key, replace(found, cached=True), self._seconds)
+        packed = pack(found, key, self._clock()) if self._shared else None
+        if self._shared and packed and len(packed) <= VALUE_BYTES:
+            self._shared.put(key, packed, seconds=self._seconds)
+
+    async def __aenter__(self) -> "Cache":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Searches under way end."""
+        await self._flights.aclose()
+
+
+def weight(found: Found) -> int:
+    """Memory of a result, near enough to bound many of them."""
+    every = (*found.candidates, *found.duplicates)
+    # Twice: a text remembers how it is quoted (text/memo.py).
+    return OBJECT_BYTES + sum(2 * sys.getsizeof(item.passage.text) + OBJECT_BYTES for item in every)
+
+
+class Recent:
+    """Least recently used first out. For one event loop; never awaits."""
+
+    def __init__(self, limit: int = 1_024) -> None:
+        self._limit = limit
+        self._vectors: OrderedDict[tuple[str, str, str | None, str], Embedding] = OrderedDict()
+
+    def get(self, scope: Scope, text: str) -> Embedding | None:
+        """The vector, if this asker's is still there."""
+        key = (scope.tenant, scope.owner, scope.user_id, text)
+        if key in self._vectors:
+            self._vectors.move_to_end(key)
+        return self._vectors.get(key)
+
+    def keep(self, scope: Scope, text: str, vector: Embedding) -> Embedding:
+        """Remember it for this asker, and hand it on."""
+        self._vectors[scope.tenant, scope.owner, scope.user_id, text] = vector
+        if len(self._vectors) > self._limit:
+            self._vectors.popitem(last=False)
+        return vector

@@ -1,0 +1,408 @@
+"""How clearly a leg tells the best from the rest, and what words then weigh beside meaning. Pure, no state.
+
+A leg that knows its answer falls off behind it; one that cannot tell falls slowly: similarities in a language
+that the embedder never learned, words that everybody uses. Falls follow the logarithm of the place, so one is
+told by the place as deep as a leg goes, up to DEPTH: it hardly depends on how many passages were asked for.
+Figures and what was weighed: docs/decisions/0049, 0057.
+
+Relevance in [0, 1], from both legs of all sources: the one place where it is made.
+
+Not ranks (RRF) but two scales: similarity as it is, and what a passage holds of the question's words, by
+their IDF, as a share of what the best one holds. Similarity keeps its own scale, never stretched to what this
+query found: where an embedder cannot tell texts apart (a language it never learned), its similarities lie
+close together and words decide. How much words weigh beside it is read off both legs (`contrast.py`), once a
+request, so that passages of all sources compare; and the more, the less of the question the embedder can
+read (`grasp.py`). Figures and what was weighed: docs/decisions/0009, 0049, 0057.
+After Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions".
+
+Who says a text (`Anna: …`), and whether a question names him. Pure; nothing here raises.
+
+Transcripts begin a turn with a name, but notes begin with headings, and `Will` and `May` are verbs as well. A
+question that has capitals at all must write the name with one; a name that is a word, too, within a sentence,
+where nothing else has one. Why: docs/decisions/0051.
+
+Who said it and when: evidence of a question beside words and meaning, within fusion. Pure.
+
+A memory is of the day it was said on and of the days it speaks of: one of 8 May that says `yesterday` is of
+7 May, too. It is its speaker's where it begins with a name (`Anna: …`). What a question names of both speaks
+for a memory, as a part of what its relevance lacks of 1: added, since one that words and meaning hardly find
+may be that of the day, and bounded, since it may not. A document's time is that of its upload: none.
+Why, and the figures: docs/decisions/0051. Nothing here raises.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import lru_cache
+from itertools import islice
+
+from app.retrieval.relevance import is_match
+from app.text.dates import (
+    FIRST,
+    LAST,
+    MOST,
+    ONE,
+    Expression,
+    Span,
+    Times,
+    bare,
+    chosen,
+    days,
+    expressions,
+    plain,
+    resolved,
+    timed,
+    timely,
+    united,
+)
+from app.text.languages import TONGUES, words
+from app.text.memo import Text, once, quick, remembered
+from app.types import SAID, Candidate, Hit, Legs, Passage, Stretch, day_of, new_passage
+
+DEPTH = 10
+"""Places of a leg that are looked at: as many as anybody reads."""
+LEXICAL_CONTRAST = 0.2
+"""Fall of the word leg, a share of its best score a natural logarithm of the place, in between: measured
+medians go from .13 (short questions to code) to .32 (questions that quote a text)."""
+DENSE_CONTRAST = 0.055
+"""Of the meaning leg in similarity: medians from .03 (a language unknown to the embedder) to .15."""
+LEAST, MOST_CONTRAST = 0.4, 2.5
+"""Evidence of ten passages turns no leg off."""
+SHARP, SOFT = 1.25, 0.75
+"""How strongly the fall of the words counts, and that of meaning."""
+
+
+def weight(words: Sequence[float], meaning: Sequence[float]) -> float:
+    """What words weigh, 1 where nothing is known: the more, the more clearly they tell, and the less clearly
+    meaning does. Scores and similarities of the legs, each best first."""
+    # A shorter leg than the other has named every passage with a word: the next one holds none.
+    scores = [*words, 0.0] if len(words) < len(meaning) else words
+    if len(scores) < 2 or len(meaning) < 2 or scores[0] <= 0:
+        return 1.0
+    by_words = fall(scores) / scores[0] / LEXICAL_CONTRAST
+    by_meaning = fall([max(0.0, each) for each in meaning]) / DENSE_CONTRAST
+    most = (MOST_CONTRAST if by_words > 0 else 1.0) if by_meaning <= 0 else by_words**SHARP / by_meaning**SOFT
+    return min(MOST_CONTRAST, max(LEAST, most))
+
+
+def fall(scores: Sequence[float]) -> float:
+    """From the first place to the last one looked at, a natural logarithm; 0 where there is no second."""
+    last = min(DEPTH, len(scores))
+    return (scores[0] - scores[last - 1]) / math.log(last) if last > 1 else 0.0
+
+
+DENSE_WEIGHT = 5.0
+"""What similarity weighs beside words that weigh 1: a fifth of its scale lies between a related text and
+one that is not."""
+HELD = 0.8
+"""Share of a passage's words that counts which of them it holds; the rest is its BM25. How often and in how
+long a text they stand matters where words stand alone; meaning knows it better."""
+
+
+running = quick(Candidate)
+
+
+def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
+    """Every passage of every source, most relevant first; equal ones in the order the sources gave them.
+    `grasp`: how much of the question the embedder can read (`grasp.py`)."""
+    ceiling = max((strength(legs) for legs in found), default=0.0)
+    words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
+    candidates = [
+        candidate(passage, hits.get(key), told.get(key, 0.0), factor, words)
+        for legs in found
+        for hits, factor in [(word_view(legs), scale(legs, ceiling))]
+        for told in [worded(legs, hits, factor, grasp)]
+        for key, passage in legs.passages.items()
+    ]
+    return sorted(candidates, key=lambda item: -item.passage.score)
+
+
+def strength(legs: Legs) -> float:
+    """The most of the query that a word hit of the source covers: comparable between sources, unlike BM25."""
+    return max((hit.coverage for hit in legs.words), default=0.0)
+
+
+def scale(legs: Legs, ceiling: float) -> float:
+    """What a BM25 score of this source is multiplied by; the best hit of the best source comes to 1."""
+    if not legs.words or legs.words[0].score <= 0:
+        return 0.0
+    return (strength(legs) / ceiling if ceiling > 0 else 1.0) / legs.words[0].score
+
+
+def balance(found: Sequence[Legs], ceiling: float) -> float:
+    """What words weigh in this request: both legs of all sources, one after the other. What neighbours lend
+    says nothing of how clearly a leg tells."""
+    factors = [scale(legs, ceiling) for legs in found]
+    words = [
+        (hit.score - hit.lent) * factor
+        for legs, factor in zip(found, factors, strict=True)
+        for hit in legs.words
+    ]
+    meaning = [hit.score for legs in found for hit in legs.meaning]
+    return weight(sorted(words, reverse=True), sorted(meaning, reverse=True))
+
+
+def word_view(legs: Legs) -> dict[str, Hit]:
+    """How the word leg saw passages by id, whichever leg chose them."""
+    return {**legs.dated, **legs.beside, **{hit.key: hit for hit in legs.words}}
+
+
+def worded(legs: Legs, hits: Mapping[str, Hit], factor: float, grasp: float) -> dict[str, float]:
+    """Beside meaning: what each holds of the question's words, its neighbours' loan included, and its BM25;
+    the best of the best source comes to 1. Where a source does not tell what is held, all is BM25, and the
+    more of it, the less meaning knows."""
+    if factor <= 0:
+        return {}
+    best = legs.words[0].score
+    loan = strength(legs) / best
+    held = {key: hit.coverage + hit.lent * loan for key, hit in hits.items()}
+    most, top = max(own for key, own in held.items() if key not in legs.dated), factor * best
+    if most <= 0:
+        return {key: min(top, hit.score * factor) for key, hit in hits.items()}
+    share = HELD * grasp
+    each, rest = share * top / most, (1 - share) * factor
+    return {key: min(1.0, held[key] * each + hit.score * rest) for key, hit in hits.items()}
+
+
+def candidate(passage: Passage, hit: Hit | None, told: float, factor: float, words: float) -> Candidate:
+    """A passage with its relevance. Without similarity (the query was not embedded) BM25 alone counts."""
+    if passage.similarity is None:
+        relevance = min(1.0, hit.score * factor) if hit else 0.0
+    else:
+        meaning = max(0.0, min(1.0, passage.similarity))
+        relevance = (DENSE_WEIGHT * meaning + words * told) / (DENSE_WEIGHT + words)
+    return running(scored(passage, relevance), hit)
+
+
+def scored(passage: Passage, score: float) -> Passage:
+    """The same with its score: field by field, at a tenth of what `replace` takes for each of eighty."""
+    return new_passage(
+        passage.source,
+        passage.id,
+        passage.text,
+        passage.tokens,
+        passage.label,
+        passage.similarity,
+        score,
+        passage.title,
+        passage.fields,
+        passage.created_at,
+    )
+
+
+NAME = re.compile(r"\s*([^\W\d_](?:[^\W_]|[.' -])*?) *$")
+"""What stands before the colon."""
+LONGEST = 40
+"""Characters of a name."""
+HEADINGS = words(
+    "summary note notes title subject date time today yesterday tomorrow todo task tasks question answer idea"
+    " ideas plan plans goal goals result results list example examples warning update reminder conclusion"
+    " problem solution topic user assistant system human bot me name memory address source link"
+    " zusammenfassung notiz notizen titel betreff datum zeit heute gestern morgen aufgabe aufgaben frage"
+    " antwort idee ideen ziel ziele ergebnis ergebnisse liste beispiel warnung erinnerung fazit thema nutzer"
+    " resumen nota notas asunto fecha hora hoy ayer tarea tareas pregunta respuesta meta resultado lista"
+    " ejemplo aviso recordatorio problema tema usuario"
+    " résumé titre objet heure hier tâche tâches réponse idée idées but résultat résultats liste exemple"
+    " rappel problème sujet utilisateur"
+)
+"""What notes begin with: nobody. In English, German, Spanish and French."""
+WORDS = words(
+    "will may mark bill art rob sue pat drew grant chase jack hope joy grace faith rose dawn miles summer"
+    " reich lang klein gut sol luz paz mar pierre"
+)
+"""Names that are words of a sentence, too."""
+NOBODY = (
+    HEADINGS
+    | {
+        word
+        for each in TONGUES
+        for part in (each.openings, each.verbs, each.bare, each.ordinals)
+        for word in part
+    }
+) - WORDS
+"""Headings, and words that name nothing."""
+TRIES = 8
+"""Places that are looked at."""
+OPENS = re.compile(r"(?:^|[.!?:])[^\w]*$")
+"""Before the first word of a sentence."""
+
+
+def speaker(text: str) -> str:
+    """Who said it, as it is written; "": it does not tell."""
+    head, colon, rest = text[: LONGEST + 2].partition(":")
+    if not colon or not rest[:1].isspace():
+        return ""
+    found = NAME.match(head)
+    return found[1] if found and low(found[1]) not in NOBODY else ""
+
+
+def named(name: str, question: str) -> bool:
+    """Whether a question names this person: few say many memories."""
+    return bool(name) and remembered(question, (named, name), lambda: sought(name, question))
+
+
+def sought(name: str, question: str) -> bool:
+    """The same, looked for."""
+    folded, wanted = low(question), low(name)
+    if not wanted or (question == folded and wanted in WORDS):
+        return False
+    return any(
+        alone(folded, at, at + len(wanted)) and (question == folded or written(question, at, wanted))
+        for at in islice(places(wanted, folded), TRIES)
+    )
+
+
+def places(wanted: str, text: str) -> Iterator[int]:
+    """Where it stands, whatever is beside it."""
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
+def written(question: str, at: int, name: str) -> bool:
+    """Whether it is written as names are at this place."""
+    sign = question[at]
+    if sign.islower():
+        return False
+    return name not in WORDS or not OPENS.search(question[max(0, at - TRIES) : at])
+
+
+def alone(text: str, start: int, end: int) -> bool:
+    """Whether it is no part of a longer word."""
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+
+
+@once
+def low(text: str) -> str:
+    """In lower case, and as long as before."""
+    return text.replace("\u0130", "I").lower()
+
+
+TIME, SPEAKER, DATED = 0.2, 0.2, 0.05
+"""Of what relevance lacks of 1: for the time that is asked about, for who is named, and for any word of time
+where nothing but a time is asked for."""
+WHEN = re.compile(
+    r"\W*(?:(?:and|so|und|y|et) )?(?:(?:since|seit|desde|depuis) )?(?:when|wann|cuando|quand|how long ago"
+    r"|(?:on |in |an |in |en |a )?(?:what|which|welche[mnrs]?|que|quel(?:le)?)"
+    r" (?:date|day|month|year|datum|tag|monat|jahr|fecha|dia|mes|ano|jour|mois|annee))\b"
+)
+"""How a question begins that asks for a time."""
+YEARS = 10
+"""Of a day without a year: those in which memories are sought for it."""
+MANY = 8
+"""Times that one question asks about."""
+LATEST = 8
+"""Questions that stay read: each is asked for the cache's key, and again when it was searched for."""
+NO_TIMES = Times()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question names: times, people, or that it asks for a time."""
+
+    text: str = ""
+    spans: tuple[Span, ...] = ()
+    when: bool = False
+    times: Times = NO_TIMES
+    """The spans, made ready."""
+    alone: bool = False
+    """Nothing but a time is named."""
+
+    @property
+    def key(self) -> list[object]:
+        """The days: the same words mean others tomorrow."""
+        return [[str(span.start), str(span.end), span.yearly] for span in self.spans]
+
+    def stretches(self, year: int) -> tuple[Stretch, ...]:
+        """The spans' days, each once; of those of any year the last YEARS up to this one."""
+        lately = range(year - YEARS + 1, year + 1)
+        every = (span.of(each) for span in self.spans for each in (lately if span.yearly else (year,)))
+        return tuple((date.fromordinal(first), date.fromordinal(end)) for first, end in united(every))
+
+    def evidence(self, passage: Passage) -> float:
+        """What speaks for a passage, in [0, TIME + SPEAKER + DATED]."""
+        if passage.source not in SAID:
+            return 0.0
+        dated = self.when and timed(passage.text)
+        who = named(speaker(passage.text), self.text)
+        return TIME * self.share(passage) + SPEAKER * who + DATED * dated
+
+    def vouches(self, passage: Passage) -> bool:
+        """Whether a passage is all that is asked for: of the time, where nothing else is named."""
+        return self.alone and passage.source in SAID and self.share(passage) == 1
+
+    def share(self, passage: Passage) -> float:
+        """How much a passage is of that time, in [0, 1]."""
+        best = 0.0
+        for each in days(passage) if self.spans else ():
+            best = max(best, self.times.share(each))
+            if best == 1:
+                break
+        return best
+
+
+def asked(text: str, at: datetime) -> Asked:
+    """What a question names, asked at `at`."""
+    return Asked(Text(text), *of_day(text, day_of(at)))
+
+
+@lru_cache(LATEST)
+def of_day(text: str, day: date | None) -> tuple[tuple[Span, ...], bool, Times, bool]:
+    """The same at any time of a day."""
+    every = (bounded(each, day) for each in expressions(text)) if day else ()
+    spans = tuple(islice(dict.fromkeys(span for span in every if span), MANY))
+    return spans, bool(WHEN.match(plain(bare(text[:MOST])))), Times(spans), bool(spans) and timely(text)
+
+
+def bounded(found: Expression, at: date) -> Span | None:
+    """Its days, or all since, before or after them."""
+    span = resolved(found, at)
+    if span is None or not found.bound:
+        return span
+    if span.yearly:
+        span = chosen(span, at, -1)
+    if found.bound in ("b", "B"):
+        span = Span(FIRST, span.end if found.bound == "b" else span.start)
+    else:
+        span = Span(span.start if found.bound == "s" else span.end, LAST)
+    return span if span.start < span.end else None
+
+
+def weighed(candidates: Sequence[Candidate], question: Asked) -> list[Candidate]:
+    """The same, most relevant first, with this evidence; equal ones in their order."""
+    return sorted((supported(item, question) for item in candidates), key=lambda item: -item.passage.score)
+
+
+def supported(item: Candidate, question: Asked) -> Candidate:
+    """One of them. Its text remembers what it is read for: its days are asked for again."""
+    passage = item.passage
+    if passage.source in SAID and not isinstance(passage.text, Text):
+        passage = replace(passage, text=Text(passage.text))
+        item = Candidate(passage, item.words)
+    evidence = question.evidence(passage)
+    if not evidence:
+        return item
+    words = item.words
+    if question.vouches(passage):
+        words = replace(words or Hit(passage.id, 0.0), rare=True)
+    return Candidate(scored(passage, passage.score + (1 - passage.score) * evidence), words)
+
+
+def notes(candidates: Sequence[Candidate], question: Asked, threshold: float) -> list[str]:
+    """What was taken for the time asked about, where a match is of it. No labels: which of them the answer
+    is told is decided later."""
+    if not question.spans:
+        return []
+    times = ", ".join(map(date_written, question.spans))
+    found = any(is_match(item, threshold) and question.share(item.passage) for item in candidates)
+    return [f"Time asked about: {times}"] if found else []
+
+
+def date_written(span: Span) -> str:
+    """A span in words, its last day included; of one without a year `05-07`."""
+    first, last = (str(day)[len("2000-") if span.yearly else 0 :] for day in (span.start, span.end - ONE))
+    since, until = span.start > FIRST, span.end < LAST
+    return f"{first} to {last}" if since and until else f"since {first}" if since else f"until {last}"

@@ -1,0 +1,475 @@
+"""Identical content is told once: the first of equal texts stays, the others are listed as duplicates.
+
+But `I ran yesterday` of two days tells of two runs: memories whose words of time mean other days are not
+identical, nor those of two days that speak of `now` or of a weekday. Nothing here raises. Why:
+docs/decisions/0051.
+
+Near duplicates: memories that say the same but for how it is written. The best stays, once. Pure.
+
+Twins are equal once Unicode (NFC), case, white space, and the forms of quotes and dashes are unified, English
+contractions spelled out, an interjection that opens and the full stops or exclamation marks that close left
+out. Nothing else is: no words that say nothing, for each says something somewhere ("not just a toy", "Le
+called", "plan A"). So no digit, letter or sign in the middle is lost. Words of time count as the days that
+they mean (`ranking.py`). One pass, a key a text. Why: docs/decisions/0051. Nothing here raises.
+
+Boosts: what else speaks for a passage than its relevance. Each is a factor in [0.9, 1.1].
+
+A score is the relevance times the factors, in their order: whoever has the ledger computes it again. The
+threshold never sees them (CONTRACT §0). Source: CONTRACT §2.3–2.4, seed 003 (3.1, 4.2). Nothing raises.
+
+Texts that speak to the machine and not of a person: instructions to a model, tests of the service.
+
+They were said, and kept with `remember`, but are no memories: recalled, they would steer the answer. Only
+what is plainly one is told; a person may well write about prompts and tests. Source: CONTRACT §2.2, seed 003
+(4.3). Nothing here raises.
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from unicodedata import normalize
+
+from app.db.memories import Tally
+from app.retrieval.tags import VOCABULARY, misalignment, of_family
+from app.text.dates import WEEKDAYS, WORD, bare, days, expressions
+from app.text.languages import words as wordset
+from app.text.memo import once
+from app.text.phrases import ENDS, LONGEST, Found, Phrases, words
+from app.types import SAID, Candidate, Passage
+
+
+@once
+def content(text: str) -> str:
+    """What two texts share that differ in white space and case alone."""
+    return " ".join(text.split()).casefold()
+
+
+BEGINNING = 8
+"""Words that are looked at first: few texts share them, and only those are compared whole."""
+
+
+@once
+def beginning(text: str) -> str:
+    """Of texts with equal content the same, at a tenth of its price."""
+    return " ".join(text.split(None, BEGINNING)[:BEGINNING]).casefold()
+
+
+FLEETING = wordset(WEEKDAYS.replace("|", " ")) | wordset(
+    "now currently morning noon jetzt momentan morgen mittag ahora actualmente manana mediodia"
+    " maintenant actuellement matin midi"
+)
+"""Words that mean another time on another day, and of themselves no day that can be told. Without accents."""
+
+
+def dedupe(
+    candidates: Sequence[Candidate], *, across: bool = True
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(kept, duplicates), each in the order given: give the best first. Not `across`: each source alone,
+    since a person's own memory and a copy of it elsewhere are two things until one of them is told."""
+    kept: list[Candidate] = []
+    duplicates: list[Candidate] = []
+    seen: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
+    firsts = [
+        ("" if across else candidate.passage.source, beginning(candidate.passage.text))
+        for candidate in candidates
+    ]
+    alike = Counter(firsts)
+    if len(alike) == len(firsts):
+        return list(candidates), []
+    for candidate, first in zip(candidates, firsts, strict=True):
+        if alike[first] == 1:
+            kept.append(candidate)
+            continue
+        passage = candidate.passage
+        name = (first[0], content(passage.text))
+        if any(identical(passage, other) for other in seen[name]):
+            duplicates.append(candidate)
+        else:
+            kept.append(candidate)
+            seen[name].append(passage)
+    return kept, duplicates
+
+
+def identical(one: Passage, other: Passage) -> bool:
+    """Whether equal texts mean the same, as far as anybody knows."""
+    times = meant(one), meant(other)
+    return None in times or times[0] == times[1]
+
+
+def meant(passage: Passage) -> tuple[Hashable, ...] | None:
+    """The days that a memory speaks of, and its own where it is fleeting. (): a text without words of time;
+    None: nobody knows, for want of the day on which it was said, or since nobody said it."""
+    if passage.source not in SAID:
+        return None
+    now = fleeting(passage.text)
+    if passage.said_on is None:
+        return None if now or expressions(passage.text) else ()
+    _, *spans = days(passage)
+    return (*((passage.said_on,) if now else ()), *spans)
+
+
+@once
+def fleeting(text: str) -> bool:
+    """Whether it has such a word."""
+    return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
+
+
+def apart(
+    candidates: Sequence[Candidate], told: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """(others, copies of what is `told`), each in the order given."""
+    texts = {content(item.passage.text) for item in told}
+    others: list[Candidate] = []
+    copies: list[Candidate] = []
+    for candidate in candidates:
+        (copies if content(candidate.passage.text) in texts else others).append(candidate)
+    return others, copies
+
+
+FORMS = {
+    "'": "\u2018\u2019\u02bc",
+    '"': "\u201c\u201d\u201e\u00ab\u00bb",
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2212",
+}
+"""Quotes and dashes, by the one that all are read as."""
+STRAIGHT = str.maketrans({form: plain for plain, forms in FORMS.items() for form in forms})
+NEGATED = re.compile(r"n(?<=[a-z]n)'t(?!\w)")
+CONTRACTED = re.compile(r"'(?<=[a-z]')(?:m|re|ve|ll)(?!\w)")
+"""Each begins with its sign, which is found at a fifth of the price of what stands before it."""
+WHOLE = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
+"""What contractions stand for; `'s` and `'d` stand for several."""
+OPENING = re.compile(r"(?:oh|hey|hi|well|ok|okay), (?=\S+ \S+ \S)")
+"""An interjection, where a sentence follows: `oh, no` is one by itself."""
+LONGEST_COMPARED = 1_000
+"""Characters: longer ones are texts, and seldom said twice."""
+OPENED, COMPARED_CHARACTERS = 8, 4
+"""Words that are read, and compared, to tell that two texts are no twins."""
+NOTED = 5
+"""Pairs that are told."""
+STAYS = " is a duplicate of "
+"""Between the labels of a pair that is told."""
+
+Pair = tuple[Candidate, Candidate]
+"""A twin, and the one that stays for it."""
+
+
+@once
+def begun(text: str) -> str:
+    """How it begins: of twins the same, at a fifth of the price of all that it says. Of OPENED words one may
+    be an interjection and one a mark that closes."""
+    return " ".join(told(" ".join(text.split(None, OPENED)[:OPENED])).split()[:COMPARED_CHARACTERS])
+
+
+@once
+def told(text: str) -> str:
+    """What it says: of twins the same."""
+    low = text.lower() if text.isascii() else normalize("NFC", text).lower().translate(STRAIGHT)
+    low = " ".join(low.split())
+    if "'" in low:
+        low = CONTRACTED.sub(lambda found: WHOLE[found[0]], NEGATED.sub(" not", low))
+    return ended(OPENING.sub("", low, count=1) if OPENING.match(low) else low)
+
+
+def ended(text: str) -> str:
+    """Without the full stops, or the exclamation marks, behind its last word; behind a digit or another sign
+    they may be a part of it (`am 5.`, `3!`, `:).`)."""
+    for mark in ".!":
+        if text.endswith(mark):
+            bare = text.rstrip(mark).rstrip()
+            return bare if bare[-1:].isalpha() else text
+    return text
+
+
+def whose(passage: Passage) -> Hashable:
+    """Twins are of one source, one namespace and one kind, and mean the same days."""
+    fields = passage.fields
+    return passage.source, fields.get("vantage_id"), fields.get("kind"), meant(passage)
+
+
+def single(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[str]]:
+    """(kept, duplicates and twins, what is told of the twins), of each source alone: give the best first.
+    Identical content is told once whatever its kind and namespace, near duplicates within theirs."""
+    first, same = dedupe(candidates, across=False)
+    kept, pairs = twins(first)
+    return kept, [*same, *(item for item, _ in pairs)], notes(pairs)
+
+
+def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]:
+    """(kept, twins of them with the one that stays), each in the order given: give the best first."""
+    kept: list[Candidate] = []
+    pairs: list[Pair] = []
+    groups: dict[str, list[Candidate]] = {}
+    firsts = [begun(item.passage.text) if compared(item.passage) else None for item in candidates]
+    if all(first is None for first in firsts):
+        return list(candidates), []
+    alike = Counter(firsts)
+    for item, first in zip(candidates, firsts, strict=True):
+        group = (
+            groups.setdefault(told(item.passage.text), []) if first is not None and alike[first] > 1 else []
+        )
+        stays = next((each for each in group if whose(each.passage) == whose(item.passage)), None)
+        if stays:
+            pairs.append((item, stays))
+        else:
+            kept.append(item)
+            group.append(item)
+    return kept, pairs
+
+
+def compared(passage: Passage) -> bool:
+    """Whether it may have a twin."""
+    return passage.source in SAID and len(passage.text) <= LONGEST_COMPARED
+
+
+def notes(pairs: Sequence[Pair]) -> list[str]:
+    """What stays for what, by label."""
+    return [f"{item.passage.label}{STAYS}{stays.passage.label}" for item, stays in pairs[:NOTED]]
+
+
+def noted(note: str, labels: Collection[str]) -> bool:
+    """Whether a note tells that of two of these labels."""
+    one, between, other = note.partition(STAYS)
+    return bool(between) and one in labels and other in labels
+
+
+BOUND = 0.1
+"""The most that one factor adds or takes."""
+FORMAT = 0.05
+"""A form is a weak sign: half of what votes can do."""
+CORPUS_FAMILIES = ("format", "tone", "intent")
+"""Whose tags count for a reference text (seed 003, 4.2)."""
+KNOWN = frozenset(VOCABULARY)
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What a question, and the cards of who asks it, want of a memory."""
+
+    tags: tuple[str, ...] = ()
+    """Of the question (`infer_query_tags`)."""
+    desire: Mapping[str, float] = field(default_factory=dict)
+    """`vb_desire_bias_map` of the card."""
+    gravity: Mapping[str, float] = field(default_factory=dict)
+    """`gravity_weights` of the card."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boosted:
+    """A score, and the factors that made it."""
+
+    score: float
+    boosts: Mapping[str, float]
+
+
+def score_personal_hit(relevance: float, tags: Sequence[str], tally: Tally, wants: Wants) -> Boosted:
+    """A memory's score; `tags` are `memory_tags`, `tally` the asker's own votes on it."""
+    factors = {
+        "feedback": feedback(tally),
+        "format": form(tags, wants.tags),
+        "vb_desire": desire(tags, wants.desire),
+        "gravity": pull(tags, wants.gravity),
+    }
+    return boosted(relevance, factors)
+
+
+def corpus_tags(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Those of a question's tags that count for reference texts."""
+    return tuple(tag for name in CORPUS_FAMILIES for tag in of_family(wanted, name))
+
+
+def score_corpus_hit(relevance: float, tags: Sequence[str], asked: Sequence[str]) -> Boosted:
+    """A reference text's score: at most + 10 %, by the share of the question's `corpus_tags` that it has."""
+    share = sum(tag in tags for tag in asked) / len(asked) if asked else 0.0
+    return boosted(relevance, {"tags": 1 + BOUND * share})
+
+
+def boosted(relevance: float, factors: Mapping[str, float]) -> Boosted:
+    """`relevance` times all factors."""
+    return Boosted(relevance * math.prod(factors.values()), factors)
+
+
+def feedback(tally: Tally) -> float:
+    """Votes saturate, and as many bad as good are none: net 0 is exactly 1, ± 1 is ± 5 %, ± 9 is ± 9 %."""
+    return 1 + BOUND * (tally.net / (1 + abs(tally.net)))
+
+
+def form(tags: Sequence[str], wanted: Sequence[str]) -> float:
+    """+ 5 % for a memory of the form that is asked for, - 5 % for one of another form."""
+    asked, has = set(of_family(wanted, "format")), set(of_family(tags, "format"))
+    if not asked or not has:
+        return 1.0
+    return 1 + FORMAT if asked & has else 1 - FORMAT
+
+
+def desire(tags: Sequence[str], bias: Mapping[str, float]) -> float:
+    """By the mean bias of the memory's `vb:` tags."""
+    wanted = [max(-1.0, min(1.0, bias.get(tag, 0.0))) for tag in of_family(tags, "vb")]
+    return 1 + BOUND * (sum(wanted) / len(wanted)) if wanted else 1.0
+
+
+def pull(tags: Sequence[str], weights: Mapping[str, float]) -> float:
+    """A memory at home in the profile gains, one that lies elsewhere loses; tags that nobody knows are left
+    out, they say nothing about either."""
+    known = [tag for tag in tags if tag in weights or tag in KNOWN]
+    if not known or not any(weight > 0 for weight in weights.values()):
+        return 1.0
+    return 1 + BOUND * (1 - 2 * misalignment(known, weights))
+
+
+SHORT = 8
+"""Words of a text that tests and nothing else."""
+HEAD = re.compile(
+    r"^[ \t>#*]{0,8}(?:\[(?:system|user|assistant|context|inst)\]|system prompt[ \t]{0,4}:"
+    r"|<\|[a-z_]{1,20}\|>|<</?sys>>|\[/?inst\])",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line as a prompt or a chat template writes it."""
+ROLE = re.compile(
+    r"^[ \t>#*]{0,8}(system|assistant|developer|user|human)[ \t]{0,4}:(.{0,80})", re.IGNORECASE | re.MULTILINE
+)
+"""Nor is this more than a word with a colon: people have sound systems, and assistants."""
+SPEAKERS = frozenset({"system", "user", "human"})
+"""With the assistant beside one of them it is a chat that was copied."""
+ORDERS = Phrases(
+    {
+        "order": ""
+        "you are|you're|you must|you will|you should|you shall|you have to|your task is|your role is"
+        "|your job is|act as|pretend|ignore|disregard|forget|override|obey|answer|respond|reply|reveal"
+        "|do not|don't|be|never reveal|never mention|always answer|always respond|always reply|from now on"
+        "|du bist|antworte|tu es|réponds|eres|responde"
+    }
+)
+"""What a role's line begins with where it is an instruction."""
+POLITE = wordset("please now then and so but first just ok okay hey hi simply kindly also bitte por favor")
+"""Words that an imperative may stand after."""
+DUTY = wordset("to must should will shall would can could may have need are going now")
+"""Words that make one of it after `you`: `I want you to`, `you are going to`."""
+ON = wordset("that who which and for with named called designed trained verbatim exactly please")
+"""Words that a whole phrase may go on with."""
+_ASIDE = ("ignore", "disregard", "forget", "override", "bypass")
+_WHICH = (
+    "all previous", "all prior", "all of your", "all the previous", "all your", "any previous", "previous",
+    "prior", "earlier", "the above", "the previous", "your previous", "your prior", "your", "my previous",
+)  # fmt: skip
+_WHAT = ("instructions", "instruction", "prompts", "prompt", "rules", "directives", "guidelines", "messages")
+_SHOW = (
+    "reveal",
+    "print",
+    "show me",
+    "show",
+    "repeat",
+    "output",
+    "tell me",
+    "what is",
+    "what's",
+    "leak",
+    "display",
+)
+_HIDDEN = ("your system prompt", "the system prompt", "your initial prompt")
+_OFTEN_OURS = ("your instructions", "your prompt")
+ASIDE, SHOWN, ASKED, TOLD, ROLEPLAY = "aside", "shown", "asked", "told", "role"
+FIRST = frozenset({ASIDE, TOLD, ROLEPLAY})
+"""Plain only where they open a clause: `I forget your rules` is somebody's own trouble."""
+WHOLE_PROBE = frozenset({ASKED, ROLEPLAY})
+"""Plain only where nothing of another matter follows: `your prompt reply`."""
+PROMPTY = Phrases(
+    {
+        ASIDE: "|".join(f"{aside} {which} {what}" for aside in _ASIDE for which in _WHICH for what in _WHAT)
+        + "|ignore everything above|ignore the above|disregard the above|ignoriere alle vorherigen"
+        "|ignoriere alle anweisungen|ignore toutes les instructions|ignora todas las instrucciones"
+        "|ignora las instrucciones",
+        SHOWN: "|".join(f"{show} {hidden}" for show in _SHOW for hidden in _HIDDEN) + "|end of system prompt",
+        ASKED: "|".join(f"{show} {hidden}" for show in _SHOW for hidden in _OFTEN_OURS),
+        TOLD: ""
+        "you are chatgpt|you are gpt*|you are an ai|you are a language model"
+        "|you are now dan|you are now in|act as dan|do anything now|jailbreak mode"
+        "|as an ai language model|as a large language model|pretend you are an ai|pretend to be an ai"
+        "|system override|begin system|new instructions :",
+        ROLEPLAY: "you are a helpful assistant",
+    }
+)
+ALONE = frozenset(
+    {"system prompt", "the system prompt", "your system prompt", "prompt injection", "jailbreak"}
+)
+"""Nothing else said: a knock at the door."""
+TESTING = wordset(
+    "test tests testing tested tester a ab abc abcd asdf asdfasdf qwerty foo bar baz foobar lorem ipsum ping"
+    " pong probe probing check hello world mic one two three message query please ignore this is just only"
+    " the my memory of dummy sample xyz"
+)
+PLAINLY = wordset("test tests testing asdf asdfasdf qwerty foobar foo ping probe lorem dummy mic")
+"""One of these must be among them."""
+TESTS = Phrases(
+    {
+        "test": ""
+        "this is a test|just a test|only a test|just testing|i'm testing|i am testing|test query|test message"
+        "|test memory|test memories|test the memory|testing the memory|memory test|recall test|memory probe"
+        "|retrieval test|test retrieval|testing retrieval|probe|probes|probing|prompt injection|system prompt"
+        "|system prompts|jailbreak*"
+    }
+)
+
+
+def is_probe(text: str) -> bool:
+    """Whether a text is a prompt, or tests the service and says nothing."""
+    said = words(text)
+    plain = [word for word in said if word not in ENDS]
+    if HEAD.search(text) or _dialogue(text[:LONGEST]) or " ".join(plain[:4]) in ALONE:
+        return True
+    return _only_tests(plain) or any(_plainly(said, found) for found in PROMPTY.among(said))
+
+
+def is_test(query: str) -> bool:
+    """Whether a question is about such texts: then they are what it looks for."""
+    return is_probe(query) or bool(TESTS.names(query))
+
+
+def _dialogue(text: str) -> bool:
+    """Lines of roles that are a prompt's: one that gives an order, or two that speak with each other."""
+    roles: set[str] = set()
+    for line in ROLE.finditer(text):
+        role = line[1].lower()
+        roles.add(role)
+        if role not in {"user", "human"} and _orders(words(line[2])):
+            return True
+    return "assistant" in roles and not SPEAKERS.isdisjoint(roles)
+
+
+def _orders(said: Sequence[str]) -> bool:
+    """Whether a line begins with an imperative."""
+    start = next((at for at, word in enumerate(said) if word not in POLITE), 0)
+    return any(found.start == start for found in ORDERS.among(said))
+
+
+def _plainly(said: Sequence[str], found: Found) -> bool:
+    """Whether a phrase stands where it is said to the machine, and not of something."""
+    if not FIRST.isdisjoint(found.names) and not _opens(said, found.start):
+        return False
+    after = said[found.end] if found.end < len(said) else "."
+    return WHOLE_PROBE.isdisjoint(found.names) or after in ENDS or after in ON
+
+
+def _opens(said: Sequence[str], start: int) -> bool:
+    """Whether a clause begins there, but for polite words; or somebody is told to."""
+    first = _back(said, start, POLITE)
+    if first == 0 or said[first - 1] in ENDS:
+        return True
+    told = _back(said, first, DUTY)
+    return 0 < told < first and said[told - 1] == "you"
+
+
+def _back(said: Sequence[str], start: int, over: frozenset[str]) -> int:
+    """Where the row of such words that ends there begins."""
+    while start and said[start - 1] in over:
+        start -= 1
+    return start
+
+
+def _only_tests(plain: list[str]) -> bool:
+    """`test test 123`, `asdf`, `this is just a test`."""
+    if not 0 < len(plain) <= SHORT:
+        return False
+    known = all(word in TESTING or word.isdecimal() for word in plain)
+    return known and not PLAINLY.isdisjoint(plain)

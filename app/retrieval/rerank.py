@@ -1,0 +1,182 @@
+"""The second stage: candidates ordered anew by whoever reads question and text together.
+
+What it is shown, and what its scores come to: relevance in [0, 1] again, so that boosts multiply it
+as they did the first stage's. Similarity is left alone: threshold and match rules look at it alone.
+Why so, and why these sizes: docs/decisions/0050.
+
+What runs beside the first stage, and after it: rewording and rerank, each within its part of the time.
+
+The question itself is searched at once; what a model makes of it meanwhile is searched beside it; what all of
+it found is one list, which a reranker may order anew. Whatever fails or is late leaves the first stage as it
+was and one word in `degraded`. Raises nothing but on cancellation. Seconds of the loop's time.
+Source: docs/decisions/0050; DESIGN §6.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import structlog
+
+from app.breaker import Breaker, is_down
+from app.errors import RetrievalError
+from app.models.base import Reranker
+from app.retrieval.fusion import scored
+from app.retrieval.rewrite import Rewriter, merged
+from app.types import RERANK, Candidate, Degraded, Found, Query
+
+MOST = 50
+"""Candidates shown at most: more than are packed, no more than a small model reads in a second or two."""
+
+TEXT_BYTES, QUERY_BYTES = 1_500, 500
+"""UTF-8, of each text and of the question: together under 512 tokens, which is all that many models read.
+Bytes, because they follow tokens in every script."""
+
+GAP = " … "
+"""Between the ends of a question that is too long: what it asks stands at one of them."""
+
+
+def reordered(candidates: Sequence[Candidate], scores: Sequence[float]) -> tuple[Candidate, ...]:
+    """The first `len(scores)` by their scores, equal ones in the order they had; behind them the others as
+    they were, at most as relevant as the last of those."""
+    ranked = sorted(zip(scores, unit(scores), candidates, strict=False), key=lambda told: -told[0])
+    rest = candidates[len(ranked) :]
+    least = ranked[-1][1] if ranked else 1.0
+    highest = max((item.passage.score for item in rest), default=0.0)
+    factor = least / highest if highest > least else 1.0
+    return (
+        *(Candidate(scored(item.passage, score), item.words) for _, score, item in ranked),
+        *(
+            Candidate(scored(item.passage, min(least, item.passage.score * factor)), item.words)
+            for item in rest
+        ),
+    )
+
+
+def unit(scores: Sequence[float]) -> list[float]:
+    """Scores in [0, 1], in their order: as they are where all lie there, else they are logits."""
+    if all(0 <= score <= 1 for score in scores):
+        return [float(score) for score in scores]
+    return [logistic(score) for score in scores]
+
+
+def logistic(score: float) -> float:
+    """A logit as a probability; never overflows."""
+    if score >= 0:
+        return 1 / (1 + math.exp(-score))
+    odds = math.exp(score)
+    return odds / (1 + odds)
+
+
+def shown(text: str, most: int = TEXT_BYTES) -> str:
+    """The beginning of a text. Servers refuse blank ones."""
+    cut = text[:most].encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+    return cut if cut.strip() else "-"
+
+
+def asked(text: str) -> str:
+    """A question, or of a long one its beginning and its end: a follow-up's own words stand last."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= QUERY_BYTES:
+        return raw.decode()
+    half = (QUERY_BYTES - len(GAP.encode())) // 2
+    return GAP.join(part.decode("utf-8", "ignore") for part in (raw[:half], raw[-half:]))
+
+
+RERANK_SHARE = 1 / 3
+"""Part of RAG_TIMEOUT_SECONDS that the scores may take, once everything is found."""
+GRACE = 0.1
+"""Seconds before the end at which the first stage's order is taken, to hand it over in time."""
+FAIR = 0.5
+"""Of its part: a reranker that was left less than this has not failed when it is late."""
+
+First = Callable[[Query], Coroutine[Any, Any, Found]]
+"""The first stage: every source, one text."""
+
+log = structlog.get_logger(__name__)
+
+
+class After(Protocol):
+    """What `Retrieval` knows of it."""
+
+    def key(self, query: Query) -> list[object]:
+        """All that a result depends on beside the first stage's."""
+
+    async def search(self, query: Query, first: First, until: float) -> Found:
+        """What both stages find; ends by `until`."""
+
+
+def nothing_there(found: Found) -> bool:
+    """Whether no wording could find more: nothing is stored in reach, and everybody has said so."""
+    return not found.stored and not found.degraded
+
+
+class Second:
+    """Both, or one of them. `seconds`: RAG_TIMEOUT_SECONDS; `breaker`: the reranker's."""
+
+    def __init__(
+        self, reranker: Reranker | None, rewriter: Rewriter | None, breaker: Breaker, *, seconds: float
+    ) -> None:
+        self._reranker = reranker
+        self._rewriter = rewriter
+        self._breaker = breaker
+        self._seconds = seconds
+
+    def key(self, query: Query) -> list[object]:
+        """Whose scores, whose words, and what those were made from."""
+        reworded = [self._rewriter.name, *query.before] if self._rewriter else []
+        return [self._reranker.name if self._reranker else "", reworded]
+
+    async def search(self, query: Query, first: First, until: float) -> Found:
+        """What both stages find."""
+        found = (
+            await self._wide(query, first, until, self._rewriter) if self._rewriter else await first(query)
+        )
+        if self._reranker is None or len(found.candidates) < 2:
+            return found
+        return await self._ranked(query, found, until, self._reranker)
+
+    async def _wide(self, query: Query, first: First, until: float, rewriter: Rewriter) -> Found:
+        """What the question and its rewordings find."""
+        async with asyncio.TaskGroup() as group:
+            own = group.create_task(first(query))
+            rewording = group.create_task(rewriter.texts(query, until))
+            await asyncio.wait({own, rewording}, return_when=asyncio.FIRST_COMPLETED)
+            vain = own.done() and nothing_there(own.result())
+            texts, faults = ((), ()) if vain else await rewording
+            rewording.cancel()  # where it was in vain; else it is done
+            more = [group.create_task(first(replace(query, text=text, before=()))) for text in texts]
+        found = merged(own.result(), [task.result() for task in more], query.threshold)
+        told = [f'Searched also with "{text}"' for text in texts]
+        return replace(found, degraded=(*found.degraded, *faults), notes=(*found.notes, *told))
+
+    async def _ranked(self, query: Query, found: Found, until: float, reranker: Reranker) -> Found:
+        """The same, in the reranker's order if that comes in time."""
+        some = found.candidates[:MOST]
+        try:
+            scores = await self._scores(reranker, query.text, [item.passage.text for item in some], until)
+        except (RetrievalError, TimeoutError) as error:
+            reason = error.reason if isinstance(error, RetrievalError) else "timeout"
+            log.warning("not reranked", reason=reason)
+            return replace(found, degraded=(*found.degraded, Degraded(RERANK, reason)))
+        note = f"Reranked {len(some)} candidates"
+        return replace(found, candidates=reordered(found.candidates, scores), notes=(*found.notes, note))
+
+    async def _scores(self, reranker: Reranker, text: str, texts: list[str], until: float) -> list[float]:
+        """The server's, within its part of the time. Raises `RetrievalError` and `TimeoutError`."""
+        share, now = self._seconds * RERANK_SHARE, asyncio.get_running_loop().time()
+        left = min(share, until - GRACE - now)
+        if self._breaker.refuses:
+            raise RetrievalError("unavailable")
+        if left <= 0:
+            raise TimeoutError
+        fair = FAIR * share
+
+        def judge(error: Exception) -> bool | None:
+            return (left >= fair or None) if isinstance(error, TimeoutError) else is_down(error)
+
+        with self._breaker.attempt(judge, patience=fair):
+            async with asyncio.timeout(left):
+                return list(await reranker.scores(asked(text), [shown(each) for each in texts]))

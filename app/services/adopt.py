@@ -1,0 +1,755 @@
+"""What `ibid adopt` takes over from older tools: rows of the projects' tables, and collections of points.
+
+Nothing of theirs is changed. A sample tells whether their vectors belong to our space: one model's two
+vectors of a text are close, those of two models of one width are unrelated.
+
+Points of older tools as rows of the record (`ibid adopt`).
+
+A page of points commits with its rows, their entries in `ibid.imported` and, by triggers, in the outbox. A
+point is imported once: again only when its payload has changed, and then its row is replaced. A row that was
+removed stays so. Nothing is written for a user who was erased after the point was read. Raises `Unavailable`.
+
+Rows of conversation_index and code_index that older tools wrote, taken over (`domain/adoption.Rows`).
+
+Read block by block, so that a table of any size costs one reading; written version by version, so that two
+runs at once, or a tool that writes meanwhile, are never in each other's way. `embedding` is never written.
+A row's words, analysed before, stay known for the version that it becomes. Raises `Unavailable`.
+
+`ibid adopt`: what older tools wrote, taken over table by table and collection by collection.
+
+Rows of the projects' tables get a space, points of Qdrant become rows of the record (`services/adopt.py`).
+Qdrant follows by the outbox. Vectors are kept if a sample shows that they belong to our space, otherwise the
+texts are embedded. An interrupted run goes on where it was, a second one finds nothing to do; what another
+tool writes meanwhile is tried again. Raises `RetrievalError` if the embedder or Qdrant fails, `Unavailable`.
+"""
+
+import asyncio
+import hashlib
+import json
+import math
+import uuid
+from array import array
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import asyncpg
+
+from app.clients.points import Point, Points, Where
+from app.db import corpus
+from app.db import memories as memories_
+from app.db.corpus import IDS, Given, placed
+from app.db.documents import embedded_text
+from app.db.memories import RAW, WRITE, Analysed, Memory
+from app.db.pool import Pool, postgres_faults
+from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
+from app.db.rows import Connection, storable, storable_json, transaction
+from app.db.vectors import read_spaces
+from app.index import payload, referred, remembered
+from app.index.catalogue import Catalogue, fits
+from app.models.base import Embedder
+from app.models.tokens import O200k
+from app.retrieval.imported import Homes
+from app.retrieval.retrievers.qdrant import NOT_OURS, is_ours
+from app.services.memories import counted
+from app.types import DEFAULT_TENANT, Embedding, Scope, Space, similarity
+
+SAMPLE = 32
+"""Vectors that are compared."""
+ALIKE, SHARE = 0.5, 0.9
+"""Similarity of a text's vector to ours from which it counts as the same model's (the other tool may have
+embedded a part of the text: .66 and more in the middle), and how many of the sample must be so. Another
+space's raw cosine is .0 ± .04 (docs/decisions/0047); a doubt costs embeddings, a mistake every answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A row of the projects' tables that has no space yet."""
+
+    place: str
+    """Where this version of it lies (ctid)."""
+    seen: str
+    """Which version (xmin): one that was written since is not taken over as what it was."""
+    id: str
+    """Rows that were written together have one version, and a table that is packed puts them elsewhere."""
+    text: str
+    """What is embedded of it; "": it says nothing."""
+    fits: bool
+    """Whether its own vector may be of our space: it is as wide, and not zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How a table stands."""
+
+    table: str
+    rows: int
+    ours: int
+    """In the current space."""
+    elsewhere: int
+    """In another space: `ibid reembed` moves them."""
+    fitting: int
+    """Without a space, with a vector that may be of ours."""
+    strange: int
+    """Without a space, with a vector of another width, or none."""
+    silent: int
+    """Without a space or anything to embed: nothing is done to them."""
+
+    @property
+    def open(self) -> int:
+        """Rows to be taken over."""
+        return self.fitting + self.strange
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was, or would be, done to a table or a collection."""
+
+    name: str
+    kept: int = 0
+    """Whose own vectors are of our space, and stay."""
+    embedded: int = 0
+    silent: int = 0
+    left: int = 0
+    """Written by another tool meanwhile: run it again."""
+    home: str = ""
+    """The collection in which Qdrant holds the copy of an imported one."""
+    unowned: int = 0
+    """Memories without a user: no question could find them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """What needs nothing: rows that migrations have opened to us."""
+
+    turns: int
+    """Of chat_log."""
+    traces: int
+    """Of vantage_answer_trace."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run came to."""
+
+    space: str
+    tables: list[Taken] = field(default_factory=list)
+    collections: list[Taken] = field(default_factory=list)
+    older: Older = Older(0, 0)
+    waiting: str = ""
+    """What Qdrant has yet to take, for people; "": nothing."""
+
+    @property
+    def left(self) -> int:
+        """Rows that another tool was writing."""
+        return sum(each.left for each in (*self.tables, *self.collections))
+
+
+def same(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
+    """Whether vectors of the same texts are of one space. Nothing to compare: no."""
+    alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
+    return bool(pairs) and alike >= SHARE * len(pairs)
+
+
+def cosine(one: Embedding, other: Embedding) -> float:
+    """Of two vectors of one width; 0 where one has no length."""
+    a, b = array("f", one), array("f", other)
+    length = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
+    return sum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
+
+
+HOMES = "SELECT name, home, space FROM ibid.collection_home"
+COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
+UNIMPORTED = """
+    SELECT name FROM ibid.collection_home
+    WHERE NOT EXISTS (SELECT FROM ibid.imported WHERE collection = name) ORDER BY name
+"""
+KEEP_HOME = """
+    INSERT INTO ibid.collection_home AS known (name, home, space) VALUES ($1, $2, $3)
+    ON CONFLICT (name) DO UPDATE SET space = excluded.space
+    RETURNING xmax = 0 AS fresh
+"""
+REFILL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant')"
+CHANGED = """
+    SELECT given.point FROM unnest($2::text[], $3::bytea[]) AS given (point, digest)
+    LEFT JOIN ibid.imported AS known ON known.collection = $1 AND known.point = given.point
+    WHERE known.digest IS DISTINCT FROM given.digest
+"""
+CLOCK = "SELECT clock_timestamp()"
+BEFORE = "SELECT DISTINCT tenant, user_id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
+ERASED = """
+    SELECT tenant, user_id FROM ibid.memory_user
+    WHERE (tenant, user_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+    AND erased_at IS NOT NULL AND (erased_at > $3 OR ended_at IS NULL)
+"""
+REPLACED = """
+    DELETE FROM ibid.{table} AS kept USING ibid.imported AS known
+    WHERE known.collection = $1 AND known.point = ANY($2) AND kept.{column} = known.id
+"""
+REPLACED_MEMORIES = REPLACED.format(table="memory", column="id")
+REPLACED_TEXTS = REPLACED.format(table="corpus_text", column="point")
+HAVE_MEMORIES = "SELECT id FROM ibid.memory WHERE id = ANY($1)"
+HAVE_TEXTS = "SELECT id FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 AND id = ANY($3)"
+NOTE = """
+    INSERT INTO ibid.imported (collection, point, tenant, user_id, id, digest) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (collection, point) DO UPDATE SET tenant = excluded.tenant, user_id = excluded.user_id,
+        id = excluded.id, digest = excluded.digest
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A point to be imported."""
+
+    point: Point
+    digest: bytes
+    tenant: str
+    user_id: str
+    """"" for a reference text."""
+    vector: Embedding
+    tokens: int
+
+
+async def read_homes(pool: Pool) -> Homes:
+    """Where the copies of imported collections are."""
+    with postgres_faults():
+        rows = await pool.fetch(HOMES)
+    return Homes({row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows})
+
+
+async def read_unimported(pool: Pool) -> list[str]:
+    """Collections of older tools with a copy in Qdrant, of which no point is a row: as an earlier
+    version adopted them, or a run that was ended at its first page left them."""
+    with postgres_faults():
+        return [row[0] for row in await pool.fetch(UNIMPORTED)]
+
+
+class ImportStore:
+    """See the module."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def homes(self) -> Homes:
+        """As they are now."""
+        return await read_homes(self._pool)
+
+    async def spaces(self) -> set[str]:
+        """Names of those that the record has had."""
+        return {*await read_spaces(self._pool)}
+
+    async def collections(self) -> list[str]:
+        """Those of the record."""
+        with postgres_faults():
+            return [RAW, *(row[0] for row in await self._pool.fetch(COLLECTIONS))]
+
+    async def keep_home(self, name: str, home: str, space: str | None) -> None:
+        """Qdrant holds our copy of `name` in `home` from now on; what it had elsewhere is copied there.
+        `space`: of the older tool's vectors, if they belong to one of ours."""
+        async with transaction(self._pool) as connection:
+            if await connection.fetchval(KEEP_HOME, name, home, space):
+                await connection.execute(REFILL)
+
+    async def changed(self, collection: str, digests: Mapping[str, bytes]) -> set[str]:
+        """Which of these points were not imported as they are now."""
+        with postgres_faults():
+            rows = await self._pool.fetch(CHANGED, collection, [*digests], [*digests.values()])
+        return {row[0] for row in rows}
+
+    async def clock(self) -> datetime:
+        """Postgres's, as `erased_at` is."""
+        with postgres_faults():
+            now: datetime = await self._pool.fetchval(CLOCK)
+        return now
+
+    async def take(self, collection: str, imports: Sequence[Import], space: str, *, since: datetime) -> int:
+        """Import points, all or none, that were read after `since`; how many. `space`: of their vectors."""
+        size = sum(len(each.vector) + len(payload.text(each.point.payload)) for each in imports)
+        self._pool.check_room(2 * size)
+        async with transaction(self._pool) as connection:
+            if collection == RAW:
+                rows = await self._memories(connection, imports, space, since)
+            else:
+                rows = await self._texts(connection, collection, imports, space)
+            notes = [
+                (collection, each.point.id, each.tenant, each.user_id, row, each.digest) for each, row in rows
+            ]
+            await connection.executemany(NOTE, notes)
+        return len(notes)
+
+    async def _memories(
+        self, connection: Connection, imports: Sequence[Import], space: str, since: datetime
+    ) -> list[tuple[Import, str]]:
+        """Under their own ids, which votes and answers name; with the row's id, "" where another has it."""
+        points = [each.point.id for each in imports]
+        before = await connection.fetch(BEFORE, RAW, points)
+        owners = sorted({(each.tenant, each.user_id) for each in imports} | {tuple(row) for row in before})
+        for owner in owners:
+            await memories_.hold(connection, *owner)
+        columns = [[owner[at] for owner in owners] for at in range(2)]
+        erased = {tuple(row) for row in await connection.fetch(ERASED, *columns, since)}
+        await connection.execute(REPLACED_MEMORIES, RAW, points)
+        have = {row[0] for row in await connection.fetch(HAVE_MEMORIES, points)}
+        _, revision = await memories_.stamp(connection)
+        those = [each for each in imports if (each.tenant, each.user_id) not in erased]
+        memories = [memory_of(each, revision) for each in those]
+        analysed = await asyncio.to_thread(lambda: [Analysed.of(memory) for memory in memories])
+        every = zip(those, memories, analysed, strict=True)
+        rows = [
+            (each.tenant, space, *memories_.row_of(memory), each.vector, found.terms, found.days_of(memory))
+            for each, memory, found in every
+            if memory.id not in have
+        ]
+        await connection.executemany(WRITE, rows)
+        for owner in owners:
+            await memories_.bump(connection, *owner)
+        return [(each, "" if each.point.id in have else each.point.id) for each in those]
+
+    async def _texts(
+        self, connection: Connection, collection: str, imports: Sequence[Import], space: str
+    ) -> list[tuple[Import, str]]:
+        """Under the ids that their passages had, where no other text has them; with the row's point."""
+        points = [each.point.id for each in imports]
+        before = await connection.fetch(BEFORE, collection, points)
+        tenants = sorted({each.tenant for each in imports} | {row["tenant"] for row in before})
+        for tenant in tenants:
+            await corpus.turn(connection, Scope(tenant), collection)
+        await connection.execute(REPLACED_TEXTS, collection, points)
+        revision = await connection.fetchval(corpus.REVISION)
+        taken = []
+        for tenant in tenants:
+            some = [each for each in imports if each.tenant == tenant]
+            texts = await self._named(connection, tenant, collection, some)
+            terms = await asyncio.to_thread(corpus.packed, texts)
+            rows = []
+            for each, given, packed in zip(some, texts, terms, strict=True):
+                place = placed(tenant, collection, given)
+                facts = json.dumps(storable_json(dict(given.metadata)))
+                told = (storable(given.text), storable(given.title), facts, each.tokens, space, each.vector)
+                rows.append((tenant, collection, *place, *told, revision, packed, given.created_at))
+                taken.append((each, place[1]))
+            await connection.executemany(corpus.ADMIT, rows)
+            await corpus.bump(connection, tenant, collection)
+        return taken
+
+    async def _named(
+        self, connection: Connection, tenant: str, collection: str, imports: Sequence[Import]
+    ) -> list[Given]:
+        """With ids that no other text of the collection has: their own, their points', or made of them."""
+        texts = [referred.given(each.point) for each in imports]
+        choices = [
+            (storable(text.id or ""), each.point.id, str(uuid.uuid5(IDS, f"{collection}\x1f{each.point.id}")))
+            for text, each in zip(texts, imports, strict=True)
+        ]
+        wanted = [name for names in choices for name in names]
+        used = {row[0] for row in await connection.fetch(HAVE_TEXTS, tenant, collection, wanted)}
+        named = []
+        for text, names in zip(texts, choices, strict=True):
+            name = next(name for name in names if name not in used)
+            used.add(name)
+            named.append(replace(text, id=name))
+        return named
+
+
+def memory_of(each: Import, revision: int) -> Memory:
+    """A point as the memory that is kept; it has no place among what was said to us."""
+    found = remembered.memory(each.point)
+    return replace(
+        found,
+        user_id=each.user_id,
+        text=storable(found.text),
+        tokens=each.tokens,
+        kind=storable(found.kind),
+        tags=tuple(map(storable, found.tags)),
+        origin=storable(found.origin),
+        vantage_id=storable(found.vantage_id) if found.vantage_id else None,
+        thread_id=storable(found.thread_id) if found.thread_id else None,
+        place=0,
+        fields={storable(name): storable_json(value) for name, value in found.fields.items()},
+        revision=revision,
+    )
+
+
+KINDS: Mapping[str, Kept] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
+BLOCKS = 8
+"""Of 8 kB, read at a time: some hundred rows."""
+COUNT_SECONDS = 600.0
+"""For a whole table to be read."""
+FITS = """
+    coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
+"""
+"""Not where the vector is of older words (a [0] beside it, alembic 0012)."""
+STANDS = """
+    SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
+        count(*) FILTER (WHERE space <> $2) AS elsewhere,
+        count(*) FILTER (WHERE space IS NULL AND {says} AND {fits}) AS fitting,
+        count(*) FILTER (WHERE space IS NULL AND {says} AND NOT {fits}) AS strange,
+        count(*) FILTER (WHERE space IS NULL AND NOT {says}) AS silent
+    FROM {table}
+"""
+SELECT_SAMPLE = """
+    SELECT {columns}, embedding FROM {table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM {table} WHERE space IS NULL AND {says} AND {fits} ORDER BY random() LIMIT $2))
+"""
+SIZE = "SELECT pg_relation_size($1::text::regclass) / current_setting('block_size')::int"
+OPEN = """
+    SELECT ctid::text AS place, xmin::text AS seen, {id}::text AS id, {fits} AS fits, {columns} FROM {table}
+    WHERE ctid >= $2::text::tid AND ctid < $3::text::tid AND space IS NULL AND {says}
+"""
+TAKE = """
+    WITH given AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::vector[]) AS row (place, seen, id, made)
+    ),
+    taken AS (
+        UPDATE {table} AS kept SET space = $5, embedding_ibid = given.made FROM given
+        WHERE kept.ctid = given.place::tid AND kept.xmin::text = given.seen
+        AND kept.{id}::text IS NOT DISTINCT FROM given.id AND kept.space IS NULL
+        RETURNING given.id, given.seen
+    ),
+    known AS (
+        UPDATE ibid.project_words AS words SET seen = pg_current_xact_id()::xid::text FROM taken
+        WHERE words.kind = '{words}' AND words.id = taken.id AND words.seen = taken.seen
+    )
+    SELECT count(*) FROM taken
+"""
+OLDER = """
+    SELECT (SELECT count(*) FROM public.chat_log WHERE answer_id IS NULL),
+        (SELECT count(*) FROM public.vantage_answer_trace AS trace
+            WHERE NOT EXISTS (SELECT FROM ibid.answer WHERE id = trace.answer_id::text))
+"""
+
+
+class AdoptionStore:
+    """See the module."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Their names."""
+        return tuple(KINDS)
+
+    async def stands(self, table: str, space: Space) -> Table:
+        """In figures."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
+        assert row is not None  # noqa: S101 - a count is one row
+        return Table(table, **row)
+
+    async def sample(self, table: str, space: Space, limit: int) -> list[tuple[str, Embedding]]:
+        """By chance: rows written one after the other are alike."""
+        with postgres_faults():
+            rows = await self._pool.fetch(said(SELECT_SAMPLE, table), space.dim, limit, timeout=COUNT_SECONDS)
+        return [(text, row["embedding"]) for row in rows if (text := KINDS[table].text(row))]
+
+    async def open(self, table: str, space: Space) -> AsyncIterator[list[Foreign]]:
+        """Block by block; what is taken moves to the end, and is passed over there."""
+        block = 0
+        while block < await self._blocks(table):
+            with postgres_faults():
+                rows = await self._pool.fetch(
+                    said(OPEN, table), space.dim, f"({block},0)", f"({block + BLOCKS},0)"
+                )
+            if found := [foreign(row, KINDS[table]) for row in rows]:
+                yield found
+            block += BLOCKS
+
+    async def _blocks(self, table: str) -> int:
+        """As many as it has by now."""
+        with postgres_faults():
+            return int(await self._pool.fetchval(SIZE, table))
+
+    async def take(
+        self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
+    ) -> int:
+        """In one step."""
+        places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
+        async with transaction(self._pool) as connection:
+            return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
+
+    async def older(self) -> Older:
+        """Turns without an answer of ours, traces without one."""
+        with postgres_faults():
+            row = await self._pool.fetchrow(OLDER, timeout=COUNT_SECONDS)
+        assert row is not None  # noqa: S101 - two counts are one row
+        return Older(*row)
+
+
+def said(statement: str, table: str) -> str:
+    """A statement of one table."""
+    kept = KINDS[table]
+    return statement.format(
+        table=kept.table, id=kept.id, columns=kept.columns, says=kept.says, words=kept.words, fits=FITS
+    )
+
+
+def foreign(row: asyncpg.Record, kept: Kept) -> Foreign:
+    """A row as it is read."""
+    return Foreign(row["place"], row["seen"], row["id"], kept.text(row), row["fits"])
+
+
+BATCH = 64
+"""Texts embedded and kept, or points read, at a time: what an interruption can lose."""
+
+ROUNDS = 3
+"""Over a table that another tool keeps writing."""
+
+HOME = "{}_ibid"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A collection with points of older tools."""
+
+    name: str
+    missing: int
+    """Points with a text and an owner that are not imported as they are now."""
+    silent: int
+    """Points without a text."""
+    unowned: int
+    fits: bool
+    """Whether its vectors may belong to our space: width and distance agree."""
+    home: str
+    """Where Qdrant holds, or would hold, the copy of it."""
+    imported: bool
+    """Whether it was imported before."""
+
+
+class Shelves:
+    """The collections, and their import."""
+
+    def __init__(
+        self, points: Points, store: ImportStore, embedder: Embedder, space: Space, only: Collection[str] = ()
+    ) -> None:
+        """`only`: the collections to look at beside the memories; none named: all."""
+        self._points = points
+        self._catalogue = Catalogue(points)
+        self._store = store
+        self._embedder = embedder
+        self._space = space
+        self._only = only
+
+    async def found(self, space: Space | None = None) -> list[Shelf]:
+        """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
+        homes = (await self._store.homes()).homes
+        shapes = await self._catalogue.all()
+        taken, found = {*homes.values(), *shapes}, []
+        for name, shape in shapes.items():
+            if name in homes.values() or not (name == RAW or not self._only or name in self._only):
+                continue
+            home = homes.get(name) or free(name, taken)
+            missing = silent = unowned = 0
+            async for _, page in self._pages(name):
+                told = [each for each in page if payload.text(each.payload)]
+                owned = [each for each in told if owner(name, each.payload)]
+                missing += len(await self._changed(name, owned))
+                silent += len(page) - len(told)
+                unowned += len(told) - len(owned)
+            fit = fits(shape, space or self._space)
+            found.append(Shelf(name, missing, silent, unowned, fit, home, name in homes))
+            taken.add(home)
+        return found
+
+    async def is_same(self, shelf: Shelf) -> bool:
+        """Whether its vectors belong to our space, by those of the first points."""
+        pairs: list[tuple[str, Embedding]] = []
+        if shelf.fits and shelf.missing:
+            async for _, page in self._pages(shelf.name, vectors=True):
+                texts = [(payload.text(each.payload), each.dense) for each in page]
+                pairs += [(text, vector) for text, vector in texts if text and vector]
+                if len(pairs) >= SAMPLE:
+                    break
+        return await self.same_space(pairs[:SAMPLE])
+
+    async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
+        """Whether vectors of these texts belong to our space."""
+        made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
+        return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
+
+    async def take(self, shelf: Shelf, space: Space | None) -> AsyncIterator[Taken]:
+        """Import it, page by page. `space`: of its vectors; None: they are not kept."""
+        await self._store.keep_home(shelf.name, shelf.home, space.name if space else None)
+        async for since, page in self._pages(shelf.name, vectors=space is not None):
+            owned = [each for each in page if payload.text(each.payload) and owner(shelf.name, each.payload)]
+            changed = await self._changed(shelf.name, owned)
+            points = [each for each in owned if each.id in changed]
+            kept = [each for each in points if space and usable(each.dense, space)]
+            if kept and space:
+                vectors = [each.dense or b"" for each in kept]
+                done = await self._write(shelf.name, kept, vectors, space, since)
+                yield Taken(shelf.name, kept=done)
+            if bare := [each for each in points if each not in kept]:
+                vectors = await self._embedder.passages([input_of(shelf.name, each) for each in bare])
+                done = await self._write(shelf.name, bare, vectors, self._space, since)
+                yield Taken(shelf.name, embedded=done)
+
+    async def _write(
+        self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
+    ) -> int:
+        """Points as rows; how many."""
+        tokens = await counted(O200k(), [payload.text(each.payload) for each in points])
+        imports = []
+        for each, vector, count in zip(points, vectors, tokens, strict=True):
+            tenant, user = owner(name, each.payload) or ("", "")
+            imports.append(Import(each, digest(each.payload), tenant, user, vector, count))
+        return await self._store.take(name, imports, space.name, since=since)
+
+    async def _changed(self, name: str, points: Sequence[Point]) -> set[str]:
+        """Those that are not imported as they are now."""
+        digests = {each.id: digest(each.payload) for each in points}
+        return await self._store.changed(name, digests) if digests else set()
+
+    async def _pages(
+        self, name: str, *, vectors: bool = False
+    ) -> AsyncIterator[tuple[datetime, list[Point]]]:
+        """Older tools' points, and a time before they were read."""
+        after, spaces = None, {self._space.name, *await self._store.spaces()}
+        while True:
+            since, others = await self._store.clock(), Where(lacks=NOT_OURS)
+            page = await self._points.scroll(name, others, limit=BATCH, after=after, vectors=vectors)
+            if not page:
+                return
+            after = page[-1].id
+            yield since, [each for each in page if not is_ours(each.payload, spaces)]
+
+
+class Adopt:
+    """One run."""
+
+    def __init__(
+        self,
+        rows: AdoptionStore,
+        shelves: Shelves,
+        embedder: Embedder,
+        space: Space,
+        fill: Callable[[], Awaitable[str]],
+    ) -> None:
+        """`fill`: lets Qdrant follow the record, and says what it has yet to take all the same."""
+        self._rows = rows
+        self._shelves = shelves
+        self._embedder = embedder
+        self._space = space
+        self._fill = fill
+        self.report = Report(space.name)
+        """What it came to."""
+
+    async def plan(self) -> Report:
+        """What a run would do now; a sample of each table and collection is embedded, nothing is written."""
+        report = Report(self._space.name, older=await self._rows.older())
+        for table in self._rows.tables:
+            stands = await self._rows.stands(table, self._space)
+            kept = stands.fitting if await self._is_same(table) else 0
+            report.tables.append(Taken(table, kept, stands.open - kept, stands.silent))
+        for shelf in await self._found():
+            kept = shelf.missing if await self._shelves.is_same(shelf) else 0
+            report.collections.append(taken_of(shelf, kept=kept, embedded=shelf.missing - kept))
+        return report
+
+    async def total(self) -> int:
+        """Rows and points to be taken over."""
+        stands = [await self._rows.stands(table, self._space) for table in self._rows.tables]
+        return sum(each.open for each in stands) + sum(shelf.missing for shelf in await self._found())
+
+    async def run(self) -> AsyncIterator[int]:
+        """Take everything over; yields how many rows or points each step took."""
+        self.report = Report(self._space.name, older=await self._rows.older())
+        for table in self._rows.tables:
+            async for taken in self._table(table):
+                yield taken
+        for shelf in await self._found():
+            taken_over = taken_of(shelf)
+            if shelf.missing:
+                space = self._space if await self._shelves.is_same(shelf) else None
+                async for done in self._shelves.take(shelf, space):
+                    taken_over = together(taken_over, done)
+                    yield done.kept + done.embedded
+            self.report.collections.append(taken_over)
+        self.report.waiting = await self._fill()
+
+    async def _found(self) -> list[Shelf]:
+        """Collections with something to import, or of which something was imported."""
+        return [shelf for shelf in await self._shelves.found() if shelf.missing or shelf.imported]
+
+    async def _table(self, table: str) -> AsyncIterator[int]:
+        """One table, as often as another tool's writing makes it worth."""
+        ours = await self._is_same(table)
+        taken = Taken(table, silent=(await self._rows.stands(table, self._space)).silent)
+        for _ in range(ROUNDS):
+            taken = replace(taken, left=0)
+            async for page in self._rows.open(table, self._space):
+                async for done in self._page(table, page, ours=ours):
+                    taken = together(taken, done)
+                    yield done.kept + done.embedded
+            if not taken.left:
+                break
+        self.report.tables.append(taken)
+
+    async def _page(self, table: str, page: Sequence[Foreign], *, ours: bool) -> AsyncIterator[Taken]:
+        """Some of its rows, step by step. `ours`: those whose vectors fit keep them."""
+        said = [row for row in page if row.text]
+        stay = [row for row in said if ours and row.fits]
+        if stay:
+            done = await self._rows.take(table, self._space, stay, [None] * len(stay))
+            yield Taken(table, kept=done, left=len(stay) - done)
+        others = [row for row in said if not (ours and row.fits)]
+        for start in range(0, len(others), BATCH):
+            batch = others[start : start + BATCH]
+            made = await self._embedder.passages([row.text for row in batch])
+            done = await self._rows.take(table, self._space, batch, made)
+            yield Taken(table, embedded=done, left=len(batch) - done)
+
+    async def _is_same(self, table: str) -> bool:
+        """Whether a table's vectors belong to our space."""
+        return await self._shelves.same_space(await self._rows.sample(table, self._space, SAMPLE))
+
+
+def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
+    """Tenant and user of a point; None: no question could reach it. Without a tenant it is the default one's;
+    of a reference text the user is ""."""
+    tenant, user = facts.get("tenant") or DEFAULT_TENANT, facts.get("user_id")
+    if not isinstance(tenant, str) or "\0" in tenant:
+        return None
+    if name != RAW:
+        return tenant, ""
+    return (tenant, user) if isinstance(user, str) and user and "\0" not in user else None
+
+
+def input_of(name: str, point: Point) -> str:
+    """What is embedded of a point; of a reference text with its title, as of those that Ibid writes."""
+    text = payload.text(point.payload)
+    return text if name == RAW else embedded_text(referred.given(point).title, "", text)
+
+
+def digest(facts: Mapping[str, object]) -> bytes:
+    """Of a payload: equal ones say the same."""
+    told = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.blake2b(told.encode(), digest_size=16).digest()
+
+
+def usable(vector: Embedding | None, space: Space) -> bool:
+    """Whether a point's own vector can be kept: of the space's width, and not zero."""
+    return vector is not None and len(vector) == 4 * space.dim and any(vector)
+
+
+def free(name: str, taken: Collection[str]) -> str:
+    """A name for our copy of a collection that no other has."""
+    home = HOME.format(name)
+    while home in taken:
+        home = HOME.format(home)
+    return home
+
+
+def taken_of(shelf: Shelf, *, kept: int = 0, embedded: int = 0) -> Taken:
+    """What is to be said of a collection."""
+    return Taken(shelf.name, kept, embedded, shelf.silent, home=shelf.home, unowned=shelf.unowned)
+
+
+def together(taken: Taken, more: Taken) -> Taken:
+    """With what a step has done."""
+    return replace(
+        taken,
+        kept=taken.kept + more.kept,
+        embedded=taken.embedded + more.embedded,
+        left=taken.left + more.left,
+    )

@@ -1,0 +1,434 @@
+"""The groups of settings: every knob with its default, its range and what it does.
+
+A group's name and a field's make the name in the environment: `Rag.token_budget` is `RAG_TOKEN_BUDGET`.
+Tokens are o200k, times seconds, similarity in [-1, 1]. Names and defaults of RAG_, RETRIEVE_, VANTAGE_ and
+FEEDBACK_ are the seeds'. `app/settings.py` reads them; `.env.example` is made of what stands here.
+
+Settings: reads every knob of `app/settings.py` from the environment, once. The only reader of it.
+
+Sources: the process environment, then `.env`. Blanks around a value do not count, an empty one is unset.
+A misspelt name of ours stops the start with its name, so does a value out of range. Raises `StartError`.
+"""
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from dotenv import dotenv_values
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from app.errors import StartError
+
+
+def one_line(key: SecretStr) -> SecretStr:
+    """A key as a header can carry it: white space around it is a file's or an editor's."""
+    bare = key.get_secret_value().strip()
+    if not bare.isascii() or not bare.isprintable():
+        raise ValueError("a key is printable ASCII on one line")
+    return SecretStr(bare)
+
+
+Key = Annotated[SecretStr, AfterValidator(one_line)]
+Url = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z+]*://\S+$")]
+
+
+class Group(BaseModel):
+    """A group of settings: frozen; foreign names under the same prefix are not ours to judge."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class Ibid(Group):
+    """Where the service lives."""
+
+    data_dir: Path = Path(".ibid")
+    """Folder of everything embedded: Postgres, Chroma, the lock file. Made if missing."""
+    host: str = "127.0.0.1"
+    """Address to listen on. Others than loopback are refused while there is no API key."""
+    port: int = Field(8000, ge=0, le=65535)
+    """TCP port; 0 takes a free one."""
+    bootstrap_key: SecretStr | None = Field(None, min_length=20)
+    """A first tenant key of the tenant `default`, for containers. At least 20 random characters."""
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
+    """Least level that is logged. Message texts are never logged at any level."""
+    workers: int = Field(1, ge=0, le=16)
+    """Documents read at once by this process; 0 leaves the work to other replicas."""
+
+
+class Rag(Group):
+    """Retrieval and the context block (seed 004)."""
+
+    token_budget: int = Field(50_000, ge=1, le=1_000_000)
+    """Tokens the context block may hold: about 40 % of a 128k window."""
+    top_k_max: int = Field(40, ge=1, le=200)
+    """Most passages an answer may be given; also the default of `top_k`."""
+    similarity_threshold: float = Field(0.2, ge=-1, le=1)
+    """Similarity a passage must exceed, unless words vouch for it."""
+    cache_ttl_seconds: float = Field(300, ge=0, le=86_400)
+    """Seconds a retrieval is kept; 0 turns the cache off."""
+    timeout_seconds: float = Field(6, gt=0, le=600)
+    """Seconds all sources have together; what has answered by then is used."""
+    debug_mode: bool | None = None
+    """Show candidates, scores and the prompt in replies. Unset: on while open on loopback, else off."""
+    model: str | None = None
+    """Chat model of /rag/query, and of /api/chat where CHAT_MODEL and CHAT_BASE_URL are unset. Unset:
+    gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
+    rewrite: bool = False
+    """Let the chat model reword and split the question, to search for more than its own words. Costs one
+    short answer of the model a search, within 0.4 of RAG_TIMEOUT_SECONDS; without a model, nothing."""
+
+
+class Exact(Group):
+    """Exact search in memory."""
+
+    max_mb: int = Field(160, ge=0, le=1_000_000)
+    """MiB of vectors up to which a session, a user, a collection or a project is searched exactly; beyond,
+    its engine is asked for the nearest. 160 are 109,000 passages at 384 dimensions. 0: engines alone."""
+
+
+class Index(Group):
+    """The indexes in memory."""
+
+    cache_mb: int = Field(1_024, ge=1, le=1_000_000)
+    """MiB that all indexes together may take; the least recently used are dropped first."""
+
+
+class OpenAI(Group):
+    """An OpenAI-protocol server for chat and embeddings alike."""
+
+    api_key: Key | None = None
+    """Key. Unset (and no base URLs): bundled embeddings and the extractive answerer."""
+    base_url: Url | None = None
+    """Base URL, `/v1` included. Unset: the vendor's own."""
+
+
+class Chat(Group):
+    """The chat model."""
+
+    base_url: Url | None = None
+    """Chat server, `/v1` included (vLLM, Ollama, llama.cpp, …). Unset: OPENAI_BASE_URL."""
+    api_key: Key | None = None
+    """Its key. Unset: OPENAI_API_KEY."""
+    model: str | None = None
+    """Unset: Jinx-gpt-oss-20b when CHAT_BASE_URL is set, else RAG_MODEL or what that stands for."""
+    context_tokens: int = Field(128_000, ge=512, le=10_000_000)
+    """Tokens the model's window holds."""
+    history_tokens: int = Field(8_000, ge=0, le=1_000_000)
+    """Tokens of earlier turns, newest whole turns first."""
+    answer_tokens: int = Field(4_096, ge=16, le=200_000)
+    """Tokens of the window kept free for the answer, and the most it may have."""
+    timeout_seconds: float = Field(60, gt=0, le=3_600)
+    """Seconds the model may be silent, before its first byte and between two deltas."""
+
+    @property
+    def answer_reserve(self) -> int:
+        """CHAT_ANSWER_TOKENS, but never more than half of the window."""
+        return min(self.answer_tokens, self.context_tokens // 2)
+
+
+class Embed(Group):
+    """The embedding model."""
+
+    base_url: Url | None = None
+    """Embedding server, `/v1` included. Unset: OPENAI_BASE_URL."""
+    api_key: Key | None = None
+    """Its key. Unset: OPENAI_API_KEY."""
+    model: str | None = None
+    """Unset: the space in the stores; else text-embedding-3-large with a key; else the bundled one."""
+    dim: int | None = Field(None, ge=8, le=16_000)
+    """Dimensions asked for. Unset: 1536 for text-embedding-3-large, else what the model gives."""
+
+
+class Postgres(Group):
+    """The record of everything Ibid writes."""
+
+    dsn: SecretStr | None = None
+    """postgresql://… of a server with pgvector. Unset: the embedded one."""
+
+
+class Chroma(Group):
+    """The index of documents."""
+
+    url: Url | None = None
+    """http(s)://… of a Chroma server. Unset: embedded under IBID_DATA_DIR."""
+
+
+class Qdrant(Group):
+    """The index of memories and reference collections."""
+
+    url: Url | None = None
+    """http(s)://… of a Qdrant server or cluster, 1.19 or newer. Unset: embedded under IBID_DATA_DIR."""
+    api_key: Key | None = None
+    """Its key."""
+
+
+class Cache(Group):
+    """Shared between replicas."""
+
+    url: SecretStr | None = None
+    """redis://… or rediss://… (Valkey or Redis), with its password. Unset: in this process alone."""
+
+
+class DocumentLimits(Group):
+    """What may be uploaded."""
+
+    max_mb: int = Field(200, ge=1, le=4_096)
+    """MiB of one file."""
+    max_pages: int = Field(5_000, ge=1, le=100_000)
+    """Pages of one PDF."""
+    memory_mb: int = Field(1_024, ge=256, le=65_536)
+    """MiB of memory a worker process may use to read one PDF."""
+    timeout_seconds: float = Field(120, gt=0, le=3_600)
+    """Seconds a worker process may take to read one PDF."""
+
+
+class Retrieve(Group):
+    """Memories and reference collections (seed 003)."""
+
+    threshold: float = Field(0.30, ge=-1, le=1)
+    """Similarity a passage of the corpus must exceed."""
+
+
+class Corpus(Group):
+    """Reference collections."""
+
+    collections: str | None = None
+    """Comma-separated names that narrow the list. Unset: all of the tenant's."""
+
+
+class Memory(Group):
+    """The memory services of the seeds."""
+
+    service_url: Url | None = None
+    """An outside /memory_feedback and /temporal, for the tenant `default`. Unset: built in."""
+
+
+class Rerank(Group):
+    """A second stage, which reads question and text together."""
+
+    url: Url | None = None
+    """A `/rerank` server (Cohere, Jina, vLLM, llama.cpp, TEI), with that path or without. Unset: none."""
+    api_key: Key | None = None
+    """Its key; no other server's is sent there."""
+    model: str | None = None
+    """Its model, where it has several."""
+
+
+class Enable(Group):
+    """Switches."""
+
+    vantage_endpoints: bool = False
+    """1 turns the /vantage routes on; else they are 404."""
+
+
+class Vantage(Group):
+    """The policy overlay (seed 003)."""
+
+    debug: bool = False
+    """Replies of /vantage/query carry `debug`, and in `meta` the descriptors, the split and timings."""
+    personal_memory: bool = False
+    """1 lets /vantage/query search personal memory."""
+    model: str | None = None
+    """Chat model of /vantage/query. Unset: gpt-5.2, or where CHAT_BASE_URL is set the same as CHAT_MODEL."""
+    risk_url: Url | None = None
+    """An OpenAI-protocol moderation endpoint, or a guard model (ending in /chat/completions). Unset: none."""
+    risk_api_key: Key | None = None
+    """Its key; no other server's is sent there."""
+    risk_model: str | None = None
+    """Its model, where it has several."""
+
+
+class Feedback(Group):
+    """The feedback classifier."""
+
+    model: str | None = None
+    """Model that names a sentiment in one token. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same
+    as CHAT_MODEL."""
+
+
+__all__ = [
+    "LOOPBACK",
+    "OURS",
+    "SCRATCH",
+    "Cache",
+    "Chat",
+    "Chroma",
+    "Corpus",
+    "DocumentLimits",
+    "Embed",
+    "Enable",
+    "Exact",
+    "Feedback",
+    "Group",
+    "Ibid",
+    "Index",
+    "Memory",
+    "OpenAI",
+    "Postgres",
+    "Qdrant",
+    "Rag",
+    "Rerank",
+    "Retrieve",
+    "Settings",
+    "Vantage",
+    "load",
+    "misspelt",
+    "names",
+]
+
+OWN_PREFIXES = ("IBID_", "RAG_", "VANTAGE_")
+ENCODING = "utf-8-sig"
+"""Of `.env`: editors on Windows put a mark in front, which would become part of the first name."""
+SCRATCH = "tmp"
+"""Folder of temporary files in IBID_DATA_DIR: beside what they hold, not where everybody's are."""
+OURS = "ibid-"
+"""How the name of each begins."""
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Settings(BaseSettings):
+    """All of them. Build one with `load()`; pass it on; never read the environment elsewhere."""
+
+    model_config = SettingsConfigDict(
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_file_encoding=ENCODING,
+        extra="ignore",
+        frozen=True,
+    )
+
+    ibid: Ibid = Ibid()
+    rag: Rag = Rag()
+    exact: Exact = Exact()
+    index: Index = Index()
+    openai: OpenAI = OpenAI()
+    chat: Chat = Chat()
+    embed: Embed = Embed()
+    postgres: Postgres = Postgres()
+    chroma: Chroma = Chroma()
+    qdrant: Qdrant = Qdrant()
+    cache: Cache = Cache()
+    document: DocumentLimits = DocumentLimits()
+    retrieve: Retrieve = Retrieve()
+    corpus: Corpus = Corpus()
+    memory: Memory = Memory()
+    rerank: Rerank = Rerank()
+    enable: Enable = Enable()
+    vantage: Vantage = Vantage()
+    feedback: Feedback = Feedback()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic-settings calls it with all five
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options of the command line, then the environment, then `.env`: each only by our own names."""
+        for source in (env_settings, dotenv_settings):
+            if isinstance(source, EnvSettingsSource):
+                source.env_vars = ours(source.env_vars)
+        return init_settings, env_settings, dotenv_settings
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        return self.ibid.host in LOOPBACK
+
+    @property
+    def scratch(self) -> Path:
+        """Folder of temporary files, emptied when the data folder is taken."""
+        return self.ibid.data_dir / SCRATCH
+
+
+def names() -> list[str]:
+    """Every environment name there is, grouped as in `.env.example`."""
+    found: list[str] = []
+    for group, field in Settings.model_fields.items():
+        model = field.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            found += [f"{group}_{name}".upper() for name in model.model_fields]
+    return found
+
+
+def ours(present: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The settings among environment variables, by their small names, without blanks and empty ones.
+
+    A `CACHE` or `MEMORY` that somebody else set would be taken for a whole group, and read as JSON.
+    """
+    known = set(names())
+    found = {name.lower(): (value or "").strip() for name, value in present.items() if name.upper() in known}
+    return {name: value for name, value in found.items() if value}
+
+
+def misspelt(present: Iterable[str]) -> tuple[list[str], list[str]]:
+    """(errors, warnings): unknown names of our own prefixes, and near misses of others."""
+    known = names()
+    unknown = [name for name in present if name.upper() not in known]
+    errors = [hint(name, known, 0.6) for name in unknown if name.upper().startswith(OWN_PREFIXES)]
+    foreign = [name for name in unknown if not name.upper().startswith(OWN_PREFIXES)]
+    near = [hint(name, known, 0.9) for name in foreign if close(name, known, 0.9)]
+    return errors, near
+
+
+def close(name: str, known: list[str], cutoff: float) -> list[str]:
+    """The name that was meant, if there is one. Small letters count like capitals, as when it is read."""
+    return difflib.get_close_matches(name.upper(), known, 1, cutoff)
+
+
+def hint(name: str, known: list[str], cutoff: float) -> str:
+    """`RAG_TOPK_MAX (did you mean RAG_TOP_K_MAX?)`."""
+    meant = close(name, known, cutoff)
+    return f"{name} (did you mean {meant[0]}?)" if meant else name
+
+
+def load(env_file: Path | None = Path(".env"), **overrides: object) -> tuple[Settings, list[str]]:
+    """Settings from the environment and `.env`, and warnings to log. Raises `StartError`."""
+    errors, warnings = misspelt([*os.environ, *written(env_file)])
+    if errors:
+        raise StartError("unknown setting: " + ", ".join(sorted(set(errors))))
+    try:
+        return Settings(_env_file=env_file, **overrides), warnings  # type: ignore[arg-type] # kwargs are groups
+    except ValidationError as error:
+        raise StartError("; ".join(told(error))) from None
+
+
+def written(env_file: Path | None) -> Mapping[str, str | None]:
+    """What `.env` holds; nothing if it is not there."""
+    if env_file is None or not env_file.is_file():
+        return {}
+    try:
+        return dotenv_values(env_file, encoding=ENCODING)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"{env_file} cannot be read: {type(error).__name__}") from None
+
+
+def told(error: ValidationError) -> list[str]:
+    """Each fault with the environment's name; values are left out, they may be secrets."""
+    faults = error.errors(include_input=False, include_url=False)
+    return [f"{'_'.join(map(str, fault['loc'])).upper()}: {plainly(fault)}" for fault in faults]
+
+
+def plainly(fault: ErrorDetails) -> str:
+    """What is wrong, where pydantic's own words are about types or patterns."""
+    match fault["type"]:
+        case "too_short":
+            return f"must have at least {fault['ctx']['min_length']} characters"
+        case "string_pattern_mismatch" if "://" in fault["ctx"]["pattern"]:
+            return "must be an address such as http://127.0.0.1:8001"
+        case _:
+            return fault["msg"]

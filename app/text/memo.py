@@ -1,0 +1,87 @@
+"""A text that remembers what was worked out from it: its quotation, its hash, its tokens.
+
+The same passages are packed for many questions; a store that keeps its texts for a while hands out `Text`s,
+and what each costs to prepare is paid once. To everybody else it is a plain string. Nothing here raises.
+
+Values that are made by the hundred for each answer, at a third of the price of their own constructor.
+
+A frozen dataclass sets each field through `object.__setattr__`. Here a value is written as its twin that is
+not frozen and has the same slots, and then becomes the frozen kind: equal, hashed and refusing changes like
+any other (docs/decisions/0061). No `__post_init__` is run. Nothing here raises.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import fields, make_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Text(str):
+    """A string with a memory. Equal to, and hashed like, the plain one."""
+
+    __slots__ = ("memo",)
+
+    memo: dict[Hashable, Any]
+    """What was worked out, by what it is; for as long as somebody holds the text."""
+
+    def __new__(cls, text: str) -> "Text":
+        """With nothing remembered yet."""
+        made = super().__new__(cls, text)
+        made.memo = {}
+        return made
+
+
+def kept(text: str) -> Text:
+    """The same one, if it remembers already."""
+    return text if isinstance(text, Text) else Text(text)
+
+
+def once(work: Callable[[str], Result]) -> Callable[[str], Result]:
+    """`work` on a text, done once for each `Text`; on a plain string as ever."""
+
+    @wraps(work)
+    def known(text: str) -> Result:
+        if not isinstance(text, Text):
+            return work(text)
+        try:
+            found: Result = text.memo[work]
+        except KeyError:
+            found = text.memo[work] = work(text)
+        return found
+
+    return known
+
+
+def remembered(text: str, name: Hashable, work: Callable[[], Result]) -> Result:
+    """What `work` gives, kept with the text under `name` if it is one that remembers."""
+    if not isinstance(text, Text):
+        return work()
+    if name not in text.memo:
+        text.memo[name] = work()
+    found: Result = text.memo[name]
+    return found
+
+
+def known(text: str, name: Hashable) -> Any:  # noqa: ANN401 - whatever was worked out
+    """What is kept with the text under `name`; None: nothing is."""
+    return text.memo.get(name) if isinstance(text, Text) else None
+
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+def quick(kind: Callable[Given, Made]) -> Callable[Given, Made]:
+    """The constructor of a dataclass with slots. All fields are to be given, in their order."""
+    names = [(each.name, object) for each in fields(kind)]  # type: ignore[arg-type] # as all callers give
+    draft: Any = make_dataclass("Draft", names, slots=True, eq=False, repr=False)
+
+    def made(*values: Given.args, **_: Given.kwargs) -> Made:
+        one: Any = draft(*values)
+        one.__class__ = kind
+        value: Made = one
+        return value
+
+    return made

@@ -1,0 +1,23 @@
+"""Where a text's middle can be counted once, when it is written."""
+
+from collections.abc import Callable
+
+SHOWN = "shown"
+"""Under which a text remembers the `inner` tokens of what prompts show of it: by `quote` and `one_line`."""
+
+
+def inner(count: Callable[[str], int], shown: str) -> int:
+    """Tokens of the middle of a text (`cuts`); 0: it has none."""
+    first, last = cuts(shown)
+    return count(shown[first:last])
+
+
+def cuts(text: str) -> tuple[int, int]:
+    """The first and the last place between a letter and a blank, where o200k always ends a piece: the tokens
+    of the parts are those of the whole (`retrieval/vocabulary.py`). Equal ones where there are not two."""
+    first, last = text.find(" "), text.rfind(" ")
+    while first > 0 and not text[first - 1].isalpha():
+        first = text.find(" ", first + 1)
+    while last > 0 and not text[last - 1].isalpha():
+        last = text.rfind(" ", 0, last)
+    return (first, last) if first > 0 else (0, 0)

@@ -1,0 +1,429 @@
+"""The words of retrieval: who asks (Scope), what (Query), what was found (Passage), and how (Leg).
+
+Similarity is cosine in [-1, 1] after the space's floor (CONTRACT §0); tokens are o200k tokens;
+an embedding is little-endian float32 bytes of unit length, so that it is hashable, compact and
+needs no numeric library here. Times are UTC.
+
+The candidate ledger: every passage seen, with its figures and its verdict. Told once, shown many ways
+(the reply's `notes`, the stream's `debug`, the kept trace, the log line).
+
+What a retrieval starts from (`Reach`), what it came to (`Found`), and where that is kept (`Shared`).
+
+Times are milliseconds, but for `Shared`, which counts seconds.
+
+How every reply tells a time.
+
+An embedding space, and how its cosines become similarities that mean the same in every space.
+
+Cosines are in [-1, 1]. Unrelated texts do not lie near 0 in every space (bundled models: .4 and more), so
+the space's floor is taken out (CONTRACT §0). Pure; raises nothing.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from app.text.memo import quick
+
+Embedding: TypeAlias = bytes
+"""float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
+
+DEFAULT_TENANT = "default"
+SAID = frozenset({"memories"})
+"""Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
+SAID_ON = "said_on"
+"""The field of a passage that holds an ISO date, or None: the day is not known."""
+KNOWABLE = range(1000, 3000)
+"""Years in which days are counted: from there, and to there, every day has its neighbours."""
+
+
+Stretch: TypeAlias = tuple[date, date]
+"""Days: the first, and the one after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who asks, and so what they may see. Every source filters by it in the store."""
+
+    tenant: str = DEFAULT_TENANT
+    owner: str = ""
+    """The key's user, or "" for a tenant key: sessions and threads are keyed (tenant, owner, id)."""
+    user_id: str | None = None
+    session_id: str | None = None
+    thread_id: str | None = None
+    project: str | None = None
+    vantage_id: str | None = None
+
+    @property
+    def thread(self) -> str:
+        """The thread's id: the one named, else the session's, else "", the user's default thread."""
+        return self.thread_id or self.session_id or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched. Hashable, so that it can key a cache."""
+
+    text: str
+    scope: Scope
+    limit: int = 40
+    """Passages a source returns at most, a leg."""
+    threshold: float = 0.2
+    """Similarity at or below which only words can vouch for a passage."""
+    before: tuple[str, ...] = ()
+    """What the asker said earlier, oldest first, where `text` follows up on it. For `rewording.py` alone."""
+    days: tuple[Stretch, ...] = ()
+    """Those that are asked about, where a time is."""
+
+
+def day_of(moment: datetime) -> date | None:
+    """Its day in UTC; None: not KNOWABLE."""
+    if moment.year not in KNOWABLE:
+        return None
+    day = moment.astimezone(UTC).date()
+    return day if day.year in KNOWABLE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be packed and cited."""
+
+    source: str
+    """The source that found it: documents, memories, corpus, conversations, code, dreams."""
+    id: str
+    """Stable in its source."""
+    text: str
+    tokens: int
+    """o200k tokens of `text`, counted when it was written."""
+    label: str
+    """Its citation without the brackets, `report.pdf#3`: unique among what the asker can reach."""
+    similarity: float | None = None
+    """[-1, 1]; None when the passage was not chosen by meaning."""
+    score: float = 0.0
+    """Relevance after fusion and boosts: what the order is made of."""
+    title: str = ""
+    fields: Mapping[str, str | int | None] = field(default_factory=dict)
+    """What the source knows beside the text: page, page_end, heading, url, document."""
+    created_at: datetime | None = None
+    """When it was written, or last changed: what recency looks at."""
+
+    @property
+    def said_on(self) -> date | None:
+        """The day, in UTC, on which it was said; None: nobody said it (SAID), nobody knows, or the day is not
+        KNOWABLE. Where the source tells it (the field SAID_ON), a later change does not move it."""
+        if self.source not in SAID:
+            return None
+        day = self.fields.get(SAID_ON, "")
+        if day == "":
+            return day_of(self.created_at) if self.created_at else None
+        try:
+            said = date.fromisoformat(str(day))
+        except ValueError:
+            return None
+        return said if said.year in KNOWABLE else None
+
+
+new_passage = quick(Passage)
+"""All fields are given, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage as one leg saw it."""
+
+    key: str
+    """The passage's id."""
+    score: float
+    """Raw: BM25 for words, similarity for meaning."""
+    coverage: float = 0.0
+    """Words: share of the query's IDF mass this passage holds, in [0, 1]."""
+    rare: bool = False
+    """Words: the passage holds the query's rare words, at least half of their IDF mass."""
+    lent: float = field(default=0.0, compare=False)
+    """Words: the part of `score` that its neighbours lend (`neighbours.py`). Fusion alone reads it."""
+    content: float = field(default=0.0, compare=False)
+    """Words: share of the query's content that the passage holds (`index/content.py`); 0 where the query was
+    embedded, for then nobody needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What one source found: each leg best first, at most `limit` long, and the passages of both."""
+
+    source: str
+    words: tuple[Hit, ...] = ()
+    meaning: tuple[Hit, ...] = ()
+    passages: Mapping[str, Passage] = field(default_factory=dict)
+    """By id, and those of the days asked about. Each carries its exact similarity (None only if the query
+    could not be embedded)."""
+    stored: int = 0
+    """Passages in reach, matching or not; 0 means there is nothing to search."""
+    beside: Mapping[str, Hit] = field(default_factory=dict)
+    """How the word leg sees passages that only the meaning leg chose; those without a word are left out."""
+    dated: Mapping[str, Hit] = field(default_factory=dict)
+    """And those that no leg chose, of the days asked about: they tell nothing of how clearly a leg tells."""
+    notes: tuple[str, ...] = ()
+    """What the asker should know of how it went: a collection passed over, points without text."""
+    partial: str = ""
+    """Why a part of what is in reach was not searched (`Degraded.reason`); "": all of it was."""
+    engine: bool = False
+    """An engine was asked for the nearest, of a part at least; otherwise all were compared exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage in the running: its relevance is `passage.score`, made by `retrieval/fusion.py` alone."""
+
+    passage: Passage
+    words: Hit | None = None
+    """How the word leg saw it; None: it did not."""
+
+
+class Verdict(StrEnum):
+    """What became of a candidate."""
+
+    PACKED = "packed"
+    BELOW_THRESHOLD = "below_threshold"
+    DUPLICATE = "duplicate"
+    OVER_LIMIT = "over_limit"
+    """Beyond the number of passages that are told: top_k, the three memories."""
+    OVER_BUDGET = "over_budget"
+    """There were no tokens left for it."""
+    SKIPPED = "skipped"
+
+
+class Reason(StrEnum):
+    """`rag.reason`, in order of precedence (CONTRACT §1)."""
+
+    SMALL_TALK = "small_talk"
+    """A greeting, thanks or a reaction that refers to nothing: it was not searched for."""
+    EMPTY = "empty"
+    PROCESSING = "processing"
+    """Nothing matched, and a document in reach is still being read."""
+    TIMEOUT = "timeout"
+    UNAVAILABLE = "unavailable"
+    SKIPPED = "skipped_short_query"
+    NO_MATCH = "no_match"
+    OK = "ok"
+    GREETING = "greeting"
+    """Of /rag/query alone: a pure greeting is answered without looking anything up."""
+    UNASKED = "not_asked"
+    """Of /vantage/query alone: its class, or its mix, wants nothing looked up."""
+    CANCELLED = "cancelled"
+    """In the record alone: the asker left before the sources had answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One candidate's line in the ledger."""
+
+    source: str
+    id: str
+    label: str
+    similarity: float | None
+    score: float
+    verdict: Verdict
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    """Factors by name: relevance times all of them is the score."""
+    sha256: str = ""
+    """Of the passage's text: a replay can tell whether the source changed."""
+    relevance: float | None = None
+    """Before boosts; None: nothing boosts passages of this kind, and the score is the relevance."""
+    created_at: datetime | None = None
+    """Of the passage: what a recency bias looks at."""
+    vouched: bool = False
+    """Words vouch for it: no threshold keeps it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """A source (or the embedding, or a store) that did not do its part, and why."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A document in reach that is still being read."""
+
+    id: str
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How the context of one answer came to be."""
+
+    reason: Reason
+    entries: tuple[Entry, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    cached: bool = False
+    tokens: int = 0
+    """Of the rendered context block."""
+    budget: int = 0
+    took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source were found: `exact` or `engine`."""
+    searched: str = ""
+    """What was searched instead of the message: a follow-up with what it refers to."""
+    told: tuple[str, ...] = ()
+    """What the sources tell of how it went (`Legs.notes`)."""
+    pending: tuple[Pending, ...] = ()
+    """With `Reason.PROCESSING`: the newest documents that are being read."""
+
+    @property
+    def used(self) -> bool:
+        """Whether the model saw context."""
+        return self.reason is Reason.OK
+
+    @property
+    def packed(self) -> tuple[Entry, ...]:
+        """The candidates that the model saw."""
+        return tuple(entry for entry in self.entries if entry.verdict is Verdict.PACKED)
+
+    def notes(self) -> list[str]:
+        """How retrieval went, in the seeds' words."""
+        packed = self.packed
+        left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
+        rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]
+        lost = [f"{item.source} did not answer: {item.reason}" for item in self.degraded]
+        text = [f'Searched with "{self.searched}"'] if self.searched else []
+        none = [] if packed else [f"No context: {self.reason}"]
+        return [*self._retrieved(packed), *none, *rest, *lost, *self.told, *text]
+
+    def _retrieved(self, packed: Sequence[Entry]) -> list[str]:
+        """How many of each source, unless a project tells it in words of its own."""
+        if any(note.startswith("Retrieved ") for note in self.told):
+            return []
+        found = Counter(entry.source for entry in packed)
+        return [f"Retrieved {count} passages from {source}" for source, count in found.items()]
+
+
+REWRITE = "rewrite"
+"""`Degraded.source` of a rewriting that did not come, and the reason of one that cannot be used."""
+
+RERANK = "rerank"
+"""`Degraded.source` of a second stage that did not come, and the reason of an answer that cannot be used."""
+
+EXACT, ENGINE = "exact", "engine"
+"""Every passage in reach was compared, or Chroma, Qdrant or pgvector was asked for the nearest of some."""
+STAGES = frozenset({RERANK, REWRITE})
+ASIDE = STAGES | {"embedding"}
+"""`Degraded.source` of what is no source: without it everything in reach was searched all the same."""
+
+
+class Reach(Protocol):
+    """What a scope may see of one source, as it stood when it was asked for."""
+
+    @property
+    def standing(self) -> str:
+        """Opaque. Equal ones find equal things, every write in reach makes another, no two reaches share."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        """Both legs. `embedding` is awaited beside the word leg; None: the query has no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates of all sources, fused and best first; what was left out as a duplicate in its source (across
+    sources whoever tells them decides); who failed."""
+
+    candidates: tuple[Candidate, ...] = ()
+    duplicates: tuple[Candidate, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    stored: int = 0
+    """Passages in reach of the sources that answered."""
+    answered: int = 0
+    """Sources that answered."""
+    took_ms: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """How the nearest of each source were found: EXACT or ENGINE."""
+    notes: tuple[str, ...] = ()
+    """What sources tell of how it went."""
+    cached: bool = False
+    """It came from a finished retrieval; one that was searched for several at once is nobody's cache hit."""
+
+    unsought: bool = False
+    """Small talk: nothing was looked for."""
+
+
+VALUE_BYTES = 2 << 20
+"""The most that one result may take in a cache that is shared."""
+
+
+class Shared(Protocol):
+    """A cache that replicas share. Never raises but on cancellation: being away is a miss. Nobody vouches
+    for what it gives: whoever reads it checks it."""
+
+    async def get(self, key: str) -> bytes | None:
+        """What is kept, if it comes within a moment; more than VALUE_BYTES is nothing of ours."""
+
+    def put(self, key: str, value: bytes, *, seconds: float) -> None:
+        """Kept soon after and for `seconds`, or not at all; nobody waits for it."""
+
+
+class Source(Protocol):
+    """One thing searched. Laws (one contract test): best first; at most `limit` a leg; nothing
+    outside `scope`; similarities, not distances; raises only `RetrievalError`; read-your-writes."""
+
+    @property
+    def name(self) -> str:
+        """`Passage.source` of all it finds."""
+
+    async def reach(self, scope: Scope) -> Reach:
+        """In one round trip, or it costs a cached answer more than it saves."""
+
+
+def moment(at: datetime) -> str:
+    """RFC 3339 in UTC, with `Z`, whatever its own zone is; without a zone it is UTC."""
+    return (at.astimezone(UTC) if at.tzinfo else at).replace(tzinfo=None).isoformat() + "Z"
+
+
+class Probe(Protocol):
+    """A dependency that can be asked whether it lives."""
+
+    @property
+    def name(self) -> str:
+        """As `/readyz` shows it."""
+
+    async def check(self) -> Mapping[str, str | int | float]:
+        """Facts about it; raises `Unavailable` or `RetrievalError` if it does not answer."""
+
+
+class Clock(Protocol):
+    """Now, so that tests can pass time."""
+
+    def __call__(self) -> datetime:
+        """UTC, aware."""
+
+
+LEAST_FLOOR = 0.15
+"""A floor below it counts as 0: the space is comparable as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What every stored vector belongs to. Vectors of two spaces are never compared."""
+
+    name: str
+    """`<model>@<dim>`, recorded with every vector."""
+    model: str
+    dim: int
+    floor: float
+    """Median raw cosine of unrelated texts, measured when the space is first used."""
+
+
+def space_name(model: str, dim: int) -> str:
+    """`text-embedding-3-large@1536`."""
+    return f"{model}@{dim}"
+
+
+def similarity(cosine: float, floor: float) -> float:
+    """A raw cosine as a similarity in [-1, 1]: unrelated texts near 0, equal ones 1."""
+    if floor >= LEAST_FLOOR:
+        cosine = (cosine - floor) / (1 - floor) if floor < 1 else 0.0
+    return max(-1.0, min(1.0, cosine))
