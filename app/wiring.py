@@ -47,6 +47,7 @@ from typing import TypedDict
 
 from app.answering.budget import PromptLimits, scaled
 from app.answering.extractive import Extractive
+from app.answering.projects import DREAMING
 from app.answering.recall import Recall
 from app.answering.recorder import Backlog, Keepsake, Recorder
 from app.answering.summaries import Digest, Sentences
@@ -58,7 +59,8 @@ from app.clients.redis import Redis, RedisProbe, open_cache
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore, VantageCards
 from app.db.code import CodeStore
-from app.db.conversations import DREAMING, ConversationStore
+from app.db.collections import read_homes
+from app.db.conversations import ConversationStore
 from app.db.copies import ChromaCopy, QdrantCopy
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
@@ -91,7 +93,7 @@ from app.retrieval.index_cache import IndexCache
 from app.retrieval.rerank import Second
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
-from app.services.adopt import Adopt, AdoptionStore, ImportStore, Shelves, read_homes
+from app.services.adopt import Adopt, AdoptionStore, ImportStore, Shelves
 from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
 from app.services.chat import ChatService, Collector
@@ -284,7 +286,7 @@ class Opened:
 
 @asynccontextmanager
 async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Opened]:
-    """Folder, stores and models, each as the settings say. `apart`: for a service, see `models/bundled.py`."""
+    """Folder, stores and models, each as the settings say. `apart`: see `models/bundled.py`."""
     async with (
         hold(settings.ibid.data_dir) as held,
         # Before Chroma: both clients import OpenTelemetry; in two threads at once they would deadlock.
@@ -468,7 +470,9 @@ def conversations(settings: Settings, parts: Opened) -> ConversationService:
     """Summed up in RAG_MODEL's words, where there is a model."""
     model = parts.model if chat_server(settings) else None
     digest = Digest(Sentences(), model, model_at(settings, settings.rag))
-    return ConversationService(ConversationStore(parts.pool), digest, parts.embedder, DREAMS.__contains__)
+    return ConversationService(
+        ConversationStore(parts.pool, DREAMS), digest, parts.embedder, DREAMS.__contains__
+    )
 
 
 def knowledge(settings: Settings, parts: Opened) -> KnowledgeService:

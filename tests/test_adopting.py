@@ -13,6 +13,7 @@ import pytest
 from app.clients.points import Where
 from app.clients.qdrant import Qdrant, open_points
 from app.db.answers import OriginalStore
+from app.db.collections import read_homes
 from app.db.copies import STATE, QdrantCopy
 from app.db.corpus import CorpusStore, Given
 from app.db.embedded import Cluster
@@ -26,17 +27,7 @@ from app.errors import RetrievalError
 from app.index.catalogue import Catalogue
 from app.retrieval.index_cache import IndexCache
 from app.services import adopt as adopt_
-from app.services.adopt import (
-    SAMPLE,
-    Adopt,
-    AdoptionStore,
-    ImportStore,
-    Older,
-    Report,
-    Shelves,
-    Taken,
-    read_homes,
-)
+from app.services.adopt import SAMPLE, Adopt, AdoptionStore, ImportStore, Older, Report, Shelves, Taken
 from app.settings import Settings
 from app.sources.corpus import CorpusSource
 from app.sources.memories import MemorySource

@@ -432,6 +432,10 @@ PROFILES: Mapping[str, Profile] = {
 """By name. A project that needs no more than its knowledge, conversations and code needs no entry."""
 
 
+DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
+"""Projects whose conversations are dreams."""
+
+
 def profile_of(name: str) -> Profile:
     """A project's; of one without an entry the general one."""
     return PROFILES.get(name) or Profile(name)

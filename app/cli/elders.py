@@ -6,13 +6,14 @@ Looks alone. Raises `Ailment`, and what the stores raise.
 from app.cli.checks import Ailment
 from app.cli.store import open_store
 from app.clients.qdrant import open_points
+from app.db.collections import read_homes, read_unimported
 from app.db.memories import RAW
 from app.db.pool import Pool
 from app.db.postgres import Behind
 from app.db.vectors import SpaceStore
 from app.errors import RetrievalError
 from app.index.catalogue import fits
-from app.services.adopt import AdoptionStore, Table, read_homes, read_unimported
+from app.services.adopt import AdoptionStore, Table
 from app.settings import Settings
 from app.types import Space
 

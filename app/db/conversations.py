@@ -32,7 +32,6 @@ from typing import Protocol, TypeAlias
 
 import asyncpg
 
-from app.answering.projects import PROFILES
 from app.db.pool import Pool
 from app.db.projects import (
     UUID,
@@ -60,9 +59,6 @@ from app.retrieval.project_tables import (
     keep,
 )
 from app.types import DEFAULT_TENANT, Embedding, Scope
-
-DREAMING = tuple(name for name, profile in PROFILES.items() if profile.dreams)
-"""Projects that keep dreams."""
 
 IDS = uuid.UUID("5b8f1a52-6f0e-5c39-9f3b-7a1d2c44e0d6")
 """What rows are named under."""
@@ -445,8 +441,10 @@ SECONDS = 120.0
 class ConversationStore:
     """See the module."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, brief: Collection[str] = ()) -> None:
+        """`brief`: projects whose rows are found by their short texts alone (dreams)."""
         self._pool = pool
+        self._brief = brief
 
     async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
         """Which of them are kept already, just as they are given."""
@@ -465,7 +463,7 @@ class ConversationStore:
         since: datetime,
     ) -> list[Written]:
         """All or none; see the port."""
-        words = await asyncio.to_thread(analysed, entries, brief=scope.project in DREAMING)
+        words = await asyncio.to_thread(analysed, entries, brief=scope.project in self._brief)
         async with self._writing(scope, since) as (connection, columns):
             found = await places(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}

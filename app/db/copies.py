@@ -17,6 +17,7 @@ import structlog
 from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
 from app.clients.points import DENSE, Point, Points, Where
+from app.db.collections import read_homes
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, RAW, memory
@@ -29,7 +30,6 @@ from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
 from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, is_ours
-from app.services.adopt import read_homes
 from app.types import Scope, Space
 
 Place: TypeAlias = tuple[str, ...]

@@ -38,6 +38,7 @@ import asyncpg
 from app.clients.points import Point, Points, Where
 from app.db import corpus
 from app.db import memories as memories_
+from app.db.collections import read_homes
 from app.db.corpus import IDS, Given, placed
 from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Analysed, Memory
@@ -56,6 +57,7 @@ from app.types import DEFAULT_TENANT, Embedding, Scope, Space, similarity
 
 SAMPLE = 32
 """Vectors that are compared."""
+
 ALIKE, SHARE = 0.5, 0.9
 """Similarity of a text's vector to ours from which it counts as the same model's (the other tool may have
 embedded a part of the text: .66 and more in the middle), and how many of the sample must be so. Another
@@ -158,38 +160,45 @@ def cosine(one: Embedding, other: Embedding) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
 
 
-HOMES = "SELECT name, home, space FROM ibid.collection_home"
 COLLECTIONS = "SELECT DISTINCT collection FROM ibid.corpus_text"
-UNIMPORTED = """
-    SELECT name FROM ibid.collection_home
-    WHERE NOT EXISTS (SELECT FROM ibid.imported WHERE collection = name) ORDER BY name
-"""
+
 KEEP_HOME = """
     INSERT INTO ibid.collection_home AS known (name, home, space) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET space = excluded.space
     RETURNING xmax = 0 AS fresh
 """
+
 REFILL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant')"
+
 CHANGED = """
     SELECT given.point FROM unnest($2::text[], $3::bytea[]) AS given (point, digest)
     LEFT JOIN ibid.imported AS known ON known.collection = $1 AND known.point = given.point
     WHERE known.digest IS DISTINCT FROM given.digest
 """
+
 CLOCK = "SELECT clock_timestamp()"
+
 BEFORE = "SELECT DISTINCT tenant, user_id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
+
 ERASED = """
     SELECT tenant, user_id FROM ibid.memory_user
     WHERE (tenant, user_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
     AND erased_at IS NOT NULL AND (erased_at > $3 OR ended_at IS NULL)
 """
+
 REPLACED = """
     DELETE FROM ibid.{table} AS kept USING ibid.imported AS known
     WHERE known.collection = $1 AND known.point = ANY($2) AND kept.{column} = known.id
 """
+
 REPLACED_MEMORIES = REPLACED.format(table="memory", column="id")
+
 REPLACED_TEXTS = REPLACED.format(table="corpus_text", column="point")
+
 HAVE_MEMORIES = "SELECT id FROM ibid.memory WHERE id = ANY($1)"
+
 HAVE_TEXTS = "SELECT id FROM ibid.corpus_text WHERE tenant = $1 AND collection = $2 AND id = ANY($3)"
+
 NOTE = """
     INSERT INTO ibid.imported (collection, point, tenant, user_id, id, digest) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (collection, point) DO UPDATE SET tenant = excluded.tenant, user_id = excluded.user_id,
@@ -208,20 +217,6 @@ class Import:
     """"" for a reference text."""
     vector: Embedding
     tokens: int
-
-
-async def read_homes(pool: Pool) -> Homes:
-    """Where the copies of imported collections are."""
-    with postgres_faults():
-        rows = await pool.fetch(HOMES)
-    return Homes({row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows})
-
-
-async def read_unimported(pool: Pool) -> list[str]:
-    """Collections of older tools with a copy in Qdrant, of which no point is a row: as an earlier
-    version adopted them, or a run that was ended at its first page left them."""
-    with postgres_faults():
-        return [row[0] for row in await pool.fetch(UNIMPORTED)]
 
 
 class ImportStore:
@@ -371,14 +366,18 @@ def memory_of(each: Import, revision: int) -> Memory:
 
 
 KINDS: Mapping[str, Kept] = {kept.table: kept for kept in (CONVERSATION_INPUT, CODE_INPUT)}
+
 BLOCKS = 8
 """Of 8 kB, read at a time: some hundred rows."""
+
 COUNT_SECONDS = 600.0
 """For a whole table to be read."""
+
 FITS = """
     coalesce(embedding_ibid IS NULL AND vector_dims(embedding) = $1 AND vector_norm(embedding) > 0, false)
 """
 """Not where the vector is of older words (a [0] beside it, alembic 0012)."""
+
 STANDS = """
     SELECT count(*) AS rows, count(*) FILTER (WHERE space = $2) AS ours,
         count(*) FILTER (WHERE space <> $2) AS elsewhere,
@@ -387,15 +386,19 @@ STANDS = """
         count(*) FILTER (WHERE space IS NULL AND NOT {says}) AS silent
     FROM {table}
 """
+
 SELECT_SAMPLE = """
     SELECT {columns}, embedding FROM {table} WHERE ctid = ANY(ARRAY(
         SELECT ctid FROM {table} WHERE space IS NULL AND {says} AND {fits} ORDER BY random() LIMIT $2))
 """
+
 SIZE = "SELECT pg_relation_size($1::text::regclass) / current_setting('block_size')::int"
+
 OPEN = """
     SELECT ctid::text AS place, xmin::text AS seen, {id}::text AS id, {fits} AS fits, {columns} FROM {table}
     WHERE ctid >= $2::text::tid AND ctid < $3::text::tid AND space IS NULL AND {says}
 """
+
 TAKE = """
     WITH given AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::vector[]) AS row (place, seen, id, made)
@@ -412,6 +415,7 @@ TAKE = """
     )
     SELECT count(*) FROM taken
 """
+
 OLDER = """
     SELECT (SELECT count(*) FROM public.chat_log WHERE answer_id IS NULL),
         (SELECT count(*) FROM public.vantage_answer_trace AS trace

@@ -7,7 +7,7 @@ Source: issue 3 ("no recall loop"), docs/decisions/0028-memories-written.md.
 
 The write side of memories: said, kept, searchable; listed; taken back.
 
-Words -> what of them is new (`services/memories.py`) -> vectors -> the record, in one transaction: from then on it
+Words -> what of them is new -> vectors -> the record, in one transaction: from then on it
 is durable and searchable. Qdrant follows by the outbox. Times are seconds. Raises `Unavailable`, `NoRoom`,
 `Missing`, `RemovedMeanwhile`, `InvalidField` (a cursor); what is embedded in vain is `Unavailable` too.
 """

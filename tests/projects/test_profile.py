@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.answering.projects import PROFILES, Choice, Profile, default_of, profile_of
-from app.db.conversations import DREAMING
+from app.answering.projects import DREAMING, PROFILES, Choice, Profile, default_of, profile_of
 from app.db.projects import CODE, CONVERSATIONS, DREAMS
 
 

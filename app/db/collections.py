@@ -1,0 +1,25 @@
+"""Collections of older tools that `ibid adopt` imported: where Ibid keeps its copy of each."""
+
+from app.db.pool import Pool, postgres_faults
+from app.retrieval.imported import Homes
+
+HOMES = "SELECT name, home, space FROM ibid.collection_home"
+
+UNIMPORTED = """
+    SELECT name FROM ibid.collection_home
+    WHERE NOT EXISTS (SELECT FROM ibid.imported WHERE collection = name) ORDER BY name
+"""
+
+
+async def read_homes(pool: Pool) -> Homes:
+    """Where the copies of imported collections are."""
+    with postgres_faults():
+        rows = await pool.fetch(HOMES)
+    return Homes({row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows})
+
+
+async def read_unimported(pool: Pool) -> list[str]:
+    """Collections of older tools with a copy in Qdrant, of which no point is a row: as an earlier
+    version adopted them, or a run that was ended at its first page left them."""
+    with postgres_faults():
+        return [row[0] for row in await pool.fetch(UNIMPORTED)]
