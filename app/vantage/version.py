@@ -1,8 +1,8 @@
 """The version of the policy: one hash over everything that decides.
 
-SHA-256 of each source and data file of this package and of the `app.domain` modules that it reads messages
-with: thresholds, word lists, weights, code. Nobody has to remember to raise a version; editing a comment
-raises it too. Line ends are normalised, so every platform and Python agrees. Read once per process.
+SHA-256 of each source and data file of this package and of the modules that it reads messages with:
+thresholds, word lists, weights, code. Nobody has to remember to raise a version; editing a comment raises it
+too. Line ends are normalised, so every platform and Python agrees. Read once per process.
 """
 
 import hashlib
@@ -15,15 +15,12 @@ from importlib.resources.abc import Traversable
 MAJOR = 1
 """Of the published document's form."""
 LENT = (
-    "greeting",
-    "label",
-    "overlay",
-    "phrases",
-    "prompt",
-    "sanitise",
-    "tongue",
+    "text/greeting.py",
+    "text/languages.py",
+    "text/phrases.py",
+    "text/sanitise.py",
 )
-"""Modules of `app.domain` that take part in deciding."""
+"""Files outside of this package that take part in deciding."""
 
 
 @cache
@@ -45,10 +42,10 @@ def version() -> str:
 
 def deciding() -> Iterator[tuple[str, Traversable]]:
     """Every file that decides, with its path."""
-    package, domain = files("app.vantage"), files("app.domain")
+    package, app = files("app.vantage"), files("app")
     yield from ((f"vantage/{file.name}", file) for file in package.iterdir() if file.name.endswith(".py"))
     yield from ((f"vantage/data/{file.name}", file) for file in (package / "data").iterdir())
-    yield from ((f"domain/{name}.py", domain / f"{name}.py") for name in LENT)
+    yield from ((name, app / name) for name in LENT)
 
 
 def content(file: Traversable) -> bytes:
