@@ -15,7 +15,10 @@ from importlib.resources.abc import Traversable
 MAJOR = 1
 """Of the published document's form."""
 LENT = (
+    "answer.py",
+    "answering/prompt.py",
     "text/greeting.py",
+    "text/labels.py",
     "text/languages.py",
     "text/phrases.py",
     "text/sanitise.py",

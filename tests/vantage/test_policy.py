@@ -22,10 +22,10 @@ PLACES = (
     ((), {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Pacific/Kiritimati"}),
     (("-OO",), {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Marquesas"}),
 )
-HOLDING = {"prompt", "label", "text", "passage", "memory", "revision"}
-"""Modules of the domain that are imported for values, or have a hash of their own."""
-HANDED = {"label", "overlay", "prompt"}
-"""Modules of the domain that are not imported, but prepare the overlay that is read."""
+HOLDING = {"text/memo.py"}
+"""Imported for values alone."""
+HANDED = {"answer.py", "answering/prompt.py", "text/labels.py"}
+"""Files that the package does not import, but that prepare the overlay it reads."""
 
 
 def test_it_says_what_an_auditor_asks() -> None:
@@ -100,25 +100,27 @@ def test_line_ends_do_not_count(tmp_path: Path) -> None:
 
 
 def test_everything_that_decides_is_hashed() -> None:
-    """Every source and data file of the package, and every module of the domain that it imports, however
-    far that reaches; `mix` chooses passages, whose ranking has a version of its own."""
+    """Every source and data file of the package, and every module of `app.text` that it imports, however
+    far that reaches."""
     package = Path(versions.__file__).parent
     own = {f"vantage/{path.name}" for path in package.glob("*.py")}
     data = {f"vantage/data/{path.name}" for path in (package / "data").iterdir()}
     assert {name for name, _ in deciding()} == own | data | set(LENT)
-    waiting = [path for path in package.glob("*.py") if path.stem != "mix"]
+    waiting = list(package.glob("*.py"))
     reached: set[str] = set()
     while waiting:
         new = imported(waiting.pop()) - reached - HOLDING
         reached |= new
-        waiting += [package.parent / "domain" / f"{name}.py" for name in new]
+        waiting += [package.parent / name for name in new]
     assert reached | HANDED == set(LENT)
 
 
 def imported(path: Path) -> set[str]:
-    """The modules of the domain that one imports."""
+    """The modules of `app.text` that one imports."""
     nodes = (
         node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
     )
     names = (node.module or "" for node in nodes)
-    return {name.removeprefix("app.domain.") for name in names if name.startswith("app.domain.")}
+    return {
+        f"{name.removeprefix('app.').replace('.', '/')}.py" for name in names if name.startswith("app.text.")
+    }
