@@ -202,8 +202,8 @@ async def test_history_comes_from_the_thread_unless_given() -> None:
 @pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=30)], ids=["down", "hangs"])
 async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the log the answer goes on, with `degraded: postgres`."""
-    monkeypatch.setattr("app.services.material.HISTORY_SECONDS", 0.05)
-    monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
+    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.answering.recorder.PATIENCE", 0.05)
     log_error = log.down
     if log_error:
         monkeypatch.setattr(log, "turns", _no_turns)
@@ -336,8 +336,8 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Postgres away: the answer goes on, and says what is missing."""
-    monkeypatch.setattr("app.services.material.HISTORY_SECONDS", 0.05)
-    monkeypatch.setattr("app.services.recorder.PATIENCE", 0.05)
+    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.answering.recorder.PATIENCE", 0.05)
     source = FakeSource([passage("a")])
     said = await told(service(source, log=FakeLog(hang=30)), "and the bell?")
     assert [query.text for query in source.queries] == ["and the bell?"]
@@ -349,7 +349,7 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
 async def test_history_and_search_share_one_deadline(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything hung: the model is asked once RAG_TIMEOUT_SECONDS are over, not after one deadline on top of
     another."""
-    monkeypatch.setattr("app.services.material.HISTORY_SHARE", 0.8)
+    monkeypatch.setattr("app.services.chat.HISTORY_SHARE", 0.8)
     source = FakeSource([passage("a")], delay=30)
     chat = service(source, log=FakeLog(hang=30), seconds=0.6)
     reply = await chat.prepare(Ask(SCOPE, message))

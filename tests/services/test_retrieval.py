@@ -228,7 +228,7 @@ async def test_another_form_of_what_is_shared_makes_another_key(monkeypatch: pyt
     """Replicas of two versions do not read each other's."""
     cache, source = Cache(300), FakeSource([passage("a")])
     await retrieval(source, cache=cache).gather(ASKED, ["documents"])
-    monkeypatch.setattr("app.services.retrieval.FORMAT", 0)
+    monkeypatch.setattr("app.retrieval.search.FORMAT", 0)
     assert not (await retrieval(source, cache=cache).gather(ASKED, ["documents"])).cached
 
 
