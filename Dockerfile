@@ -1,5 +1,5 @@
 # Ibid in one image: `ibid serve` as a user of its own, data under /data, wheels only (linux/amd64, linux/arm64).
-# Alone it starts every store embedded; docker-compose.yml runs it on servers. Why so: docs/decisions/0024.
+# Alone it starts every store embedded; docker-compose.yml runs it on servers. Why so: docs/adr/0001.
 
 # The Python and the Debian that the test suite runs on.
 FROM python:3.11-slim-bookworm AS base

@@ -9,7 +9,7 @@ An answer as it is kept: what was said, from what, how it ended and how long eac
 What the model is shown, in the one order there is: system, persona and overlay, context, notes, earlier
 turns, message.
 
-Source: seed 004 (Prompt Format), seed 003 (5.1), CONTRACT §1-2. As roles: system text; a system block
+Source: docs/contract.md. As roles: system text; a system block
 `[Context]` with one line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message.
 Of memories one system text: persona, overlay, `- [collection][kind] [label] text`, gravity note. Retrieved
 text stays on its line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
@@ -285,7 +285,7 @@ class Form:
     shown: Callable[[str], str] | None = None
     """A passage's text as it stands in the line, where it does."""
     joined: bool = False
-    """All blocks in one system message, as seed 003 sends them; else a message each, but for those that stand
+    """All blocks in one system message (/rag/query); else a message each, but for those that stand
     before the context: they share the system text's."""
     whole: Callable[[Sequence[Passage]], str] | None = None
     """The context block, where it is more than its head and a line a passage."""
@@ -339,7 +339,7 @@ class Prompt:
         return [*system, *turns, Message(role=Role.USER, content=self.message)]
 
     def text(self) -> str:
-        """The seed's text form, for `debug.prompt`."""
+        """The text form, for `debug.prompt`."""
         names = {Role.SYSTEM: "[System]", Role.USER: "[User]", Role.ASSISTANT: "[Assistant]"}
         system = (BREAK if self.form.joined else "\n").join(self.blocks())
         turns = [f"{names[turn.role]} {turn.content}" for turn in self.turns]
@@ -366,7 +366,7 @@ def build_system_prompt(
     reason: Reason = Reason.OK,
 ) -> Prompt:
     """The prompt of /rag/query, one system text and the message: how long the asker was away, persona,
-    overlay, memories and reference texts, gravity note (seed 003, 5.1). "" leaves a block out."""
+    overlay, memories and reference texts, gravity note. "" leaves a block out."""
     before = (reentry, persona if include_persona else "", overlay_text)
     notes = (note,) if note else ()
     return Prompt(system, message, tuple(passages), notes, before=before, form=form, reason=reason)

@@ -7,7 +7,7 @@ closed -> open after `failures` in a row, if the row has lasted `lasting` second
 Each caller (a tenant, a user key, the service itself) has a circuit of its own: a text on which a server
 fails must not stop others' requests. If the circuits of two tenants are open, the dependency is taken to be
 down and refuses all; if those of two users of a tenant, it refuses that tenant.
-Source: M. Nygard, Release It!, "Circuit Breaker"; DESIGN §6.
+Source: M. Nygard, Release It!, "Circuit Breaker".
 """
 
 import math

@@ -12,7 +12,7 @@
     ├── Rejected         500      a store answered, and would not take this statement
     ├── Overloaded       503
     ├── ModelError       502-504  the chat model, before or during its answer
-    ├── RetrievalError   (none)   never a status: it ends in `degraded` (CONTRACT §0)
+    ├── RetrievalError   (none)   never a status: it ends in `degraded`
     └── StartError       (none)   the service does not start
 
 Rendered in `app/problems.py` alone; every slug is listed in `docs/problems.md`.

@@ -2,7 +2,7 @@
 
 A group's name and a field's make the name in the environment: `Rag.token_budget` is `RAG_TOKEN_BUDGET`.
 Tokens are o200k, times seconds, similarity in [-1, 1]. Names and defaults of RAG_, RETRIEVE_, VANTAGE_ and
-FEEDBACK_ are the seeds'. `app/settings.py` reads them; `.env.example` is made of what stands here.
+FEEDBACK_ are those of older tools. `app/settings.py` reads them; `.env.example` is made of what stands here.
 
 Settings: reads every knob of `app/settings.py` from the environment, once. The only reader of it.
 
@@ -68,7 +68,7 @@ class Ibid(Group):
 
 
 class Rag(Group):
-    """Retrieval and the context block (seed 004)."""
+    """Retrieval and the context block."""
 
     token_budget: int = Field(50_000, ge=1, le=1_000_000)
     """Tokens the context block may hold: about 40 % of a 128k window."""
@@ -195,7 +195,7 @@ class DocumentLimits(Group):
 
 
 class Retrieve(Group):
-    """Memories and reference collections (seed 003)."""
+    """Memories and reference collections."""
 
     threshold: float = Field(0.30, ge=-1, le=1)
     """Similarity a passage of the corpus must exceed."""
@@ -209,7 +209,7 @@ class Corpus(Group):
 
 
 class Memory(Group):
-    """The memory services of the seeds."""
+    """An outside memory service."""
 
     service_url: Url | None = None
     """An outside /memory_feedback and /temporal, for the tenant `default`. Unset: built in."""
@@ -234,7 +234,7 @@ class Enable(Group):
 
 
 class Vantage(Group):
-    """The policy overlay (seed 003)."""
+    """The policy overlay."""
 
     debug: bool = False
     """Replies of /vantage/query carry `debug`, and in `meta` the descriptors, the split and timings."""

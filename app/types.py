@@ -1,6 +1,6 @@
 """The words of retrieval: who asks (Scope), what (Query), what was found (Passage), and how (Leg).
 
-Similarity is cosine in [-1, 1] after the space's floor (CONTRACT §0); tokens are o200k tokens;
+Similarity is cosine in [-1, 1] after the space's floor; tokens are o200k tokens;
 an embedding is little-endian float32 bytes of unit length, so that it is hashable, compact and
 needs no numeric library here. Times are UTC.
 
@@ -16,7 +16,7 @@ How every reply tells a time.
 An embedding space, and how its cosines become similarities that mean the same in every space.
 
 Cosines are in [-1, 1]. Unrelated texts do not lie near 0 in every space (bundled models: .4 and more), so
-the space's floor is taken out (CONTRACT §0). Pure; raises nothing.
+the space's floor is taken out. Pure; raises nothing.
 """
 
 from collections import Counter
@@ -196,7 +196,7 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """`rag.reason`, in order of precedence (CONTRACT §1)."""
+    """`rag.reason`, in order of precedence."""
 
     SMALL_TALK = "small_talk"
     """A greeting, thanks or a reaction that refers to nothing: it was not searched for."""
@@ -286,7 +286,7 @@ class Trace:
         return tuple(entry for entry in self.entries if entry.verdict is Verdict.PACKED)
 
     def notes(self) -> list[str]:
-        """How retrieval went, in the seeds' words."""
+        """How retrieval went, in words."""
         packed = self.packed
         left = Counter(entry.verdict for entry in self.entries if entry.verdict is not Verdict.PACKED)
         rest = [f"Left out {count} candidates: {verdict}" for verdict, count in sorted(left.items())]

@@ -12,7 +12,7 @@ space, Qdrant, the sources, the models. All closed in reverse. Raises `StartErro
 What answers with citations: /api/chat from documents and projects, /rag/query from memory (a part of
 `wiring.py`, which hands in what is open).
 
-What is kept of a person: every holding and every engine's files, for export and erasure (DESIGN §2.3); and
+What is kept of a person: every holding and every engine's files, for export and erasure; and
 what an answer was made of, for its replay.
 
 A part of `wiring.py`, which hands in what is open. Whatever comes to keep something of a person is listed

@@ -43,7 +43,7 @@ HOSTILE = (
 
 def prose() -> list[str]:
     """Paragraphs of the own documents."""
-    files = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    files = sorted((ROOT / "docs" / "adr").glob("*.md"))
     parts = [part for file in files for part in file.read_text(encoding="utf-8").split("\n\n")]
     return [" ".join(part.split()) for part in parts if part[:1].isalpha()]
 

@@ -30,7 +30,7 @@ SEEDS = {
     "FEEDBACK_MODEL": None,
     "RAG_MODEL": None,
 }
-"""Names and defaults to the letter (CONTRACT, Settings). The last three, unset: tests/models/test_chat.py."""
+"""Names and defaults to the letter. The last three, unset: tests/models/test_chat.py."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Every store and source that keeps something of a person is among the holdings (DESIGN §2.3)."""
+"""Every store and source that keeps something of a person is among the holdings."""
 
 import ast
 import re

@@ -30,7 +30,7 @@ SEEDED = (
     "build_project_system_prompt", "_format_conversation_entry", "_format_code_snippet",
     "_retrieve_thn_conversations", "_retrieve_thn_code",
 )  # fmt: skip
-"""What the seeds call the steps of an answer from memory, of its policy, and of projects' contexts."""
+"""Names of the steps of an answer from memory, of its policy, and of projects' contexts."""
 
 
 @cache
@@ -45,7 +45,7 @@ def nodes(module: Path, *kinds_of: type[ast.AST]) -> Iterator[ast.AST]:
 
 
 def test_what_the_seeds_name_is_there_once() -> None:
-    """Two functions of one name had the second silently win (seed 003, 7.2)."""
+    """Two functions of one name had the second silently win."""
     defined = Counter(
         node.name
         for module in MODULES

@@ -1,6 +1,6 @@
 """Why a vantage answer is what it is, and the cards and facts of a namespace.
 
-public.vantage_answer_trace is the seeds' table (003 §2.2) and may be there, written by older tools: what is
+public.vantage_answer_trace is shared with older tools and may be there, written by older tools: what is
 missing is added and nothing of theirs is tightened: no index of ours is unique, as their ids need not be.
 Their rows belong to the tenant `default`.
 """

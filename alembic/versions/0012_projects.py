@@ -1,10 +1,10 @@
-"""What projects know: conversations (dreams among them) and code, as the seeds' tables, and their knowledge.
+"""What projects know: conversations (dreams among them) and code, in shared tables, and their knowledge.
 
 public.conversation_index and public.code_index may be there, written by older tools: what is missing is added
 and nothing of theirs is tightened. Their rows belong to the tenant `default`; code that names no project is
-THN's, as seed 000 has it. Triggers note every change, whoever makes it: what is in memory follows, and no
+THN's, by default. Triggers note every change, whoever makes it: what is in memory follows, and no
 writer waits for another. Vectors lie in their rows, texts beside them: a search looks at every vector, and at
-few texts (docs/decisions/0042). Paths are hashed, names of projects cut: a long one of theirs would not fit
+few texts (docs/adr/0019). Paths are hashed, names of projects cut: a long one of theirs would not fit
 into a tree's page, and their write would fail.
 """
 

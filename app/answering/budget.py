@@ -1,16 +1,16 @@
 """What fits: passages into the context block, turns into the history. In tokens of the model that answers.
 
-Source: CONTRACT §0 (Tokens), §1; seed 004 (dynamic selection). Texts are counted with o200k; for a model
+Source: docs/contract.md. Texts are counted with o200k; for a model
 whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). Nothing here raises.
 
 How the model's window is shared out: what must stand in it, the newest turns, the context, the answer.
 
 All figures are tokens of the model that answers. What must stand (system text, message, notes) is never cut:
-a request that does not fit raises `InvalidField`. Source: CONTRACT §0 (Tokens).
+a request that does not fit raises `InvalidField`. Source: docs/contract.md.
 
 From what was found to what the model sees: matches only, best first, while they fit.
 
-Source: CONTRACT §1 (rag.reason, skip rule, top_k, budget), seed 004 (when to skip, dynamic selection).
+Source: docs/contract.md.
 """
 
 import hashlib
@@ -111,7 +111,7 @@ class Meter:
 
     def _context(self, prompt: Prompt) -> int:
         """Lines without the middles of their texts, counted as one, and those middles: each part ends where a
-        piece of o200k ends (docs/decisions/0012). A block that is more than lines is counted as it is."""
+        piece of o200k ends (docs/adr/0010). A block that is more than lines is counted as it is."""
         if not prompt.passages:
             return 0
         if self._form.whole:

@@ -1,6 +1,6 @@
 """Reading one pair of brackets in a model's text: is it a citation, and of what?
 
-A label's form (CONTRACT §0) is `name#id`: no bracket, `#` or line break in the name, no space on either
+A label's form is `name#id`: no bracket, `#` or line break in the name, no space on either
 side of the `#`, the id one word that begins with a letter or digit. So `report.pdf#3`, `memory#k3v9q2ax`
 and `app/main.py#L10-42` have it; `issue #12`, `#12`, `C#` and `C#.NET` have not. Nothing here raises.
 
@@ -16,7 +16,7 @@ line. Where readers may disagree (a fence in a list, text behind what ends one, 
 later) nothing counts as code any more: until a blank line for inline code, to the end for fences. `head` is
 the current line so far, as it was written, not as it was read. HTML is not looked at. Nothing here raises.
 
-Citations in the model's text, checked while it streams (CONTRACT §0): what was not packed never leaves.
+Citations in the model's text, checked while it streams: what was not packed never leaves.
 
 Code passes untouched (`answering/citations.py` says what is code). Elsewhere every `]` is judged against what
 stands before it in the *output*, so that taking one marker out cannot make another. The output does not

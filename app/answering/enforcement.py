@@ -9,7 +9,7 @@ An answer held to its class: what of the model's words may leave, when, and whet
 CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class,
 the policy's own text is sent. The others leave by sentence: the one that would exceed the budget of tokens,
 hedges or questions ends the answer (`length`), but the first always leaves. Help is named last if nothing
-else named it. Tokens: o200k. Raises `ModelError` for classes that leave by sentence (CONTRACT §3).
+else named it. Tokens: o200k. Raises `ModelError` for classes that leave by sentence.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ Which sentences of the packed passages answer a question: by its words, by meani
 
 Scores are sums of parts in about [0, 1] each and mean something within one question only. Words weigh by
 their rarity among the sentences at hand (IDF); a passage's rank is the prior. Figures and what was weighed:
-docs/decisions/0006-extractive-answerer.md. Pure but for the stemmer; blocking, some 30 ms for 40 passages.
+docs/adr/0007. Pure but for the stemmer; blocking, some 30 ms for 40 passages.
 
 The extractive answerer: no model, only the sentences that answer, quoted, each with its citation.
 
@@ -245,7 +245,7 @@ NAME = "extractive"
 SECONDS = 0.15
 """The embedder has this long; what is embedded by then counts."""
 FLOOR = 0.38
-"""Raw cosine of unrelated texts in the bundled space (docs/decisions/0004-bundled-embedder.md)."""
+"""Raw cosine of unrelated texts in the bundled space (docs/adr/0006)."""
 SHORTLIST, AT_ONCE = 16, 4
 """Sentences whose meaning is looked at, best by words first, and how many at a time."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")

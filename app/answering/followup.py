@@ -8,7 +8,7 @@ What a message is searched as: a follow-up with what it refers to, anything else
 
 `refers` looks at the message alone; `resolve` puts the question it hangs on in front of it. Rules over word
 tables (`text/languages.py`), no model: a self-contained message is never expanded, a doubtful one rather not,
-for a wrong expansion searches for the wrong thing. Source: CONTRACT §1 (Follow-ups). Nothing here raises.
+for a wrong expansion searches for the wrong thing. Source: docs/contract.md. Nothing here raises.
 """
 
 import re

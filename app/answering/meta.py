@@ -1,6 +1,6 @@
 """`meta_explanation` of a reply: why these memories, and how the question lies to the person.
 
-Source: CONTRACT §2, seed 003 (3.1.7). Nothing here raises.
+Source: docs/contract.md. Nothing here raises.
 
 What an answer shows of how it came to be: parts of `meta` as JSON objects, made by hand because a reply is
 waited for (`asdict` copies each of forty citations field by field). Times are milliseconds.

@@ -3,7 +3,7 @@
 Recency is one more boost, bounded as all are (`domain/boost.BOUND`). It is applied after the re-rank and
 before the cut to k, and never lets in what the threshold kept out. `remix` re-ranks the candidates of a
 recorded answer under another mix, from its ledger alone: no search and no model. Times are UTC. Raises
-`InvalidField` for an unknown lens. Source: CONTRACT §3, seed 003 (3.3).
+`InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
 import math

@@ -1,34 +1,34 @@
 """A part of a project's context as data: what is searched and how, its heading, how a row is written down.
 
 Cuts count characters (code points) of the column as it is stored, allowances o200k tokens. Nothing here
-raises. Source: seeds 000-002, CONTRACT §4.
+raises. Source: docs/contract.md.
 
 Rows made harmless to the format they are shown in: headings, separators, fences and fields are ours alone.
 
 Only what would break the format is escaped, visibly; everything else stays to the byte. Lines of prose that
 look like structure get a backslash (CommonMark §2.4), control characters are written as JSON writes them, a
-fence is longer than any in its code. Linear in the text. Nothing here raises. Source: CONTRACT §4, DESIGN §7.
+fence is longer than any in its code. Linear in the text. Nothing here raises. Source: docs/contract.md.
 
 A row of a store as a section shows it: the one engine of all projects.
 
 A row is its columns by name, each a text, a list, a mapping or None; JSON may come as text. Broken JSON and
 empty columns give nothing. Time is bounded: columns are cut before anything else is done to them. Nothing
-here raises. Source: seed 001 (2, 3), seed 002 (Data Transformations), CONTRACT §4.
+here raises. Source: docs/contract.md.
 
-THN: its last conversations, and the code nearest to the message (seeds 001 and 002, CONTRACT §4).
+THN: its last conversations, and the code nearest to the message.
 
-The two formats under the names that seed 001 gives them. Nothing here raises.
+The formats of THN's two sections. Nothing here raises.
 
-DAAS: the dreams nearest to the message (seed 000, CONTRACT §4).
+DAAS: the dreams nearest to the message.
 
-What any project can show: its conversations and its code, by words and meaning (CONTRACT §4).
+What any project can show: its conversations and its code, by words and meaning.
 
-The words of the notes are formed after the seeds'.
+The words of the notes follow docs/contract.md.
 
 What each project shows the model: an entry of PROFILES, all of them rendered by the same engine.
 
-Names are told apart by case, as the seeds' `project = 'THN'` does in SQL: `thn` is another project. Nothing
-here raises. Source: seeds 000-002, CONTRACT §4; docs/decisions/0043.
+Names are told apart by case, as `project = 'THN'` does in SQL: `thn` is another project. Nothing
+here raises. Source: docs/contract.md, docs/adr/0019.
 
 What was gathered for one message of a project: its sections, each item with the text it is shown as.
 
@@ -48,7 +48,7 @@ from app.text.sanitise import sanitise_text
 from app.types import Candidate, Degraded, Passage, Reason, Verdict
 
 NAME_CUT = 300
-"""Of what the seeds show in full (titles, paths, tags): a hostile one may have 10 MB."""
+"""Of what is shown in full (titles, paths, tags): a hostile one may have 10 MB."""
 
 
 class Choice(StrEnum):
@@ -57,9 +57,9 @@ class Choice(StrEnum):
     NEWEST = "newest"
     """By time: the message is not looked at."""
     NEAREST = "nearest"
-    """By cosine alone, as seeds 000 and 001 have it: no threshold."""
+    """By cosine alone: no threshold."""
     FUSED = "fused"
-    """By words and meaning; matches only (CONTRACT §0), most relevant first."""
+    """By words and meaning; matches only, most relevant first."""
 
 
 class Kind(StrEnum):
@@ -107,7 +107,7 @@ class Section:
     noun: str
     """What its entries are called in notes."""
     note: str
-    """How it went, with {count}. The seeds' notes do not know a singular, nor does it."""
+    """How it went, with {count}. The notes have no singular."""
     most: int = 0
     """The most entries that a request's top_k may ask for; 0: it has no say."""
     between: str = "\n\n"
@@ -310,7 +310,7 @@ SNIPPET: Form = (
     Line("chunk_text", cut=1000, kind=Kind.CODE),
 )
 ROW = tuple(line.column for line in CONVERSATION)
-"""The columns of a row of conversation_index, in the order of seed 001's query."""
+"""The columns of a row of conversation_index, in the order of THN's query."""
 THN_SECTIONS = (
     Section(
         CONVERSATIONS,
@@ -413,7 +413,7 @@ class Profile:
     dreams: bool = False
     """Its rows of conversation_index are dreams."""
     silent: bool = False
-    """Where the database fails there is no note of it either (seed 001)."""
+    """Where the database fails there is no note of it either."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -443,7 +443,7 @@ def profile_of(name: str) -> Profile:
 
 def default_of(profile: Profile) -> Profile:
     """What is shown where a project's own way fails unexpectedly: what it keeps as conversations, by words
-    and meaning (seeds 000 and 001, Integration)."""
+    and meaning."""
     return Profile(profile.name, (talk(source=DREAMS if profile.dreams else CONVERSATIONS),))
 
 
@@ -491,11 +491,11 @@ class Gathered:
     parts: tuple[Part, ...]
     """In the profile's order, those without items too."""
     reason: Reason
-    """ok, empty, no_match, timeout or unavailable, by CONTRACT §1's precedence."""
+    """ok, empty, no_match, timeout or unavailable, in the order of docs/contract.md."""
     degraded: tuple[Degraded, ...] = ()
     """Sources (or the embedding) that did not do their part."""
     notes: tuple[str, ...] = ()
-    """As the seeds' examples: "Retrieved 3 dreams via vector similarity search"."""
+    """For example "Retrieved 3 dreams via vector similarity search"."""
     cached: bool = False
     """A fused section came from a finished retrieval."""
     took_ms: int = 0

@@ -1,21 +1,21 @@
 """What the model is told before anything else: its trade, how to cite, and that retrieved text is data.
 
-Source: seed 004 (Prompt Format), seed 003 (3.1, 5), CONTRACT §0 (Labels), §2, §4, DESIGN §7.
+Source: docs/contract.md.
 Under 180 tokens each, and under 60 more where cards or a thread are shown: every answer pays.
 
 The persona block of a prompt, from a person's cards; and the texts of two, by rule from what they write.
 
 Cards are data: each is quoted on one line, so that none can forge a line of the prompt. The texts tell
-measures and tags, never a message's words. Source: CONTRACT §2.5, seed 003 (3.2, 5.1). Nothing here raises.
+measures and tags, never a message's words. Source: docs/contract.md. Nothing here raises.
 
 The thread block of a prompt: the newest turns of a conversation, quoted as data (`mix.conversation`).
 
 A turn is one line, so that no word of it can forge a line of the prompt, whoever said it; it is shown whole
-or not at all. Tokens are those of the model that answers. Source: CONTRACT §3 (mix), seed 003 (3.3). Nothing
+or not at all. Tokens are those of the model that answers. Source: docs/contract.md. Nothing
 here raises.
 
 A project's knowledge as the model is told it: overview and rules behind the base prompt, notes behind the
-context (CONTRACT §4; seed 001, Message Ordering).
+context.
 
 It is the project's own word, written under a tenant key, and told as it stands; only the marks of chat
 templates are made visible, which many servers read even inside a message. "" where nothing is known. Pure
@@ -28,12 +28,12 @@ An entry is `Passage.text`, as the project's profile writes it: Markdown of seve
 break that format, or the marks of chat templates (`app/answering/projects.py`). Of what is left prose could
 forge the lines of a prompt: one that begins like a block or a label, with any bracket that citations are read
 in, shows that bracket as JSON escapes it. Code stays to the letter: its fence tells what it is. Pure.
-Source: CONTRACT §4, seeds 000-001; docs/decisions/0044.
+Source: docs/contract.md, docs/adr/0019.
 
 A request's overlay as instructions for the system prompt: a role, a tone, a form, or plain text.
 
 The asker's own words: they may span lines, but hold no marks of a chat template and no control characters,
-and no line that reads as one of the prompt's own. Source: CONTRACT §2 (Query body), seed 003 (3.1.1). Nothing
+and no line that reads as one of the prompt's own. Source: docs/contract.md. Nothing
 here raises.
 
 Vantage cards as a block of a prompt.

@@ -2,13 +2,13 @@
 ledger of how.
 
 A passage is chosen by relevance among the matches; boosts order what was chosen, and never let in what the
-threshold kept out. Times are not read here. Source: CONTRACT §2 (2-4), seed 003 (3.1, 4.2, 4.3).
+threshold kept out. Times are not read here. Source: docs/contract.md.
 
 What is fetched for one message of a person: memories and reference texts, cards, votes, the last activity.
 
 All of it beside each other, under one deadline (RAG_TIMEOUT_SECONDS); each part that fails or is late ends in
 `degraded`, and the others are used. The votes alone wait for the search: they are asked of what it found.
-Seconds. Source: seed 003 (3.1, 4.3), CONTRACT §2 (2-6).
+Seconds. Source: docs/contract.md.
 """
 
 import asyncio

@@ -5,14 +5,14 @@ does not answer in time it waits in a bounded backlog, which one task drains. So
 left; who reads the thread has it written first (`written`). What overflows, and what the store will not
 take, is counted.
 
-How many answers wait to be kept, as `/readyz` tells it: the answers themselves do without (DESIGN §6).
+How many answers wait to be kept, as `/readyz` tells it: the answers themselves do without.
 
 `remember: true`: the person's own words of a turn, kept as a memory when its answer has ended.
 
 Chat and rag hand `Reply` a `keep` (see `Keepsake.of`); the reply awaits it between `citations` and `done`,
 and tells what came of it as `remembered`. It never raises, never delays the first byte, and never sees the
 assistant's text. What is kept are the words as they were said, questions too; small talk is not.
-Seconds. Source: CONTRACT §1 and §2 (`remember`), docs/decisions/0028-memories-written.md.
+Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
 import asyncio
@@ -208,7 +208,7 @@ def unanswered(
 
 
 def _same_asker(one: Scope, other: Scope) -> bool:
-    """Whether two scopes are of one tenant and key user: another's record is not there (CONTRACT §6)."""
+    """Whether two scopes are of one tenant and key user: another's record is not there."""
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
@@ -268,7 +268,7 @@ class Backlog:
 SECONDS = 4.0
 """The end of an answer waits this long for it; then it was not kept."""
 ORIGIN = "frontend/chat:user"
-"""As the seeds' front end writes what a person says (seed 003, 4.3)."""
+"""As front ends write what a person says."""
 
 
 class Remembered(StrEnum):

@@ -3,7 +3,7 @@
 A prompt put together again from its recipe and what the stores hold today, and what has changed since.
 
 Told by hashes, ids, labels, versions and classes alone: nothing here shows a text, so that what was erased
-stays so. What is gone has no `after`; what was never kept says so. Source: CONTRACT §5 (replay). Pure;
+stays so. What is gone has no `after`; what was never kept says so. Source: docs/contract.md. Pure;
 nothing here raises.
 """
 

@@ -3,7 +3,7 @@
 Its keys `response_class`, `rules`, `policy_version`, `policy_sha256`, `params`, `mix`, `sd`, `class_check`,
 `vantage_id` and `inspect_only` are columns of public.vantage_answer_trace; `final`, `limits`, `routing`,
 `split`, `threshold`, `thread`, `evidence` and `rivals` are read by a replay alone. It holds no word of the
-message. What a newer version added is passed over. Source: CONTRACT §3 (traces). Raises KeyError or
+message. What a newer version added is passed over. Source: docs/contract.md. Raises KeyError or
 ValueError for what is not such an object.
 """
 

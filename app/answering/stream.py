@@ -66,7 +66,7 @@ class Opening:
 
 
 HEAD_SECONDS = 2.0
-"""After this the 200 goes out, whether the model's head is there or not (CONTRACT §0)."""
+"""After this the 200 goes out, whether the model's head is there or not."""
 
 Event = tuple[str, dict[str, object]]
 

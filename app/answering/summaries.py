@@ -8,7 +8,7 @@ What a conversation or a dream is told by where its writer gives only what was s
 
 The model sees the material as data, a JSON string a line, and writes one JSON object. A part is kept only if
 it is one: a text, short, no prompt. Without a model, and for every part that is not kept, the plain one (its
-sentences) stands. Characters; seconds. Source: docs/decisions/0045. Never raises but on
+sentences) stands. Characters; seconds. Source: docs/adr/0019. Never raises but on
 cancellation.
 """
 

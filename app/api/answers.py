@@ -1,5 +1,5 @@
 """GET /answers/{answer_id}: what was seen, what was packed, why the rest was not; and POST …/replay: what has
-changed since (CONTRACT §5).
+changed since.
 
 An answer belongs to the tenant and the key's user who asked; any other's is `Missing`, as is an id that is
 none. An answer can be looked up as soon as its `done` is out.

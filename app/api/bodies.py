@@ -1,7 +1,7 @@
 """What clients send: pydantic at the edge, strict ("5" is not 5), unknown fields refused.
 
-Limits are CONTRACT §1's; lengths are characters. NUL is refused everywhere (Postgres cannot keep it) and so
-are lone surrogates (pydantic does). `top_k`'s upper bound is a setting: the route checks it.
+Limits are in docs/contract.md; lengths are characters. NUL is refused everywhere (Postgres cannot keep it)
+and so are lone surrogates (pydantic does). `top_k`'s upper bound is a setting: the route checks it.
 """
 
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""/vantage/cards and /vantage/facts: what a namespace tells every answer given from it (CONTRACT §3).
+"""/vantage/cards and /vantage/facts: what a namespace tells every answer given from it.
 
 A row with a user_id is that user's, one without is every user's and needs a tenant key. The same key, or
 without one the same words, again replaces. Raises what the service raises.

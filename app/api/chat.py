@@ -1,4 +1,4 @@
-"""POST /api/chat: a cited answer, as events or whole (CONTRACT §1).
+"""POST /api/chat: a cited answer, as events or whole.
 
 Everything that can fail does so in the dependency, while a status can still be sent; it also owns the reply:
 whatever happens, the model's stream is closed. A client that leaves cancels all of it, unless it asked to

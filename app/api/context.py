@@ -1,5 +1,6 @@
-"""POST /projects/{project}/context: what a project shows for a message, alone, to the seeds' letter (CONTRACT
-§4). A blank message, none, and any top_k are taken; faults of stores are no status.
+"""POST /projects/{project}/context: what a project shows for a message, alone.
+
+A blank message, none, and any top_k are taken; faults of stores are no status.
 """
 
 from collections.abc import Mapping

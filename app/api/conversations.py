@@ -1,4 +1,4 @@
-"""/projects/{project}/conversations and /projects/{project}/dreams: rows of conversation_index (CONTRACT §4).
+"""/projects/{project}/conversations and /projects/{project}/dreams: rows of conversation_index.
 
 The two are one table; which of them a project keeps is in its profile. Searchable by the very next request,
 on every replica. Written with a tenant key, a row is shared in the tenant, with a user key it is that user's:

@@ -1,4 +1,4 @@
-"""/corpus: reference texts for all users of a tenant, in collections of its own naming (CONTRACT §2).
+"""/corpus: reference texts for all users of a tenant, in collections of its own naming.
 
 Written with a tenant key. Searchable by the very next request. Raises what the service raises.
 """

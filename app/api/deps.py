@@ -1,4 +1,4 @@
-"""What routes ask for: the services, who calls (CONTRACT §6), and the scope that follows from it.
+"""What routes ask for: the services, who calls, and the scope that follows from it.
 
 Raises `Unauthorized` for a key that is not known (even while the service is open: who sends a key means to
 be somebody), `Forbidden` for what the key may not do, `InvalidField` for parameters that nobody knows, and

@@ -1,4 +1,4 @@
-"""/api/documents: PDFs in, listed, shown, removed (CONTRACT §1). `n` of a chunk counts from 1.
+"""/api/documents: PDFs in, listed, shown, removed. `n` of a chunk counts from 1.
 
 Global documents are seen by all of a tenant and written with a tenant key. Raises what the service raises;
 an id that is none is `Missing`, as is another's.

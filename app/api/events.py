@@ -1,4 +1,4 @@
-"""The SSE grammar of an answer (CONTRACT §1): meta, token…, citations, done; or error, and nothing more.
+"""The SSE grammar of an answer: meta, token…, citations, done; or error, and nothing more.
 
 Each event has an id `<answer_id>:<n>`, n from 1; a comment every PING_SECONDS keeps proxies awake. After
 the 200 is out a fault can only be an event: problems of ours as they are, anything else as `internal`.

@@ -1,4 +1,4 @@
-"""POST /rag/feedback: what somebody said of an answer, as votes on the memories it used (CONTRACT §2)."""
+"""POST /rag/feedback: what somebody said of an answer, as votes on the memories it used."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""What POST /vantage/query is sent (CONTRACT §3): every field bounded, unknown ones refused.
+"""What POST /vantage/query is sent: every field bounded, unknown ones refused.
 
 Budgets are tokens, hedges and questions, within the policy's own bounds (`vantage/overlay.py`).
 """

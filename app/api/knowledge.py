@@ -1,4 +1,4 @@
-"""/projects/{project}/knowledge: what the model is told of a project whatever is asked (CONTRACT §4).
+"""/projects/{project}/knowledge: what the model is told of a project whatever is asked.
 
 In the very next prompt. Read with any key of the tenant, written with a tenant key. Lengths are characters.
 Raises what the service raises.

@@ -1,4 +1,4 @@
-"""/memories: what a person said and wants kept; listed, taken back (CONTRACT §2).
+"""/memories: what a person said and wants kept; listed, taken back.
 
 Searchable by the very next request, on every replica. A memory belongs to the tenant and a user: another's is
 `Missing`. Raises what the service raises.

@@ -1,4 +1,4 @@
-"""POST /profiles: the cards that are computed from what people said (CONTRACT §2), for `ibid profiles`.
+"""POST /profiles: the cards that are computed from what people said, for `ibid profiles`.
 
 A tenant key is needed: it is done for all users of a tenant, page by page.
 """

@@ -1,4 +1,4 @@
-"""POST /rag/query: an answer from a person's memory, whole or as chat's events (CONTRACT §2).
+"""POST /rag/query: an answer from a person's memory, whole or as chat's events.
 
 As in chat, everything that can fail does so in the dependency, while a status can still be sent; it owns the
 reply, and a client that leaves cancels all of it.

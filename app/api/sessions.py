@@ -1,4 +1,4 @@
-"""/api/sessions: what a caller uploaded and said together, listed, read again, removed (CONTRACT §1).
+"""/api/sessions: what a caller uploaded and said together, listed, read again, removed.
 
 A session belongs to the tenant and the key's user: another's is empty, and removing it is `Missing`. Lists
 come in pages of `limit`; `next` is the cursor of the following one.

@@ -1,4 +1,4 @@
-"""GET /temporal/{user_id}: when somebody last said something, the seeds' local service (CONTRACT §2)."""
+"""GET /temporal/{user_id}: when somebody last said something."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -16,7 +16,7 @@ RULED = (
     *("response_class", "rules", "policy_version", "policy_sha256", "final", "params", "limits", "routing"),
     *("mix", "split", "threshold", "vantage_id", "class_check", "inspect_only"),
 )
-"""Of a ruling, what is shown; the descriptors are debug data (CONTRACT §0)."""
+"""Of a ruling, what is shown; the descriptors are debug data."""
 
 
 class RefReply(BaseModel):

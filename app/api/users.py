@@ -1,4 +1,4 @@
-"""/users/{user_id}: all that is kept of a person, handed out or erased (CONTRACT §5, DESIGN §7).
+"""/users/{user_id}: all that is kept of a person, handed out or erased.
 
 A user key asks for its own user only, a tenant key for any user of its tenant. A user of whom nothing is kept
 looks like one who never was.

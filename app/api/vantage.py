@@ -1,4 +1,4 @@
-"""POST /vantage/query, POST /vantage/feedback, GET /vantage/policy (CONTRACT §3).
+"""POST /vantage/query, POST /vantage/feedback, GET /vantage/policy.
 
 As for /rag/query, everything that can fail does so in the dependency, while a status can still be sent; it
 owns the reply, and a client that leaves cancels all of it. Without ENABLE_VANTAGE_ENDPOINTS these paths are

@@ -1,4 +1,4 @@
-"""/memory_feedback: votes on memories, the seeds' local service under its own path (CONTRACT §2).
+"""/memory_feedback: votes on memories.
 
 Every vote and count is of one user. A count of a memory that is another's, or of none, is zero.
 """

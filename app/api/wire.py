@@ -2,7 +2,7 @@
 
 A body is read after the key was checked, and is bounded so that neither parsing nor validating it holds the
 event loop. It is validated here rather than by FastAPI, which would describe every fault of it. Python's
-`json` would take UTF-16; CONTRACT's opening says UTF-8. Raises `WrongType` (415), `TooLarge`, `BadInput`,
+`json` would take UTF-16; docs/contract.md says UTF-8. Raises `WrongType` (415), `TooLarge`, `BadInput`,
 `InvalidField`, RequestValidationError, and what `deps.authenticate` raises.
 """
 

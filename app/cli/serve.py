@@ -80,7 +80,7 @@ async def served(config: Settings) -> None:
 
 
 async def guarded(keys: Keys, *, loopback: bool) -> None:
-    """Without a key the service is open, and then only for this machine (CONTRACT §6)."""
+    """Without a key the service is open, and then only for this machine."""
     if not loopback and not await keys.any():
         raise StartError(
             "without an API key Ibid serves this machine only: make one first (ibid keys create --tenant "

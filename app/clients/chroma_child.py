@@ -3,7 +3,7 @@ looked at, tidied, opened and tried here, and its engine is asked as the vendor'
 
 To import that client takes a second of a processor and 35 MB at every start, for a dozen calls that it hands
 through. The engine's interface is the vendor's own affair, so its version is pinned and a test holds both
-clients against each other (docs/decisions/0034-starts.md). Chroma is an index of what Postgres has, so a
+clients against each other (docs/adr/0001). Chroma is an index of what Postgres has, so a
 folder that cannot be used may be lost: `put_aside` moves it away as `chroma.broken-<time>`, and an empty one
 takes its place. Everything blocks. Raises `OSError` for what is no fault of the folder's content (rights, a
 full disk), `Lost` for what is.

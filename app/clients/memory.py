@@ -1,9 +1,9 @@
-"""MEMORY_SERVICE_URL: an outside service under the seeds' paths, /memory_feedback and /temporal/{user_id}.
+"""MEMORY_SERVICE_URL: an outside service under the same paths, /memory_feedback and /temporal/{user_id}.
 
 It knows no tenants, so the tenant `default` alone is asked about there; others have the built-in stores. Its
 answers are checked: what is not of the right shape, or too long, counts as no answer. Reads then fall back to
 the built-in stores and say so (`lost`). A vote is kept in both or refused: `Unavailable`, and nothing kept
-here (docs/decisions/0031). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
+here (docs/adr/0016). Seconds. Raises `Unavailable`; inside, `RetrievalError`.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ IDLE_SECONDS = 4.0
 """A connection is kept for the next call; uvicorn closes it after 5."""
 CONNECTIONS = 16
 LASTING = 3.0
-"""Failures within less open no breaker: the service may be restarting (docs/decisions/0020)."""
+"""Failures within less open no breaker: the service may be restarting (docs/adr/0013)."""
 TELLING = 4
 """Votes told at once: each holds a connection to Postgres meanwhile."""
 UNKEYED = frozenset({".", ".."})

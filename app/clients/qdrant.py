@@ -29,7 +29,7 @@ WRITE_SECONDS = 60.0
 OLDEST = (1, 19)
 """Of a server: the vendor's client (1.20) supports servers one minor version older than itself."""
 LASTING = 3.0
-"""Failures of a moment, as while it is restarted, open nothing (docs/decisions/0020)."""
+"""Failures of a moment, as while it is restarted, open nothing (docs/adr/0013)."""
 
 Result = TypeVar("Result")
 

@@ -1,7 +1,7 @@
 """A bounded pool of daemon threads for calls that block: vendors without an async client.
 
 A hung call keeps its thread, a full pool refuses at once (`Overloaded`), and closing waits at most
-CLOSE_SECONDS: daemon threads never keep the process alive (DESIGN §6). Used from one event loop.
+CLOSE_SECONDS: daemon threads never keep the process alive. Used from one event loop.
 """
 
 import asyncio

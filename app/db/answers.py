@@ -253,7 +253,7 @@ TURNS = """
     WHERE fresh ORDER BY n
 """
 KEEP = ANSWER + TURNS
-# The seeds' table may be an older tool's, its columns of other types: each value becomes what its column is.
+# The trace table may be an older tool's, its columns of other types: each value becomes what its column is.
 # It need not have a unique index: the answer's own row says whether this one is new.
 ROW = "jsonb_populate_record(NULL::public.vantage_answer_trace, $20::jsonb) AS told"
 KEEP_RULED = f"""{ANSWER},
@@ -269,7 +269,7 @@ GET = """
     SELECT id, endpoint, question, text, model, finish, body, created_at FROM ibid.answer
     WHERE tenant = $1
 """
-# By its id an answer is its user's, whichever key asked (CONTRACT §6); a key for all that names nobody sees
+# By its id an answer is its user's, whichever key asked; a key for all that names nobody sees
 # any of its tenant. `Recorder.find` says so of those that wait.
 SEEN = "id = $3 AND ($4 IN (user_id, owner) OR ($4::text IS NULL AND $2 IN ('', owner)))"
 ONE = f"{GET} AND {SEEN}"
@@ -325,7 +325,7 @@ class AnswerStore:
             await self._pool.execute(KEEP, *given)
 
     async def _kept(self, *given: object) -> bool:
-        """Whether it was, with its row of the seeds' table. An older tool's may take none of ours: then the
+        """Whether it was, with its row of the trace table. An older tool's may take none of ours: then the
         answer, whose ruling is in its body, is kept without."""
         try:
             with self._pool.recording():
@@ -386,7 +386,7 @@ def named(ids: str | None) -> tuple[str, ...]:
 
 
 def inspected(answer: Answer) -> bool:
-    """Whether somebody only looked: nothing was said, and nobody was active (CONTRACT §0, Turns)."""
+    """Whether somebody only looked: nothing was said, and nobody was active."""
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 

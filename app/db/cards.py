@@ -2,7 +2,7 @@
 
 A card is a text with a weight; a fact has a key, and a later fact of the same key replaces it. Of one user,
 or (user_id None) of all users of the namespace. Times are UTC; tokens are the answering model's. Nothing
-here raises. Source: CONTRACT §3, seed 003 (8).
+here raises. Source: docs/contract.md.
 
 Vantage cards and facts (`domain/card.VantageCards`): ibid.vantage_card and ibid.vantage_fact.
 
@@ -106,7 +106,7 @@ def same(key: str) -> str:
 
 TABLES = {Shape.CARD: "ibid.vantage_card", Shape.FACT: "ibid.vantage_fact"}
 COLUMNS = "id, vantage_id, user_id, text, key, weight, created_at, updated_at"
-# First, as every writer for a user: an erasure under way is waited for (docs/decisions/0032).
+# First, as every writer for a user: an erasure under way is waited for (docs/adr/0017).
 STANDS = "SELECT ibid.user_stands($1, $2, now())"
 # Two at once: the second waits for the first, and replaces it.
 PUT = f"""

@@ -5,7 +5,7 @@ A chunk's metadata are {function_name, class_name, signature, heading} (null whe
 sent by itself has one of its own. Ids are UUIDs: the one given, where the tenant is `default` and the row has
 no owner, if nobody else's row has it; else a UUIDv5 of where the row is and what it is called, or says:
 written again it is the same row.
-Source: CONTRACT §4, seed 000 (`code_index`).
+Source: docs/contract.md.
 
 Rows of public.code_index: found, written, dropped; the table may be another tool's (`shape.py`).
 

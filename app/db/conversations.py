@@ -3,7 +3,7 @@
 A row is known by its id: the UUID that was given, where its tenant is `default` and it has no owner, else a
 UUIDv5 of (tenant, owner, project, id); unnamed, of what was given. What was given is hashed (SHA-256): the
 same again costs nothing. What was said (`said`, `text`) is raw material for what is missing, and is not kept.
-Lengths are characters, times UTC. Source: seeds 000-001, CONTRACT §4, docs/decisions/0045.
+Lengths are characters, times UTC. Source: docs/contract.md, docs/adr/0019.
 
 Rows of public.conversation_index: found by what their writers call them, read, written.
 

@@ -1,7 +1,7 @@
 """The corpus: reference texts that a tenant keeps, in collections of its own naming, for all of its users.
 
 A text is keyed (tenant, collection, id); its point is a UUIDv5 of them. Tokens are o200k, times UTC.
-Source: CONTRACT §2.4 and `POST /corpus/{collection}`, seed 003 (4.2).
+Source: docs/contract.md, and `POST /corpus/{collection}`.
 
 The record of the corpus (`domain/corpus.Corpus`): `ibid.corpus_text`, and the version of each tenant's.
 

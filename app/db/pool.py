@@ -159,7 +159,7 @@ PATIENCE = 1.5
 PATIENCE_SHARE = 0.25
 """Of RAG_TIMEOUT_SECONDS, where that is less: below every deadline that is a part of it."""
 LASTING = 3.0
-"""Failures within less open nothing, as while Postgres is restarted (docs/decisions/0020)."""
+"""Failures within less open nothing, as while Postgres is restarted (docs/adr/0013)."""
 
 
 class Connection(asyncpg.Connection):

@@ -20,7 +20,7 @@ Files of the embedded PostgreSQL rewritten, so that deleted rows are in none of 
 `VACUUM FULL` writes a table anew; statistics hold samples of texts; the log (WAL) holds every row that was
 written since the last checkpoint, and is begun anew (`wal_recycle=off` in `cluster.py`: old segments are
 removed, not kept for reuse). A table waits for its turn at most LOCK_SECONDS, and is then locked while it is
-rewritten, about a second for 100 MB. Seconds. Raises `Unavailable`. Tried on whole folders: decisions/0032.
+rewritten, about a second for 100 MB. Seconds. Raises `Unavailable`. Tried on whole folders: docs/adr/0017.
 """
 
 import asyncio

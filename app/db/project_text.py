@@ -21,7 +21,7 @@ Json = object
 
 TITLE, DETAILED, BRIEF, SNIPPET, CODE_COLUMNS = 2_000, 4_000, 2_000, 2_000, 20_000
 """Characters that count of a title, a detailed and a short summary, a memory snippet, a chunk. Formats show
-500 of a summary at most (CONTRACT §4); what older tools wrote may have megabytes."""
+500 of a summary at most; what older tools wrote may have megabytes."""
 SHOWN = 500
 """Characters of the tags, and of the entities."""
 NAMES = ("function_name", "class_name", "name", "qualified_name", "signature")

@@ -4,7 +4,7 @@ A passage of `conversations` or `dreams` carries the row's columns in `fields` a
 tags, key_entities (JSON text), summary_short, summary_detailed, memory_snippet, project, indexed_at (ISO
 8601); one of `code` file_path, language, chunk_metadata (JSON text), start_line, end_line, project. Null is
 None.
-Source: seeds 000-002, CONTRACT §4.
+Source: docs/contract.md.
 
 What is told of a project whatever is asked (`domain/project.KnowledgeRecord`): ibid.project_knowledge.
 

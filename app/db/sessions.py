@@ -9,7 +9,7 @@ Its documents are those of its part, its turns the rows of `public.chat_log` und
 write that table: a row without a time counts as the oldest, roles that are no turns are passed over.
 Raises `Unavailable`, and `InvalidField` for a cursor.
 
-`public.chat_log`, the turns of every thread (`ports.ChatLog`; seed 003 §2.2), read.
+`public.chat_log`, the turns of every thread (`ports.ChatLog`), read.
 
 A thread is keyed (tenant, owner, id). None given: the session's, else the user's default thread, whose id
 is "" and which is told from other users' by the user. Other tools may write the table too: rows are ordered

@@ -1,7 +1,7 @@
 """A holding: anything that keeps something of a person. Export and erasure walk the list of them; what was
 erased may still stand in files, which `Files` rewrite afterwards.
 
-Counts are rows, points or files. Source: DESIGN §2.3, CONTRACT §5 (`/users/{id}`); docs/decisions/0032.
+Counts are rows, points or files. Source: docs/contract.md, docs/adr/0017.
 
 The record of erasures (`domain/holding.Erasures`), in the user's row of `ibid.memory_user`.
 
@@ -386,7 +386,7 @@ ANSWERS = Table("answers", "ibid.answer", SELF_OR_OWNER)
 ACTIVITY = Table("activity", "ibid.activity", key="user_id")
 MEMORIES = Table("memories", "ibid.memory")
 DOCUMENTS = Table("documents", "ibid.document", DOCUMENT_USER)
-# The seeds' table may be an older tool's: its ids of another type, its times left out.
+# The trace table may be an older tool's: its ids of another type, its times left out.
 TRACES = Table(
     "vantage_traces",
     "public.vantage_answer_trace",

@@ -6,7 +6,7 @@ goes beside it. Rows without a space are nobody's yet, and left to `ibid adopt`.
 
 The embedding spaces that vectors were written in; one is current (`ibid.space`).
 
-A space's floor is measured when it is first used and kept with it (CONTRACT §0). Raises `Unavailable`.
+A space's floor is measured when it is first used and kept with it. Raises `Unavailable`.
 """
 
 from collections.abc import Sequence

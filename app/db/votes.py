@@ -8,7 +8,7 @@ A vote belongs to (tenant, user, memory, answer); one without an answer to its d
 
 The clock is Postgres's, which also wrote the time: replicas need not agree with each other. Seconds.
 A request marks its user active with its record, at its end: what it reads at its beginning is what was before
-it. Raises `RetrievalError`. Source: CONTRACT §2 (buckets).
+it. Raises `RetrievalError`. Source: docs/contract.md.
 
 What a person said and kept in their own words (`domain/profile.Utterances`): turns of all their threads,
 and memories that no daemon and no assistant wrote.

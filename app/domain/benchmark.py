@@ -1,7 +1,7 @@
 """A benchmark: texts, questions about them, and which texts answer which question. What `ibid eval` measures.
 
 A scope is what is searched for a question: a conversation, a language, a repository; None: everything.
-Grades are whole numbers, above 0 for what answers. Source: the BEIR and TREC formats, CONTRACT (Settings).
+Grades are whole numbers, above 0 for what answers. Source: docs/contract.md, the BEIR and TREC formats.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Memories and cards of a user: a memory as a point, a point as the memory and the passage that it is, who
 may see which; the newest cards, and how the user's memories stand in the record.
 
-The payload's names are the seeds' (seed 003, 2.1 and 4.3): `source` is a memory's origin. A point without a
+The payload's names are those of older tools: `source` is a memory's origin. A point without a
 tenant, as older tools wrote, is the tenant `default`'s. What reads the record raises `RetrievalError`.
 """
 

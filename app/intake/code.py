@@ -4,7 +4,7 @@ A chunk is a run of a file's own lines. A class that fits is one chunk; of a lar
 each method; what stands between (imports, constants) is held together; what is tiny joins its neighbour. What
 is too long is divided where a blank line or little indentation says that something ends, a line that is too
 long itself within it. Every character but white space is in exactly one chunk, in order. Sizes are word
-pieces of the bundled embedder (1.2 an o200k token). Raises nothing. Figures: docs/decisions/0046-code.md.
+pieces of the bundled embedder (1.2 an o200k token). Raises nothing. Figures: docs/adr/0019.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """Plain texts read as documents, for `ibid eval --source documents`: cut as a PDF's paragraphs are.
 
-The write side takes PDFs alone (CONTRACT §1), so a text travels behind a PDF's mark, its title in the second
+The write side takes PDFs alone, so a text travels behind a PDF's mark, its title in the second
 line; the service never reads one, only stores opened with this parser do. Raises `PdfTextless`.
 """
 

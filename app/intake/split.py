@@ -1,7 +1,7 @@
 """Blocks into chunks: cut at headings, then paragraphs, then sentences, sized in o200k tokens.
 
 Every character of the blocks is in exactly one chunk, in order; only the heads of a table's columns are
-said again where a long table goes on. Chunks do not overlap. Figures: docs/decisions/0008-chunks.md.
+said again where a long table goes on. Chunks do not overlap. Figures: docs/adr/0008.
 """
 
 from collections import Counter

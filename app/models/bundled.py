@@ -10,7 +10,7 @@ How much of a question an embedder can read, told by the pieces that it takes it
 A vocabulary of word pieces holds the words of the languages it was made for, some four letters a piece, and
 of other scripts only their letters: similarities of what is merely spelled are noise, and noise falls off
 from place to place like evidence. One measure for all languages, and no table of them: the bundled English
-model reads German at 2.7 letters a piece, Russian and Arabic at 1. Figures: docs/decisions/0057.
+model reads German at 2.7 letters a piece, Russian and Arabic at 1. Figures: docs/adr/0004.
 
 The bundled embedder: the model of `encoder.py` behind lanes, in this process or in one of its own.
 

@@ -1,13 +1,13 @@
 """A server that speaks the OpenAI protocol: the vendor's own, vLLM, Ollama, llama.cpp and others.
 
 Where it is, the connection to it, and what its failures mean: 401/403/404 `ModelRefused`, 429 `ModelBusy`,
-no answer in time `ModelTimeout`, all else `ModelError` (CONTRACT §0). The server's own words never reach
+no answer in time `ModelTimeout`, all else `ModelError`. The server's own words never reach
 a detail or a log, because they may repeat the prompt or a key; only its status and error code do.
 
 A line to a chat server: one POST, and its answer read as the bytes arrive.
 
 aiohttp and not the vendor's client, which costs ten times as much a request and a token
-(docs/decisions/0023-speed.md). What goes wrong is one of `Line.faults`; a status other than 2xx, a
+(docs/adr/0020). What goes wrong is one of `Line.faults`; a status other than 2xx, a
 redirect too, is `Refused`, which `models/chat.py` reads like the vendor's own errors. Times are seconds.
 
 A chat model's stream of events, read into deltas. Keeps `ports.ModelStream`; raises `ModelError`.
@@ -601,11 +601,11 @@ def usage(told: object) -> Usage | None:
 
 
 RAG_MODEL, FEEDBACK_MODEL = "gpt-5.2", "gpt-4o-mini"
-"""Where they are unset: the seeds'. Not in the settings, so that a copy of `.env.example` sets neither."""
+"""Where they are unset. Not in the settings, so that a copy of `.env.example` sets neither."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 OPTIONAL = (*LIMITS, "stream_options", "include_usage")
 LASTING = 3.0
-"""Failures within less (seconds) open no breaker: the server may be restarting (docs/decisions/0020)."""
+"""Failures within less (seconds) open no breaker: the server may be restarting (docs/adr/0013)."""
 MODELS = 64
 """Models asked by name that have a breaker of their own; the one least lately asked is forgotten first."""
 
@@ -705,7 +705,7 @@ def chat_server(settings: Settings) -> Server | None:
 
 
 def chat_name(settings: Settings) -> str:
-    """CHAT_MODEL; else the seed's model on a server of its own; else RAG_MODEL."""
+    """CHAT_MODEL; else Jinx-gpt-oss-20b where CHAT_BASE_URL is set; else RAG_MODEL."""
     own = "Jinx-gpt-oss-20b" if settings.chat.base_url else settings.rag.model or RAG_MODEL
     return settings.chat.model or own
 

@@ -2,7 +2,7 @@
 
 English; 384 dimensions; at most 512 word pieces a text, the rest is cut off. CLS pooling and unit length are
 the model card's (BAAI/bge-small-en-v1.5), its query prefix is left out. Raises `StartError` when files are
-not the measured ones. Figures: docs/decisions/0004, 0053.
+not the measured ones. Figures: docs/adr/0006, docs/adr/0004.
 
 Thread pools of the bundled model, one per kind of request ("lane"), embedding one text at a time.
 
@@ -63,7 +63,7 @@ def load() -> tuple[Encoder, Faults]:
         verified(path.read_bytes(), FILES[name], name)
     divided = tokenizer().encode
     options = onnxruntime.SessionOptions()
-    # One thread a run, several runs at once: dearer any other way (docs/decisions/0004).
+    # One thread a run, several runs at once: dearer any other way (docs/adr/0006).
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(
@@ -95,7 +95,7 @@ class Kind(IntEnum):
 
     QUERY = 1
     """One thread: a second takes the interpreter from whoever else needs it more often than it helps
-    (docs/decisions/0064)."""
+    (docs/adr/0006)."""
     LONG_QUERY = 2
     """Up to 60 ms each: no short one waits for them."""
     SENTENCE = 3

@@ -1,14 +1,14 @@
 """Everyday questions, and texts that have nothing to do with any of them: "unrelated", to a space.
 
-Every question with every text is a pair; the median raw cosine over the pairs is the floor of a space
-(CONTRACT §0). Written for this: questions as they are asked, texts as they are stored, from a line to a
+Every question with every text is a pair; the median raw cosine over the pairs is the floor of a space.
+Written for this: questions as they are asked, texts as they are stored, from a line to a
 paragraph, in the tones of reports, papers, manuals and stories. A change shifts only floors measured later.
 
 Which embedding space this process works in, and the space's floor.
 
 A space is a model and its dimensions; vectors of two are never compared. EMBED_MODEL unset means: the space
-recorded in the stores; else text-embedding-3-large shortened to 1536 if a key is set; else the bundled model
-(CONTRACT, Settings). The floor is a raw cosine, see `types.py`. Raises `StartError`.
+recorded in the stores; else text-embedding-3-large shortened to 1536 if a key is set; else the bundled model.
+The floor is a raw cosine, see `types.py`. Raises `StartError`.
 """
 
 import asyncio
@@ -206,7 +206,7 @@ log = structlog.get_logger(__name__)
 
 LARGE = "text-embedding-3-large"
 DIMS = {LARGE: 1536, MODEL: DIM}
-"""1536: an HNSW index of pgvector takes 2,000 at most, and the seeds' tables are vector(1536)."""
+"""1536: an HNSW index of pgvector takes 2,000 at most, and older tools' tables are vector(1536)."""
 ALIASES = {"bundled": MODEL}
 AT_ONCE = 8
 MEASURE_SECONDS = 120.0

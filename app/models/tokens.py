@@ -1,6 +1,6 @@
 """`O200k`: counts tokens for budgets. Units: o200k tokens; other families' are estimated by a factor.
 
-Source of the factor: CONTRACT §0 (1.3 for model families whose vocabulary is not at hand).
+Source of the factor: docs/contract.md (1.3 for model families whose vocabulary is not at hand).
 """
 
 import asyncio

@@ -15,7 +15,7 @@ Finished retrievals, kept for a while: in this process, then (CACHE_URL) where r
 
 A key names everything a result depends on, versions of the texts included, so nothing here is ever wrong,
 only old: there is no invalidation. Whole results alone are kept; what is degraded goes to those who waited
-for it. Times are seconds, sizes bytes. Raises what the search raises. Why: docs/decisions/0019-cache.md.
+for it. Times are seconds, sizes bytes. Raises what the search raises. Why: docs/adr/0012.
 
 LRU cache of query vectors, so that asking again, or paging, embeds nothing.
 

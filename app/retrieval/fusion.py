@@ -3,7 +3,7 @@
 A leg that knows its answer falls off behind it; one that cannot tell falls slowly: similarities in a language
 that the embedder never learned, words that everybody uses. Falls follow the logarithm of the place, so one is
 told by the place as deep as a leg goes, up to DEPTH: it hardly depends on how many passages were asked for.
-Figures and what was weighed: docs/decisions/0049, 0057.
+Figures and what was weighed: docs/adr/0004.
 
 Relevance in [0, 1], from both legs of all sources: the one place where it is made.
 
@@ -12,14 +12,14 @@ their IDF, as a share of what the best one holds. Similarity keeps its own scale
 query found: where an embedder cannot tell texts apart (a language it never learned), its similarities lie
 close together and words decide. How much words weigh beside it is read off both legs (`contrast.py`), once a
 request, so that passages of all sources compare; and the more, the less of the question the embedder can
-read (`grasp.py`). Figures and what was weighed: docs/decisions/0009, 0049, 0057.
+read (`grasp.py`). Figures and what was weighed: docs/adr/0004.
 After Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions".
 
 Who says a text (`Anna: …`), and whether a question names him. Pure; nothing here raises.
 
 Transcripts begin a turn with a name, but notes begin with headings, and `Will` and `May` are verbs as well. A
 question that has capitals at all must write the name with one; a name that is a word, too, within a sentence,
-where nothing else has one. Why: docs/decisions/0051.
+where nothing else has one. Why: docs/adr/0004.
 
 Who said it and when: evidence of a question beside words and meaning, within fusion. Pure.
 
@@ -27,7 +27,7 @@ A memory is of the day it was said on and of the days it speaks of: one of 8 May
 7 May, too. It is its speaker's where it begins with a name (`Anna: …`). What a question names of both speaks
 for a memory, as a part of what its relevance lacks of 1: added, since one that words and meaning hardly find
 may be that of the day, and bounded, since it may not. A document's time is that of its upload: none.
-Why, and the figures: docs/decisions/0051. Nothing here raises.
+Why, and the figures: docs/adr/0004. Nothing here raises.
 """
 
 import math

@@ -41,7 +41,7 @@ ENTRY_BYTES = 300
 """Memory of an entry beside its passages: its id, its facts, its place in the maps."""
 INLINE = 12_000
 """Passages that are searched on the loop: a millisecond or two for each of the two searches. More go to a
-thread, which under load costs as much in waiting for the interpreter (docs/decisions/0023-speed.md)."""
+thread, which under load costs as much in waiting for the interpreter (docs/adr/0020)."""
 SHORT = 100
 """Characters of a question whose cost is the passages; longer ones cost by their words, too…"""
 CHARACTER = 10

@@ -15,7 +15,7 @@ from app.retrieval.index import ENTRY_BYTES, ScopeIndex, Segment
 MEMORY_BYTES = 1 << 30
 EXACT_BYTES = 160 << 20
 """Of a scope's vectors that are searched exactly: 109,000 passages at 384 dimensions. Chroma's index took
-twenty times as long there and found .98 of the truth (docs/decisions/0009)."""
+twenty times as long there and found .98 of the truth (docs/adr/0004)."""
 POSTINGS_BYTES = 800
 """Of a passage, about: what a load reserves before it knows better."""
 LEAST_KEPT = 2

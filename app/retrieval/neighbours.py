@@ -1,7 +1,7 @@
 """What was said around a memory counts for it: BM25 scores spread along a thread.
 
 A turn of a conversation seldom holds the words that it is about; the turn before asked with them. Similarity
-is not spread: a neighbour's says little that one's own does not (docs/decisions/0027). Memories that name no
+is not spread: a neighbour's says little that one's own does not (docs/adr/0004). Memories that name no
 thread have no neighbours. Pure computing.
 """
 

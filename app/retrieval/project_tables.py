@@ -219,7 +219,7 @@ def chunk_shown(row: Mapping[str, Any]) -> str:
 
 
 # The revision is the row's own: of what this transaction wrote, and of what it found. Whoever deletes the row
-# waits, and then sees the terms that were kept meanwhile (docs/decisions/0045).
+# waits, and then sees the terms that were kept meanwhile (docs/adr/0019).
 KEEP = """
     INSERT INTO ibid.project_words (kind, id, seen, analysis, terms, tokens)
     SELECT $1, given.id, held.xmin::text, $2, given.terms, given.tokens

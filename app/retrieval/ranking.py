@@ -2,7 +2,7 @@
 
 But `I ran yesterday` of two days tells of two runs: memories whose words of time mean other days are not
 identical, nor those of two days that speak of `now` or of a weekday. Nothing here raises. Why:
-docs/decisions/0051.
+docs/adr/0004.
 
 Near duplicates: memories that say the same but for how it is written. The best stays, once. Pure.
 
@@ -10,18 +10,18 @@ Twins are equal once Unicode (NFC), case, white space, and the forms of quotes a
 contractions spelled out, an interjection that opens and the full stops or exclamation marks that close left
 out. Nothing else is: no words that say nothing, for each says something somewhere ("not just a toy", "Le
 called", "plan A"). So no digit, letter or sign in the middle is lost. Words of time count as the days that
-they mean (`ranking.py`). One pass, a key a text. Why: docs/decisions/0051. Nothing here raises.
+they mean (`ranking.py`). One pass, a key a text. Why: docs/adr/0004. Nothing here raises.
 
 Boosts: what else speaks for a passage than its relevance. Each is a factor in [0.9, 1.1].
 
 A score is the relevance times the factors, in their order: whoever has the ledger computes it again. The
-threshold never sees them (CONTRACT §0). Source: CONTRACT §2.3–2.4, seed 003 (3.1, 4.2). Nothing raises.
+threshold never sees them. Source: docs/contract.md. Nothing raises.
 
 Texts that speak to the machine and not of a person: instructions to a model, tests of the service.
 
 They were said, and kept with `remember`, but are no memories: recalled, they would steer the answer. Only
-what is plainly one is told; a person may well write about prompts and tests. Source: CONTRACT §2.2, seed 003
-(4.3). Nothing here raises.
+what is plainly one is told; a person may well write about prompts and tests. Source: docs/contract.md.
+Nothing here raises.
 """
 
 import math
@@ -239,7 +239,7 @@ BOUND = 0.1
 FORMAT = 0.05
 """A form is a weak sign: half of what votes can do."""
 CORPUS_FAMILIES = ("format", "tone", "intent")
-"""Whose tags count for a reference text (seed 003, 4.2)."""
+"""Whose tags count for a reference text."""
 KNOWN = frozenset(VOCABULARY)
 
 

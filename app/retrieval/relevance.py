@@ -1,4 +1,4 @@
-"""What counts as a match, and when a message is not worth searching for (CONTRACT §0 Match, §1 skip rule).
+"""What counts as a match, and when a message is not worth searching for (docs/contract.md).
 
 The threshold looks at similarity, never at fused or boosted scores. Measured on public question sets: words
 vouched for a passage of another subject's texts in 0-3 % of questions.
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from app.types import Candidate, Hit
 
 SHORT_CHARACTERS = 10
-"""A message under this may be skipped (seed 004)."""
+"""A message under this may be skipped."""
 MOST_OF_IT = 0.6
 """Share of the query's IDF mass that vouches where no word is rare, as in a reach of one passage."""
 CONTENT = 0.35

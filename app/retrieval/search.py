@@ -4,7 +4,7 @@ A slow or broken source costs its passages, not the answer: it ends in `degraded
 once, beside the word legs; its own deadline ends earlier than the shared one, so that a hung embedding
 server leaves the word legs time to answer. Times are seconds; `took_ms` milliseconds.
 With a cache the sources are first asked how they stand; a result that is kept is not even embedded for.
-Source: seed 004 (timeout 6 s, fallback without context), DESIGN §4, CONTRACT §1; docs/decisions/0019.
+Source: docs/contract.md, docs/adr/0012.
 """
 
 import asyncio

@@ -1,23 +1,23 @@
 """What a text asks for and cares about, as tags: `format:skeleton`, `intent:compare`, `vb:rest`.
 
 Rules over one table, no model: the same text has the same tags on every machine, in the table's order. The
-seeds name the topics `fm` and `hv` without saying what they stand for, so they are matched by name.
-Source: CONTRACT §2 (Query tags), seed 003 (4.1). Nothing here raises.
+topics `fm` and `hv` are names that users know, so they are matched by name.
+Source: docs/contract.md. Nothing here raises.
 
 Tag weights: how much of what a person says lately carries a tag, and such weights read from a card.
 
-A weight is a share in [0, 1] of the messages, each counting half after 30 days (CONTRACT §2, profiles). Cards
+A weight is a share in [0, 1] of the messages, each counting half after 30 days. Cards
 that older tools wrote are read as they are: any finite numbers, negative ones too. Nothing here raises.
 
 What a person keeps asking for (`vb_desire_profile` card), as a bias for each `vb:` tag.
 
-Source: seed 003 (3.1; 7.2 names both functions twice: they stand here once). Nothing here raises.
+Source: docs/contract.md. Nothing here raises.
 
 Gravity: whether a question goes where this person's thoughts usually go.
 
 A tag of the question is at home as far as its weight in the `gravity_profile` card reaches the mean weight of
 its family (`vb`, `topic`, …) there. Misalignment is 1 minus the mean over the question's tags, in [0, 1].
-Source: CONTRACT §2.6, seed 003 (3.1, 8). Nothing here raises.
+Source: docs/contract.md. Nothing here raises.
 """
 
 import math
@@ -108,7 +108,7 @@ QUERY = {
         "|is it any good|what do you think of|feedback on|weigh up|worth it|bewerte*|évalue*|evalúa*"
     ),
 }
-"""What the words of a question say about the answer wanted (CONTRACT §2)."""
+"""What the words of a question say about the answer wanted."""
 
 VALUES = {
     "": "the rest|rest of|rest api|in order to|play back|at play|training data|no matter|as a matter",
@@ -170,7 +170,7 @@ VALUES = {
         "|matters to me|matters most|fulfil*|worthwhile|bigger picture|sinn des|le sens|el sentido"
     ),
 }
-"""Values and behaviour a person keeps asking for, by the words they come in (CONTRACT §2)."""
+"""Values and behaviour a person keeps asking for, by the words they come in."""
 
 VOCABULARY = tuple(tag for tag in (*QUERY, *VALUES) if tag)
 """Every tag there is, in the order in which they are told."""
@@ -306,7 +306,7 @@ def vb_desire_bias_map(card: Memory | None) -> dict[str, float]:
 
 
 NOTED = 0.4
-"""Misalignment from which the model is told (CONTRACT §2.6)."""
+"""Misalignment from which the model is told."""
 MISALIGNED = 0.7
 """From here most of the question lies elsewhere."""
 

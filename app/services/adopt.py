@@ -61,7 +61,7 @@ SAMPLE = 32
 ALIKE, SHARE = 0.5, 0.9
 """Similarity of a text's vector to ours from which it counts as the same model's (the other tool may have
 embedded a part of the text: .66 and more in the middle), and how many of the sample must be so. Another
-space's raw cosine is .0 ± .04 (docs/decisions/0047); a doubt costs embeddings, a mistake every answer."""
+space's raw cosine is .0 ± .04 (docs/adr/0019); a doubt costs embeddings, a mistake every answer."""
 
 
 @dataclass(frozen=True, slots=True)

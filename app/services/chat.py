@@ -2,25 +2,25 @@
 
 All of it beside each other, under one deadline (RAG_TIMEOUT_SECONDS); each part that fails or is late ends in
 `degraded`, and the others are used. Only the search for a follow-up waits, for the turns it refers to.
-Seconds. Source: CONTRACT §1, §4; seed 001 (Data Flow).
+Seconds. Source: docs/contract.md.
 
 What the model is to see of what was fetched, and how that came to be: blocking, milliseconds.
 
 Message 1 is the system text with the project's overview and rules, message 2 the context, message 3 the
-notes, the project's and then the request's (seed 001, Message Ordering; CONTRACT §4). Of knowledge that does
+notes, the project's and then the request's. Of knowledge that does
 not fit into the model's window a quarter's worth is told. Pure but for the count of tokens, which are those
 of the model that answers. Raises `InvalidField` where what must stand in the prompt does not fit.
 
 When a chat's tokens are counted: while the model is asked, not before, wherever all fits uncounted.
 
 Forty passages that were never counted take some milliseconds, which the first byte need not wait for.
-`rag.tokens` stays exact: the same count, later. Sizes are bytes. Source: docs/decisions/0023-speed.md.
+`rag.tokens` stays exact: the same count, later. Sizes are bytes. Source: docs/adr/0020.
 
 A cited answer: prepare() does all that can still become a status, the Reply then streams it.
 
 prepare: what is fetched (`material.py`) -> the prompt (`assembly.py`) -> the model's stream, opened. The
-reply's head is decided when the model's response head is there, or after HEAD_SECONDS, whichever is first
-(CONTRACT §0). Raises `ModelError` from prepare; faults of what is fetched end in `degraded`.
+reply's head is decided when the model's response head is there, or after HEAD_SECONDS, whichever is first.
+Raises `ModelError` from prepare; faults of what is fetched end in `degraded`.
 """
 
 import asyncio

@@ -64,6 +64,6 @@ class CorpusService:
 
 
 def permit(scope: Scope) -> None:
-    """The corpus is the tenant's: a user key may read it, not write it (CONTRACT §6)."""
+    """The corpus is the tenant's: a user key may read it, not write it."""
     if scope.owner:
         raise Forbidden("the corpus needs a tenant key")

@@ -100,7 +100,7 @@ class DocumentService:
 
 
 def permit(scope: Scope, session_id: str | None) -> None:
-    """Global documents are the tenant's: a user key may read them, not write them (CONTRACT §6)."""
+    """Global documents are the tenant's: a user key may read them, not write them."""
     if session_id is None and scope.owner:
         raise Forbidden("global documents need a tenant key")
 

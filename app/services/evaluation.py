@@ -3,7 +3,7 @@
 Four ways (`benchmark.ABLATIONS`). Nothing is cut off: every candidate counts, best first, down to LIMIT a
 leg. A source that fails in a search is counted in `degraded`. The first questions are asked one after the
 other, as one client does, and timed stage by stage. Raises what the write side raises.
-Why so: docs/decisions/0033-evaluation.md and 0049.
+Why so: docs/adr/0020, docs/adr/0004.
 """
 
 from collections import Counter, defaultdict

@@ -2,21 +2,20 @@
 
 Plain markers ("thanks", "useless") count wherever they stand near the beginning. Loose ones ("great", "no")
 count only where they judge: in a clause of their own, or after "that's"; a negator just before turns them
-round. Both kinds in one message: None, for a model to decide. Source: seed 003 (3.2). Nothing here raises.
+round. Both kinds in one message: None, for a model to decide. Source: docs/contract.md. Nothing here raises.
 
 What a person thought of an answer, by whoever may say first: their rating, markers, a model in one token.
 
 The model is shown the beginning of the message alone. It never fails anything: without one, out of time, or
-with a word that is none of the three, nobody has decided. Seconds. Source: seed 003 (3.2), CONTRACT §2.
+with a word that is none of the three, nobody has decided. Seconds. Source: docs/contract.md.
 
 /rag/feedback: what a person said of an answer becomes votes on the memories it used.
 
 answer -> sentiment -> tag -> one vote for each memory and answer -> the style card. The message is no turn:
-the next question brings it again, and marks the person active (docs/decisions/0031-feedback.md). Source:
-CONTRACT §2 and §3, seed 003 (3.2).
+the next question brings it again, and marks the person active (docs/adr/0016).
 Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
 
-The seeds' two local services as endpoints ask them: votes on memories, and when a person was last heard.
+Two services as endpoints ask them: votes on memories, and when a person was last heard.
 
 For /memory_feedback and /temporal, which cannot do without: faults of reading are `Unavailable` here. Raises
 `Missing` for a memory that is not the user's, `Rejected` where the store will not do it.

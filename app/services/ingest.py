@@ -1,6 +1,6 @@
 """From a file's bytes to a searchable document: the `ingest` job, and `purge`, its undoing.
 
-The order of writes is the promise (docs/decisions/0013-write-side.md): chunks with vectors into the record,
+The order of writes is the promise (docs/adr/0002): chunks with vectors into the record,
 then one transaction that makes the document visible and enters it in the outbox for Chroma. Each step can be
 repeated, so a job that was killed anywhere is just run again. A fault of the file ends in `failed`; a store
 or model that does not answer is raised (`Unavailable`, `RetrievalError`), and the worker tries again later.
@@ -26,7 +26,7 @@ TRIES = 64
 """About an hour of a minute each: what is accepted is not given up for an outage shorter than that."""
 KILLS = 9
 """Marks (`Job.lost`) after which the file is held to be what breaks the worker: three times in the work
-itself, or nine deaths of the service, the last ones minutes apart (docs/decisions/0025-crashes.md)."""
+itself, or nine deaths of the service, the last ones minutes apart (docs/adr/0002)."""
 
 PREFIX = "ibid-"
 """By which the start knows what to sweep away (`db/embedded.py`)."""

@@ -1,7 +1,7 @@
 """What is told of a project whatever is asked: its overview, rules and notes, written and read.
 
 In the very next prompt of the project, of whose window it may take a quarter. It is the tenant's: a user key
-reads it, and may not write it (CONTRACT §6). Raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`,
+reads it, and may not write it. Raises `Forbidden`, `InvalidField`, `Missing`, `TooMany`,
 `Unavailable`, `NoRoom`.
 """
 

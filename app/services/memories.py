@@ -3,7 +3,7 @@
 Heard is what was recalled or said by the assistant in the same conversation. Kept as memories, such sentences
 would be recalled again, answered with again, and kept again: a loop that drowns what the person said. Pure,
 without a model: words are compared, case, punctuation, citations, quotation marks and bullets aside.
-Source: issue 3 ("no recall loop"), docs/decisions/0028-memories-written.md.
+Source: docs/adr/0016.
 
 The write side of memories: said, kept, searchable; listed; taken back.
 
@@ -31,7 +31,7 @@ SHARE = 0.8
 """Of a sentence's spans that one heard text must hold for it to be an echo."""
 
 MARKER = re.compile(r"\[[^\[\]\n]{1,160}#[^\[\]\n]{1,80}\]|【[^【】\n]{1,200}】")
-"""A citation as answers carry it (CONTRACT §0)."""
+"""A citation as answers carry it."""
 SOURCES = re.compile(r"(?i)\bsources:\s*(?=\[|【|$)")
 GAP = re.compile(r"(?<![ \t])[ \t]+(?=[.,;:!?])")
 """White space before a stop. Tried once a run of it, else long runs take the square of their length."""

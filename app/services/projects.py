@@ -4,22 +4,22 @@ One message's way through the sources of a project: all sections at once, then t
 
 The message is embedded once, and by its own earlier deadline, so that a hung embedding server leaves the
 stores time to answer. A part that fails or is late ends in `lost`, and the others are shown. Seconds. Raises
-what is a bug alone (in an `ExceptionGroup`). Source: CONTRACT §4, seed 000 (Behavior), seed 001 (1).
+what is a bug alone (in an `ExceptionGroup`). Source: docs/contract.md.
 
-What a project has to say to a message: the seeds' functions, under their names.
+What a project has to say to a message: one function for each section.
 
 Sections are fetched at once, under one deadline (RAG_TIMEOUT_SECONDS), with one embedding of the message; a
 source that fails or is late costs its section, never the answer. Whatever else goes wrong falls through to
 the project's conversations by words and meaning. Raises nothing but on cancellation; times are seconds.
-Source: seeds 000-002, CONTRACT §4; docs/decisions/0043.
+Source: docs/contract.md, docs/adr/0019.
 
 What of a project's context is shown: its sections by turns, while the block with it stays in budget.
 
-No threshold: what a section shows its profile says (seeds 000 and 001 take the nearest, or the newest). Of a
-short message that resembles nothing (CONTRACT §1, skip rule) only the sections by time are shown, for they
+No threshold: what a section shows its profile says (the nearest, or the newest). Of a
+short message that resembles nothing only the sections by time are shown, for they
 never looked at it. Taken are the first of each section, then the second of each, and so on: neither budget
 nor top_k starves a section. An item that is too long is passed over. Tokens are those of the model that
-answers. Pure but for their count; docs/decisions/0044.
+answers. Pure but for their count; docs/adr/0019.
 """
 
 import asyncio
@@ -263,7 +263,7 @@ class Excerpt:
         return Part(section, tuple(item for item in told if item.text), (*empty, *drawn.left))
 
     def _note(self, section: Section, part: Part | None) -> str:
-        """How it went, in the seeds' words; in ours where they have none."""
+        """How it went, in words."""
         if part is not None:
             return section.note.format(count=len(part.items))
         if self.blank:
@@ -273,7 +273,7 @@ class Excerpt:
         return f"No {section.noun} retrieved: {why}"
 
     def _reason(self, parts: Sequence[Part], *, stored: bool, answered: bool) -> Reason:
-        """In CONTRACT §1's precedence."""
+        """In the precedence of `rag.reason`."""
         if shown(parts):
             return Reason.OK
         lost = [item.reason for item in self.lost if item.source not in STAGES]
@@ -290,7 +290,7 @@ def shown(parts: Sequence[Part]) -> bool:
 
 
 ANYBODY = Scope()
-"""Who asks where nobody says: the default tenant, as in the seeds."""
+"""Who asks where nobody says: the default tenant."""
 UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What is a bug of ours or a row beyond imagination. (`ExceptionGroup`, what tasks raise, holds these.)"""
 
@@ -298,7 +298,7 @@ log = structlog.get_logger(__name__)
 
 
 class Context(TypedDict):
-    """What the seeds' functions give."""
+    """A context and its notes."""
 
     context: str
     notes: list[str]
@@ -336,18 +336,18 @@ class ProjectService:
     async def build_project_context(
         self, project: str, user_message: str | None, scope: Scope = ANYBODY, top_k: int | None = None
     ) -> Context:
-        """A project's context for a message, and notes of how it came to be (seed 001, Integration)."""
+        """A project's context for a message, and notes of how it came to be."""
         found = await self.gathered(replace(scope, project=project), user_message, top_k=top_k)
         return Context(context=found.context, notes=list(found.notes))
 
     async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> Context:
-        """The last conversations, and the code nearest to the message (seed 001, 1)."""
+        """The last conversations, and the code nearest to the message."""
         return await self.build_project_context(THN, user_message, scope)
 
     async def build_daas_rag_context(
         self, user_message: str | None, top_k: int = 3, scope: Scope = ANYBODY
     ) -> Context:
-        """The dreams nearest to the message (seed 000)."""
+        """The dreams nearest to the message."""
         return await self.build_project_context(DAAS, user_message, scope, top_k)
 
     async def build_project_system_prompt(self, project: str, scope: Scope = ANYBODY) -> str:
@@ -361,7 +361,7 @@ class ProjectService:
         self, limit: int = 5, scope: Scope = ANYBODY
     ) -> list[tuple[object, ...]]:
         """(title, tags, key_entities, summary_detailed, memory_snippet) of THN's newest; none where the
-        database fails (seed 001, 4)."""
+        database fails."""
         asked = self._means.sources[CONVERSATIONS].newest(replace(scope, project=THN), limit)
         rows = rows_of(await timely(CONVERSATIONS, asked, self._until(), []))
         return [tuple(row.get(column) for column in ROW) for row in rows]
@@ -370,7 +370,7 @@ class ProjectService:
         self, user_message: str | None, top_k: int = 5, scope: Scope = ANYBODY
     ) -> list[dict[str, object]]:
         """file_path, language, chunk_text and chunk_metadata of THN's nearest; none where the database or
-        the embedding fails (seed 001, 5)."""
+        the embedding fails."""
         excerpt = self._excerpt(replace(scope, project=THN), user_message, self._until())
         rows = rows_of(await excerpt.nearest(CODE, top_k))
         return [{line.column: row.get(line.column) for line in SNIPPET} for row in rows]

@@ -2,14 +2,14 @@
 tells of it.
 
 Pure but for the count of tokens, which are those of the model that answers. Raises `InvalidField` where what
-must stand in the prompt does not fit into the model's window. Source: CONTRACT §2 (3-6), seed 003 (3.1, 5.1).
+must stand in the prompt does not fit into the model's window. Source: docs/contract.md.
 
 /rag/query: an answer from what a person said and kept, and from reference texts.
 
 prepare: greeting? -> small prompt. Else recall -> boosts -> persona, overlay, gravity note -> prompt -> the
 model's stream, opened. The `Reply` then streams, has its citations checked and is kept, as chat's. Raises
 `ModelError` from prepare, and `InvalidField` where the message does not fit into the model's window; faults
-of stores end in `degraded`. Tokens are those of the model that answers. Source: CONTRACT §2, seed 003 (3.1).
+of stores end in `degraded`. Tokens are those of the model that answers. Source: docs/contract.md.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 Both walk the list of holdings, so that none is forgotten. An erasure first marks the user, so that what was
 asked for before it leaves nothing behind, on any replica; then each holding drops what it has, also where
-another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/decisions/0032.
+another failed. Files are rewritten in the background. Seconds. Raises `Unavailable`. docs/adr/0017.
 
 A holding that is kept twice: in the record, and in an engine that may hold others' points of the user too.
 

@@ -1,6 +1,6 @@
 """A message to /vantage/query as the API took it, and what the settings say of how it is answered.
 
-Fields alone. Source: CONTRACT §3 (body).
+Fields alone. Source: docs/contract.md.
 
 What the model is told under a decision: overlay, policy, lens, cards, thread, and what was found.
 Blocking, milliseconds.
@@ -8,7 +8,7 @@ Blocking, milliseconds.
 All that is settled before the search is `Given`; the prompt's blocks and the recipe's are made of it in one
 order: re-entry line, the asker's overlay, policy, lens, cards, thread. No persona. Pure but for the count of
 tokens, which are those of the model that answers. Raises `InvalidField` where what must stand in the prompt
-does not fit into the model's window. Source: CONTRACT §3, seed 003 (3.3, steps 1-7).
+does not fit into the model's window. Source: docs/contract.md.
 
 What is settled of an answer before anything is searched: the thread, the cards, and the decision.
 
@@ -20,20 +20,20 @@ quote what somebody else wrote. Seconds. Raises `InvalidField` for a lens that i
 An answer that is not given (`inspect_only`): everything up to the model, and the trace of it.
 
 Keeps what the API needs of a reply. No model is asked, no turn is written, nobody's activity is marked.
-Source: CONTRACT §3, seed 003 (3.3, step 8). Raises nothing.
+Source: docs/contract.md. Raises nothing.
 
 /vantage/query: the same retrieval under a policy that decides before the model speaks.
 
 prepare: thread, cards, decision -> greeting? refusal? -> small prompt. Else the mix splits k -> recall ->
 boosts, recency -> rivals? ask back -> prompt -> the model's stream, opened and held to the class; or, to
 inspect only, nothing more. Raises `ModelError` from prepare, and `InvalidField` where the message does not
-fit into the model's window or a lens is not there; faults of stores end in `degraded`. Source: CONTRACT §3,
-seed 003 (3.3).
+fit into the model's window or a lens is not there; faults of stores end in `degraded`. Source:
+docs/contract.md.
 
 POST /vantage/mix: an answer's candidates under another mix; nothing is asked but the answer itself.
 
 Raises `Missing` for an answer that is not the asker's, `InvalidField` for one that has no mix, `Unavailable`.
-Source: CONTRACT §3 (mix).
+Source: docs/contract.md.
 """
 
 import asyncio

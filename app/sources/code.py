@@ -2,7 +2,7 @@
 
 Newest, nearest, and by words and meaning; words find paths, names and signatures too. Label
 `app/main.py#L10-42`; a chunk without lines, or called as another in reach is, `app/main.py#<8 of its id>`.
-Raises `RetrievalError`. Source: seeds 001 and 002, CONTRACT §4; docs/decisions/0042.
+Raises `RetrievalError`. Source: docs/contract.md, docs/adr/0019.
 """
 
 from collections.abc import Mapping

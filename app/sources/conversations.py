@@ -1,7 +1,7 @@
 """Conversations: what `public.conversation_index` keeps of them, but for the projects that keep dreams.
 
 Newest, nearest, and by words and meaning. Label `conversation#<8 of its id>`. Raises `RetrievalError`.
-Source: seeds 001 and 002, CONTRACT §4; docs/decisions/0042.
+Source: docs/contract.md, docs/adr/0019.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
 collections there, and points in ours: they are searched by their vectors. A collection of another space is
 passed over with a note; one that fails costs its own passages only. Raises `RetrievalError`.
-Why: docs/decisions/0027.
+Why: docs/adr/0004.
 """
 
 import asyncio

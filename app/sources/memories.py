@@ -3,7 +3,7 @@
 Postgres is the record. The scope is one user's; a namespace sees itself and what has none. A memory's BM25
 score includes its neighbours in the thread (`retrieval/neighbours.py`). Qdrant's `memory_raw` holds the same
 points, for users with very many memories, and what older tools wrote there. Reads raise `RetrievalError`,
-writes `Unavailable`. Why: docs/decisions/0027.
+writes `Unavailable`. Why: docs/adr/0004.
 """
 
 import asyncio

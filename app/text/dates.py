@@ -7,7 +7,7 @@ are `.`, and articles between words of time nothing at all. Nothing here raises.
 Time expressions of a text: `last spring`, `on 7 May`, `vor zwei Wochen`. Pure; nothing here raises.
 
 A text becomes a string of one letter a word (`almanac.py`), and expressions are patterns over it: `last
-spring` is `LS`, `7 May 2023` `DMY`. Which days they mean, `span.py` tells. Why: docs/decisions/0051.
+spring` is `LS`, `7 May 2023` `DMY`. Which days they mean, `span.py` tells. Why: docs/adr/0004.
 
 Days and spans of days: a year is LEAP where none is told. Pure; days are UTC's, spans half open.
 
@@ -29,7 +29,7 @@ question about a time needs those of every memory that was found. Without a note
 Whether a person asks for nothing but a time of theirs: `What did I do last week?`, `Was war los im Mai?`
 
 Then the words of time are all that the question names, and a memory of that time holds what they mean: words
-vouch for it (CONTRACT §0, Match). English, German, Spanish and French; whoever asks for more, of others, or
+vouch for it. English, German, Spanish and French; whoever asks for more, of others, or
 how much, is not meant. Nothing here raises.
 """
 

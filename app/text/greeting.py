@@ -2,7 +2,7 @@
 somebody was away.
 
 A message is a greeting if all its words are greeting phrases or filler (`COMPANY`), and not filler alone.
-Source: CONTRACT §2.1, seed 003 (3.1.2). Nothing here raises.
+Source: docs/contract.md. Nothing here raises.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The names of citations: `[report.pdf#3]`, at most 160 characters, unique in what the asker can reach.
 
-A name holds no brackets, no `#`, no line break (CONTRACT §0, Labels) and nothing invisible that could make
+A name holds no brackets, no `#`, no line break and nothing invisible that could make
 two names look alike; lengths are in characters (code points). Nothing here raises.
 
 A file's name as it is kept: what the client sent, without path parts and without what no store can hold.

@@ -7,7 +7,7 @@ Values that are made by the hundred for each answer, at a third of the price of 
 
 A frozen dataclass sets each field through `object.__setattr__`. Here a value is written as its twin that is
 not frozen and has the same slots, and then becomes the frozen kind: equal, hashed and refusing changes like
-any other (docs/decisions/0061). No `__post_init__` is run. Nothing here raises.
+any other (docs/adr/0020). No `__post_init__` is run. Nothing here raises.
 """
 
 from collections.abc import Callable, Hashable

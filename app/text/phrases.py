@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 LONGEST = 32_000
-"""Characters looked at: the longest message there is (CONTRACT §1)."""
+"""Characters looked at: the longest message there is."""
 SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Scripts that put no space between words: each character is a word of its own."""
 # No class holds the mark that opens the next, so a scan that fails is not begun again inside.

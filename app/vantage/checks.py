@@ -3,7 +3,7 @@
 `check` reads the answer alone: what its sentences do (`sentences.py`), and what the caller counted. Where an
 answer that is checked before it is sent breaks its class, the policy's own text stands in for it.
 `enforce_clarify_shape` keeps only the questions of an answer that may only ask. All linear in the text.
-Source: CONTRACT §3, seed 003 (3.3). Nothing here raises.
+Source: docs/contract.md. Nothing here raises.
 """
 
 import re

@@ -3,7 +3,7 @@
 Clarity is about one thing: whether the message names anything at all. A content word, a name, a number, a
 quotation name something, in any language; what the thread or the asker's own memory can answer, and small
 talk, is clear too. "Fix it" is not. Counts over the first LONGEST tokens and the word lists of
-`data/plain_words.txt`: linear, no model. Source: CONTRACT §3. Nothing here raises.
+`data/plain_words.txt`: linear, no model. Source: docs/contract.md. Nothing here raises.
 """
 
 import re

@@ -3,7 +3,7 @@
 `decide` is pure and total: any descriptors, limits and routing give exactly one class. Every rule is tested;
 the strictest class of those that fire is the answer's, so a rule can only make an answer stricter. Then the
 caller's routing applies, unless a risk rule refused. Thresholds are on descriptors in [0, 1]. Well under
-1 ms. Source: CONTRACT §3. Nothing here raises.
+1 ms. Source: docs/contract.md. Nothing here raises.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Values of the policy: descriptors of a message, class and parameters of an answer, settings of the caller.
 
-Descriptors are in [0, 1]; budgets count o200k tokens, hedging phrases and questions. Source: seed 003 (3.3),
-CONTRACT §3. Nothing here raises.
+Descriptors are in [0, 1]; budgets count o200k tokens, hedging phrases and questions. Source:
+docs/contract.md. Nothing here raises.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ FM = "fm"
 """The lens of `lens_fm: true`."""
 
 LENSES: Mapping[str, str] = {
-    # The seeds name FM and never say what it stands for; their own texts do, so the lens sends there.
+    # What FM stands for is in the user's own texts, so the lens sends there.
     FM: "Look at the question through FM, in the sense in which the texts shown here use that word. Put"
     " first what bears on it and leave out what does not. Where no text shown here speaks of FM, say so;"
     " never guess what it stands for.",
@@ -172,7 +172,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The mix of an answer's sources, with the defaults of CONTRACT §3."""
+    """The mix of an answer's sources, with its defaults."""
 
     memory_cards: float = 1.0
     corpus: float = 1.0

@@ -108,7 +108,7 @@ def test_a_body_cannot_be_changed() -> None:
 
 
 def test_defaults_are_the_contracts() -> None:
-    """CONTRACT §1."""
+    """Limits and defaults of the body."""
     body = ChatBody(message="hi", session_id="s")
 
     assert (body.stream, body.remember, body.on_disconnect, body.notes) == (True, False, "cancel", [])
@@ -123,7 +123,7 @@ def test_a_forms_wait_is_a_number_in_text(sent: str, seconds: float) -> None:
 
 
 def test_a_form_waits_half_a_minute_by_default() -> None:
-    """CONTRACT §1, Documents."""
+    """Limits and defaults of the form."""
     form = UploadBody.model_validate({"scope": "global"})
 
     assert (form.wait, form.replace) == (30, "false")

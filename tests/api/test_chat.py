@@ -18,7 +18,7 @@ from tests.fakes.services import FakeKeys, FakeReply, Fakes
 
 ASK: dict[str, Any] = {"message": "What was revenue in 2023?", "session_id": "thesis"}
 SOON = 0.5
-"""Seconds within which a model's stream must be closed (CONTRACT §1)."""
+"""Seconds within which a model's stream must be closed."""
 
 
 async def streamed(client: httpx.AsyncClient, body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -228,7 +228,7 @@ EARLY = {
 async def test_a_fault_before_the_answer_is_a_status(
     client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
 ) -> None:
-    """CONTRACT §0, When the status is decided."""
+    """See docs/contract.md, When the status is decided."""
     fakes.chat.error = error
 
     response = await client.post("/api/chat", json=ASK | {"stream": stream})
@@ -260,7 +260,7 @@ async def test_a_fault_in_a_whole_answer_is_a_status(client: httpx.AsyncClient, 
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str | None, status: int
 ) -> None:
-    """CONTRACT §6."""
+    """See docs/contract.md, Keys and tenants."""
     app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
 
     body = ASK | ({"user_id": user} if user else {})

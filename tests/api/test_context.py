@@ -30,7 +30,7 @@ async def test_the_context_comes_alone(client: httpx.AsyncClient, fakes: Fakes) 
 async def test_a_blank_message_is_taken(
     client: httpx.AsyncClient, fakes: Fakes, body: dict[str, str | None]
 ) -> None:
-    """What becomes of it is the service's to tell, with a 200 (seed 000: empty or None)."""
+    """What becomes of it is the service's to tell, with a 200."""
     response = await client.post("/projects/DAAS/context", json=body)
 
     assert response.status_code == 200

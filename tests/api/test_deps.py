@@ -1,4 +1,4 @@
-"""Who calls: keys, the local token, the open service (CONTRACT §6)."""
+"""Who calls: keys, the local token, the open service."""
 
 import asyncio
 import inspect
@@ -224,7 +224,7 @@ def test_a_tenant_key_acts_for_any_user_and_owns_what_is_shared() -> None:
 async def test_debug_is_shown_as_set_or_while_the_service_is_open(
     setting: bool | None, keys: dict[str, Caller], shown: bool
 ) -> None:
-    """CONTRACT, Settings: RAG_DEBUG_MODE."""
+    """RAG_DEBUG_MODE."""
     services = Fakes(keys=FakeKeys(keys), debug=setting).services()
 
     assert await shows_debug(services) is shown

@@ -187,7 +187,7 @@ async def test_a_name_is_kept_without_what_makes_it_a_path(
 
 
 async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncClient) -> None:
-    """CONTRACT §1, Documents; times are UTC."""
+    """Times are UTC."""
     response = await client.get(f"/api/documents/{DOCUMENT_ID}")
 
     assert response.json() == {
@@ -229,7 +229,7 @@ async def test_a_global_document_says_so(client: httpx.AsyncClient, fakes: Fakes
 
 
 async def test_a_list_is_a_page_and_a_cursor(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """CONTRACT's opening."""
+    """See docs/contract.md, Requests and replies."""
     response = await client.get("/api/documents", params=IN_SESSION | {"cursor": "c1", "limit": 10})
 
     assert response.json()["next"] == "cursor-2"

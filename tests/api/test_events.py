@@ -1,4 +1,4 @@
-"""The SSE grammar of an answer (CONTRACT §1), byte by byte."""
+"""The SSE grammar of an answer, byte by byte."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
 
 
 async def test_the_head_keeps_proxies_from_buffering(app: FastAPI, client: httpx.AsyncClient) -> None:
-    """CONTRACT §1."""
+    """Limits and defaults of the body."""
     headers = (await client.post("/api/chat", json=ASK)).headers
 
     assert headers["content-type"] == "text/event-stream"

@@ -61,7 +61,7 @@ async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes
 
 
 async def test_an_overlay_may_be_text(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """As the seed's callers send it."""
+    """The smallest body."""
     await client.post(PATH, json=ASK | {"overlay": "Answer in two sentences."})
 
     assert fakes.rag.asks[0].overlay == "Answer in two sentences."
@@ -111,7 +111,7 @@ async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient, field:
     [{"message": "x" * 32_000}, {"top_k": 1}, {"top_k": 50}, {"overlay": "x" * 8_000}, {"overlay": {}}],
 )
 async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change: dict[str, Any]) -> None:
-    """CONTRACT §2's limits, included."""
+    """Limits, included."""
     assert (await client.post(PATH, json=ASK | change)).status_code == 200
 
 
@@ -120,7 +120,7 @@ async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change:
 async def test_a_fault_before_the_answer_is_a_status(
     client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
 ) -> None:
-    """As in chat (CONTRACT §0, When the status is decided)."""
+    """As in chat (docs/contract.md, When the status is decided)."""
     fakes.rag.error = error
 
     response = await client.post(PATH, json=ASK | {"stream": stream})
@@ -143,7 +143,7 @@ async def test_a_fault_in_the_answer_is_an_event_or_a_status(client: httpx.Async
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str, status: int
 ) -> None:
-    """CONTRACT §6."""
+    """See docs/contract.md, Keys and tenants."""
     app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
 
     response = await client.post(PATH, json=ASK | {"user_id": user}, headers={"authorization": "Bearer k"})

@@ -192,7 +192,7 @@ async def test_what_is_no_body_is_told_so(
 async def test_a_fault_before_the_answer_is_a_status(
     client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
 ) -> None:
-    """As in chat (CONTRACT §0, When the status is decided)."""
+    """As in chat (docs/contract.md, When the status is decided)."""
     fakes.vantage.error = error
     told(await client.post(PATH, json=ASK | {"stream": stream}), status, error.slug)
 
@@ -208,7 +208,7 @@ async def test_a_lens_that_is_not_there_is_named(client: httpx.AsyncClient, fake
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str, status: int
 ) -> None:
-    """CONTRACT §6; feedback likewise."""
+    """Keys and tenants; feedback likewise."""
     app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
     for path in (PATH, "/vantage/feedback"):
         response = await client.post(

@@ -63,7 +63,7 @@ def test_what_json_does_not_have_is_not_sent(value: float) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
 def test_other_encodings_are_refused(encoding: str) -> None:
-    """CONTRACT's opening: UTF-8."""
+    """UTF-8."""
     with pytest.raises(BadInput, match="UTF-8"):
         parsed('{"text": "é"}'.encode(encoding))
 

@@ -24,7 +24,7 @@ def found() -> Found:
 
 
 def test_a_result_has_the_service_s_figures_and_those_of_each_way() -> None:
-    """The keys that CONTRACT names stand at the top."""
+    """The keys of docs/contract.md come first."""
     told = result(BENCHMARK, "corpus", found(), ways(BENCHMARK, found()))
 
     assert {name: told[name] for name in ("set", "split", "source", "queries", "stored")} == {

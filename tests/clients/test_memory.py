@@ -107,7 +107,7 @@ async def test_its_answers_are_used(opened: World) -> None:
 
 
 async def test_a_vote_is_kept_in_both(opened: World) -> None:
-    """In the seeds' form, with the answer where there is one; what changes nothing is not told again."""
+    """In its own form, with the answer where there is one; what changes nothing is not told again."""
     assert await opened.votes.cast(ADA, "m1", 1, answer_id=None)
     assert await opened.votes.judge(ADA, ["m1", "m2"], -1, answer_id="a") == ["m1", "m2"]
     assert await opened.votes.judge(ADA, ["m1", "m2"], -1, answer_id="a") == []

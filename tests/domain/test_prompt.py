@@ -304,7 +304,7 @@ def test_a_block_of_memories_costs_no_more_than_its_lines(texts: list[str]) -> N
 
 
 def test_what_stands_before_the_context_shares_the_first_message() -> None:
-    """A project's overview and rules are a part of the system text (seed 001, Message Ordering)."""
+    """A project's overview and rules are a part of the system text."""
     prompt = Prompt("S", "m", (), ("n",), before=("K", ""))
     assert [message["content"] for message in prompt.messages()] == ["S\n\nK", "n", "m"]
 

@@ -71,5 +71,5 @@ def test_words_vouch_by_what_is_rare(hit: Hit, said: bool) -> None:
 def test_short_messages_without_a_similar_passage_are_skipped(
     message: str, candidates: list[Candidate], short: bool
 ) -> None:
-    """Under 10 characters and no match above the threshold (seed 004); without similarities words decide."""
+    """Under 10 characters and no match above the threshold; without similarities words decide."""
     assert skipped(message, candidates, 0.2) is short

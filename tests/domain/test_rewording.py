@@ -125,5 +125,5 @@ def test_the_newest_turns_alone_are_shown() -> None:
 
 @pytest.mark.parametrize(("message", "found"), [(" why?     ", False), ("why is that so", True)])
 def test_short_messages_are_left_to_the_skip_rule(message: str, found: bool) -> None:
-    """It looks at the message alone (CONTRACT §1)."""
+    """It looks at the message alone."""
     assert worth(message) == found

@@ -59,7 +59,7 @@ def test_the_notes_tell_why_there_is_no_context() -> None:
 
 
 def test_reasons_stand_in_their_precedence() -> None:
-    """As CONTRACT §1 lists them; then the bypasses of /rag and /vantage, and what only the record tells."""
+    """As documented; then the bypasses of /rag and /vantage, and what only the record tells."""
     *told, greeting, unasked, kept = Reason
     assert (greeting, unasked, kept) == (Reason.GREETING, Reason.UNASKED, Reason.CANCELLED)
     assert [str(reason) for reason in told] == [
@@ -75,7 +75,7 @@ def test_what_was_searched_instead_of_the_message_is_noted() -> None:
 
 
 def test_a_project_tells_in_its_own_words_what_was_retrieved() -> None:
-    """The seeds' notes stand for ours; what was left out of it is told all the same."""
+    """The project's notes replace the usual ones; what was left out of it is told all the same."""
     told = replace(FULL, told=("Retrieved 3 dreams via vector similarity search",)).notes()
     assert [note for note in told if note.startswith("Retrieved")] == [
         "Retrieved 3 dreams via vector similarity search"

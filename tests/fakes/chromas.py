@@ -127,4 +127,4 @@ DAMAGES: Mapping[str, Callable[[Path], object]] = {
     "the vectors are cut": lambda folder: halve(segment(folder) / "data_level0.bin"),
     "the metadata are gone": lambda folder: (segment(folder) / "index_metadata.pickle").unlink(),
 }
-"""Ways in which a folder is damaged, each found at the start or at the first use (docs/decisions/0010)."""
+"""Ways in which a folder is damaged, each found at the start or at the first use (docs/adr/0005)."""

@@ -1,7 +1,7 @@
 """Conversations in our own words: messages that refer to what went before, and messages that stand alone.
 
 `DEV` was looked at while the rules were made, `HELD` written before them and looked at once, at the end;
-`AGAIN` written and tried once before a review changed the rules (docs/decisions/0021-follow-ups.md: figures).
+`AGAIN` written and tried once before a review changed the rules (docs/adr/0014: figures).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What schemathesis is given to send: files that are PDFs or nearly, and texts it can think up in time.
 
 Imported by tests/integration/test_openapi.py, and by the command line for long runs:
-`SCHEMATHESIS_HOOKS=tests.fakes.offer .venv/bin/st run …` (docs/decisions/0024-containers.md).
+`SCHEMATHESIS_HOOKS=tests.fakes.offer .venv/bin/st run …` (docs/adr/0001).
 """
 
 from typing import Any

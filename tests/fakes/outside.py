@@ -1,4 +1,4 @@
-"""The seeds' memory service on loopback: /memory_feedback and /temporal/{user_id}; ill on demand."""
+"""An outside memory service on loopback: /memory_feedback and /temporal/{user_id}; ill on demand."""
 
 import asyncio
 from collections import defaultdict
@@ -30,7 +30,7 @@ class Ill:
 
 @dataclass
 class OutsideServer(Conversing):
-    """Counts what it is told, as the seeds' service does: every vote, whatever its answer."""
+    """Counts what it is told, as such a service does: every vote, whatever its answer."""
 
     ill: Ill = Ill()
     counts: dict[tuple[str, str], dict[str, int]] = field(

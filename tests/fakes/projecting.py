@@ -23,7 +23,7 @@ def gathered(*rows: Passage, project: str = "THN", reason: Reason | None = None)
         for section in profile.sections
     ]
     found = Reason.OK if any(part.items for part in parts) else Reason.EMPTY
-    return Gathered(profile, tuple(parts), reason or found, notes=("Retrieved as the seeds say",))
+    return Gathered(profile, tuple(parts), reason or found, notes=("Retrieved as a project says",))
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The running service asked whatever its OpenAPI document allows, and much that it does not (schemathesis).
 
 Each answer must be one that the document tells of: its status, content type, headers and shape; never a 500.
-The same questions every time: some hundreds here, ten thousand by hand (docs/decisions/0024).
+The same questions every time: some hundreds here, ten thousand by hand (docs/adr/0001).
 """
 
 from collections import Counter

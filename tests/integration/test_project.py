@@ -1,4 +1,4 @@
-"""/api/chat with a project: its rules, its context and its notes before the model, in the seeds' order; and
+"""/api/chat with a project: its rules, its context and its notes before the model, in that order; and
 sources across stores in one request. Everything through the real service; what the model got is recorded.
 """
 

@@ -211,7 +211,7 @@ def test_the_questions_were_of_every_kind(world: tuple[World, Service]) -> None:
 
 
 def test_a_trace_shows_no_text_of_what_was_used(world: tuple[World, Service]) -> None:
-    """Nor does the row of the seeds' table: by hashes and ids alone."""
+    """Nor does the row of the trace table: by hashes and ids alone."""
     asked, service = world
     shown = traced(service, asked.answers["rag"])
     rest = {name: value for name, value in shown.items() if name not in ("answer", "question", "searched")}

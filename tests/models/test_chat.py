@@ -220,7 +220,7 @@ async def test_many_answers_at_once_do_not_mix() -> None:
     ids=["default", "RAG_MODEL", "CHAT_BASE_URL", "CHAT_MODEL"],
 )
 def test_the_models_name(settings: Settings, name: str) -> None:
-    """CHAT_MODEL; else the seed's model on a server of its own; else RAG_MODEL."""
+    """CHAT_MODEL; else Jinx-gpt-oss-20b where CHAT_BASE_URL is set; else RAG_MODEL."""
     assert chat_name(settings) == name
 
 

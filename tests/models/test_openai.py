@@ -68,7 +68,7 @@ class Status(Exception):
     ],
 )
 async def test_a_status_has_its_problem(status: int, kind: type[ModelError], served_as: int) -> None:
-    """CONTRACT §0: what the model's server answers decides what ours does."""
+    """What the model's server answers decides what ours does."""
     async with open_peer(Server("http://127.0.0.1:1/v1", "k"), timeout=1, retries=0) as peer:
         problem = told(Status(status), peer)
     assert (type(problem), problem.status) == (kind, served_as)

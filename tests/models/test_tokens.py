@@ -47,7 +47,7 @@ def test_any_text_has_a_count(one: str, other: str) -> None:
 @settings(max_examples=40)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=4))
 def test_the_lines_of_a_context_add_up(texts: list[str]) -> None:
-    """Counted line by line or whole, a block of any texts has the same tokens (docs/decisions/0012)."""
+    """Counted line by line or whole, a block of any texts has the same tokens (docs/adr/0010)."""
     passages = tuple(
         Passage("documents", str(n), text, 1, f"report-2.pdf#{n}") for n, text in enumerate(texts, 1)
     )

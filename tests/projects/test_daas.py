@@ -1,4 +1,4 @@
-"""DAAS' section, as seed 000 shows it; and how many tokens it takes."""
+"""DAAS' section to the byte; and how many tokens it takes."""
 
 import json
 from functools import cache
@@ -48,7 +48,7 @@ def test_a_dream_is_written_as_the_seed_writes_it() -> None:
     ("column", "name", "cut"), [("summary_short", "Summary", 300), ("memory_snippet", "Key Details", 200)]
 )
 def test_dreams_are_cut(column: str, name: str, cut: int) -> None:
-    """Where the seed says, and no earlier."""
+    """Where the format says, and no earlier."""
     assert entry(DREAM, {column: "d" * cut}) == f"- **{name}**: {'d' * cut}"
     assert entry(DREAM, {column: "d" * (cut + 1)}) == f"- **{name}**: {'d' * cut}..."
 

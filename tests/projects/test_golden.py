@@ -1,4 +1,4 @@
-"""The seeds' examples, byte for byte, from rows in a real database as other tools write them: plain INSERTs,
+"""Project contexts, byte for byte, from rows in a real database as other tools write them: plain INSERTs,
 their own vectors, null where there is nothing. And what becomes of rows that nobody would write on purpose.
 """
 
@@ -65,13 +65,13 @@ DAAS = {
 - **Key Details**: Desert represented emotional dryness, oasis symbolized hope...""",
     "notes": ["Retrieved 3 dreams via vector similarity search"],
 }
-"""Seed 000, Example Output."""
+"""DAAS."""
 ENTRY = """- **Title:** THN Network Setup
 - **Tags:** networking, vlan, firewall
 - **Key Entities:** Firewalla, Mac Mini
 - **Summary:** Long summary text...
 - **Memory Snippet:** Memory text..."""
-"""Seed 001 (2), without its remark that a cut was made."""
+"""A conversation of THN."""
 SNIPPET = """**File:** brain_core/context_builder.py
 **Language:** python
 **Description:** build_project_context
@@ -79,7 +79,7 @@ SNIPPET = """**File:** brain_core/context_builder.py
 def build_project_context(...):
     ...
 ```"""
-"""Seed 001 (3)."""
+"""A code snippet of THN."""
 HISTORY, RELEVANT = "### History & Context: Last 5 Conversations", "### Relevant Code Snippets"
 NOTES = [
     "Retrieved 5 conversations from conversation_index",
@@ -108,7 +108,7 @@ def turned(n: int) -> str:
 
 @pytest.fixture(params=[EXACT_BYTES, 0], ids=["exact", "engine"])
 async def service(request: pytest.FixtureRequest, pool: Pool) -> AsyncIterator[ProjectService]:
-    """The seeds' functions on that database."""
+    """The project service on that database."""
     indexes = IndexCache(SPACE.dim, exact_bytes=request.param)
     rows = await open_rows(pool, indexes, SPACE)
     sources = {source.name: source for source in rows.every}
@@ -137,7 +137,7 @@ async def chunk(pool: Pool, n: int, *fields: str | None, vector: str | None = No
 
 
 async def seeded(pool: Pool, n: int) -> None:
-    """The rows of seed 002's Data Transformations, told apart by their numbers."""
+    """Rows, told apart by their numbers."""
     tags, entities = ["networking", "vlan", "firewall"], ["Firewalla", "Mac Mini"]
     name = f"THN Network Setup{n or ''}"
     await talk(
@@ -223,7 +223,7 @@ async def test_rows_of_nulls_are_nothing(pool: Pool, service: ProjectService) ->
 
 
 async def test_rows_of_megabytes_are_cut(pool: Pool, service: ProjectService) -> None:
-    """To the seeds' cuts; tags and titles, which have none, to ours. No section is lost, in half a second."""
+    """To the usual cuts; tags and titles, which have none, to ours. No section is lost, in half a second."""
     long = "s" * 3_000_000
     await talk(pool, 0, long, json.dumps(["tag" * 99] * 9), None, long, long)
     await chunk(pool, 0, long[:100], long, long, json.dumps({"function_name": long[:1_000]}))

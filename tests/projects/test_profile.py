@@ -7,7 +7,7 @@ from app.db.projects import CODE, CONVERSATIONS, DREAMS
 
 
 def test_a_profile_is_found_by_its_name() -> None:
-    """As it is spelt: upper and lower case differ, as in the seeds' SQL."""
+    """As it is spelt: upper and lower case differ, as in SQL."""
     assert profile_of("THN").sources == (CONVERSATIONS, CODE)
     assert profile_of("DAAS").sources == (DREAMS,)
     assert profile_of("thn").sources == (CONVERSATIONS, CODE)

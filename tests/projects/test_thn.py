@@ -1,4 +1,4 @@
-"""THN's two formats, byte for byte as seeds 001 and 002 show them, and their testing contracts."""
+"""THN's two formats, byte for byte, and what they promise."""
 
 import json
 
@@ -89,7 +89,7 @@ def test_a_row_of_nulls_is_nothing() -> None:
     "metadata", [CHUNK["chunk_metadata"], json.dumps(CHUNK["chunk_metadata"])], ids=["dict", "JSON"]
 )
 def test_a_chunk_is_written_as_the_seed_writes_it(metadata: object) -> None:
-    """With its function for a description; the fence closes where the seed's nested fences do not."""
+    """With its function for a description; the fence closes."""
     assert _format_code_snippet(CHUNK | {"chunk_metadata": metadata}) == SNIPPET
 
 

@@ -148,10 +148,10 @@ def test_a_request_over_the_window_is_refused() -> None:
 
 
 def test_how_it_came_to_be_is_told() -> None:
-    """Reason, ledger, the seeds' notes, what was lost beside it; the recipe has the order of the blocks."""
+    """Reason, ledger, notes, what was lost beside it; the recipe has the order of the blocks."""
     given = made(Ask(THN, QUESTION, notes=("mine",)), SHOWN, KNOWN)
     assert (given.trace.reason, [entry.id for entry in given.trace.packed]) == (Reason.OK, ["k1"])
-    assert "Retrieved as the seeds say" in given.trace.notes()
+    assert "Retrieved as a project says" in given.trace.notes()
     assert given.trace.degraded == (Degraded("knowledge", "timeout"),)
     assert [str(block.kind) for block in given.recipe.blocks] == [
         *("instructions", "knowledge", "project_notes", "note")
@@ -159,7 +159,7 @@ def test_how_it_came_to_be_is_told() -> None:
 
 
 def test_turns_stand_behind_the_notes() -> None:
-    """Message 1, 2, 3, the earlier turns, the message (seed 001)."""
+    """Message 1, 2, 3, the earlier turns, the message."""
     ask = Ask(THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
     material = Material(QUESTION, ask.history or (), SHOWN, KNOWN)
     limits = PromptLimits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)

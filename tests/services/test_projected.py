@@ -168,7 +168,7 @@ def test_what_the_project_left_out_stands_in_the_ledger() -> None:
     ],
 )
 def test_the_reason_is_told(found: Gathered, message: str, budget: int, told: Reason) -> None:
-    """In CONTRACT's precedence."""
+    """In the precedence of `rag.reason`."""
     assert reason(found, picked(found, message, budget)) is told
 
 

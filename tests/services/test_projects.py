@@ -1,4 +1,4 @@
-"""The seeds' functions over sources by hand: every branch of their error handling."""
+"""Project contexts over sources by hand: every branch of their error handling."""
 
 import asyncio
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def house() -> House:
 
 
 async def test_thn_shows_its_last_five_and_the_nearest_five(house: House) -> None:
-    """Conversations, then code; with the seed's notes, and one embedding."""
+    """Conversations, then code; with its notes, and one embedding."""
     found = await house.service.build_thn_rag_context(MESSAGE)
 
     head, *_ = found["context"].split("\n\n")
@@ -89,7 +89,7 @@ async def test_thn_shows_its_last_five_and_the_nearest_five(house: House) -> Non
 
 
 async def test_daas_shows_the_nearest_dreams(house: House) -> None:
-    """Three unless asked otherwise, with the seed's note."""
+    """Three unless asked otherwise, with its note."""
     found = await house.service.build_daas_rag_context("water")
 
     assert found["context"].count("**Dream: ") == 3
@@ -183,7 +183,7 @@ async def test_a_blank_message_searches_nothing(house: House, message: str | Non
 
 
 async def test_a_database_failure_is_an_empty_context(house: House) -> None:
-    """To seed 001's letter for THN; DAAS says why."""
+    """Without a note for THN; DAAS says why."""
     for source in (house.conversations, house.code, house.dreams):
         source.error = RetrievalError("unavailable")
 

@@ -121,7 +121,7 @@ async def test_the_prompt_is_one_system_text_and_the_message() -> None:
 
 
 async def test_no_thread_history_is_sent() -> None:
-    """As in the seed: one system text and the message; the turns are kept all the same."""
+    """One system text and the message; the turns are kept all the same."""
     house = House()
     said = (await house.told())["answer"]
     await house.told()

@@ -21,7 +21,7 @@ def test_a_value_is_shown_field_by_field() -> None:
 
 
 def test_the_figures_are_the_contracts() -> None:
-    """`rag`, by CONTRACT §1."""
+    """`rag`, by docs/contract.md."""
     shown = figures(Trace(Reason.OK, cached=True, tokens=7, budget=9, took_ms=3), 2)
     assert shown == {
         "used": True,

@@ -1,5 +1,5 @@
 """Chroma's folder damaged, gone or crashed under a real child process: the search gives the same answers, and
-the folder is filled again from the record (docs/decisions/0010)."""
+the folder is filled again from the record (docs/adr/0005)."""
 
 import asyncio
 import os

@@ -352,12 +352,12 @@ TRACED = "SELECT to_jsonb(trace) AS row FROM public.vantage_answer_trace AS trac
 
 
 async def traces(pool: Pool) -> list[dict[str, object]]:
-    """The rows of the seeds' table."""
+    """The rows of the trace table."""
     return [json.loads(row["row"]) for row in await pool.fetch(TRACED)]
 
 
 async def test_a_ruled_answer_has_a_row_that_tells_why(pool: Pool) -> None:
-    """Of the seeds' table: what was decided, what was used by id, score and hash; no word of any text."""
+    """Of the trace table: what was decided, what was used by id, score and hash; no word of any text."""
     await AnswerStore(pool).keep(HERE, RULED, SAID)
     [row] = await traces(pool)
     assert row | dict(RULING, thread=2) == row | {"thread": 2}
@@ -444,7 +444,7 @@ async def test_an_older_tool_s_trace_names_the_memories_of_its_answer(pool: Pool
 
 
 async def test_an_answer_of_ours_is_not_an_older_tool_s(pool: Pool) -> None:
-    """It is looked up as what it is: its row of the seeds' table serves nobody."""
+    """It is looked up as what it is: its row of the trace table serves nobody."""
     store = AnswerStore(pool)
     await store.keep(HERE, RULED)
     assert await store.used(HERE, RULED.id) is None

@@ -388,7 +388,7 @@ THEIRS = """
 
 
 async def older(pool: Pool, id: str = "uuid PRIMARY KEY", more: str = "") -> None:  # noqa: A002 - its name
-    """The seeds' table, as a tool of the seeds would have made it, and as our migration left it."""
+    """The shared table as an older tool would have made it, and as our migration left it."""
     await pool.execute("DROP TABLE public.conversation_index")
     await pool.execute(SEEDED.format(id=id, more=more))
     await pool.execute(OURS)

@@ -252,7 +252,7 @@ def test_a_lens_is_a_block_of_the_prompt(name: str) -> None:
 
 
 def test_a_mix_has_the_defaults_of_the_contract() -> None:
-    """CONTRACT §3."""
+    """See docs/contract.md, Vantage."""
     defaults: dict[str, Any] = {name: getattr(Mix(), name) for name in Mix.__dataclass_fields__}
     assert defaults == {
         "memory_cards": 1.0,
