@@ -57,7 +57,7 @@ from app.clients.memory import Outside, OutsideProbe, OutsideTemporal, OutsideVo
 from app.clients.qdrant import Qdrant, greet, open_points
 from app.clients.redis import Redis, RedisProbe, open_cache
 from app.db.answers import AnswerStore, OriginalStore
-from app.db.cards import CardStore, VantageCards
+from app.db.cards import CardStore
 from app.db.code import CodeStore
 from app.db.collections import read_homes
 from app.db.conversations import ConversationStore
@@ -71,7 +71,7 @@ from app.db.memories import HeardStore, MemoryStore, Temporal, Votes
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
-from app.db.projects import EventStore, KnowledgeRecord, KnowledgeStore, ProjectSource
+from app.db.projects import EventStore, KnowledgeStore, ProjectSource
 from app.db.sessions import ChatLogStore, SessionStore, Threads
 from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
 from app.db.vectors import SpaceStore, VectorStore
@@ -163,7 +163,7 @@ async def open_rows(pool: Pool, indexes: IndexCache, space: Space, seconds: floa
 
 
 def projects(
-    knowledge: KnowledgeRecord,
+    knowledge: KnowledgeStore,
     sources: Mapping[str, ProjectSource],
     retrieval: Retrieval,
     *,
@@ -459,7 +459,7 @@ def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
     )
 
 
-def replays(parts: Opened, answers: AnswerService, notices: VantageCards) -> ReplayService:
+def replays(parts: Opened, answers: AnswerService, notices: CardStore) -> ReplayService:
     """The service of `/answers/{id}/replay`."""
     rows = {source.name: source.named for source in parts.rows.every}
     originals = OriginalStore(parts.pool, parts.kept.points, rows)

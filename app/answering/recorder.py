@@ -28,7 +28,7 @@ from typing import Protocol
 import structlog
 
 from app.answer import Answer, Finish, Role, Turn, Usage, new_id
-from app.db.answers import Answers
+from app.db.answers import AnswerStore
 from app.db.memories import Draft, Written
 from app.errors import Damaged, IbidError, Rejected
 from app.types import Reason, Scope, Trace
@@ -59,7 +59,7 @@ class Kept:
 class Recorder:
     """Writes answers with their turns, with a backlog for when the store is away."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: AnswerStore) -> None:
         self._answers = answers
         self._backlog: deque[Kept] = deque()
         self._more = asyncio.Event()

@@ -10,7 +10,7 @@ nothing here raises.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from app.answer import (
     CHAT_LOG_REF,
@@ -47,7 +47,7 @@ from app.db.cards import Card
 from app.db.memories import Memory
 from app.db.projects import Knowledge
 from app.retrieval.tags import gravity, gravity_note, gravity_weights, infer_query_tags
-from app.types import Entry, Passage, Scope
+from app.types import Passage
 
 FORMS: Mapping[str, Form] = {
     "documents": DOCUMENT_FORM,
@@ -131,22 +131,6 @@ Told = str | int | None
 NOT_KEPT, NOT_ASKED = "not kept", "not asked"
 """`after` of what the record never had (an older version's recipe, the oldest turns of a long history that a
 request brought along), and of a model that was never asked: neither has changed, nor can be compared."""
-
-
-class Originals(Protocol):
-    """What answers were made of, as it is today (`db/answers.py`). `Unavailable`."""
-
-    async def passages(self, scope: Scope, entries: Sequence[Entry]) -> dict[tuple[str, str], Passage]:
-        """Those of a trace's entries that are in the scope's reach, by source and id."""
-
-    async def cards(self, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
-        """Those of the user's memories and cards that are there, by id."""
-
-    async def turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, Turn]:
-        """Those turns of the scope's thread that are there, by id."""
-
-    async def said(self, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
-        """Contents of the scope's thread that have these hashes, by hash."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ import structlog
 
 from app.answer import Prompt
 from app.answering.extractive import BRIEF, FUNCTION_WORDS, quotable
-from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, Digests, Draft, Made, shortened
+from app.db.conversations import DETAILED, SHORT, SNIPPET, TITLE, Draft, Made, shortened
 from app.errors import ModelError
 from app.models.base import ChatModel, ModelStream
 from app.retrieval.ranking import is_probe
@@ -57,7 +57,7 @@ class Line:
 
 
 class Sentences:
-    """Keeps `conversation.Digests`."""
+    """Summaries made of the text's own sentences."""
 
     async def digest(self, draft: Draft) -> Made:
         """Of its raw material."""
@@ -168,7 +168,7 @@ log = structlog.get_logger(__name__)
 class Digest:
     """Makes what is missing. `model`: None, there is none."""
 
-    def __init__(self, plain: Digests, model: ChatModel | None = None, name: str | None = None) -> None:
+    def __init__(self, plain: Sentences, model: ChatModel | None = None, name: str | None = None) -> None:
         self._plain = plain
         self._model = model
         self._name = name

@@ -23,7 +23,7 @@ import typer
 from app.cli.server import bind, is_loopback, serving, url
 from app.cli.terminal import DataDir, configured, remark, run, tell
 from app.db.embedded import read_lock, refusal
-from app.db.keys import Keys
+from app.db.keys import KeyStore
 from app.errors import StartError
 from app.main import create_app
 from app.settings import Settings
@@ -79,7 +79,7 @@ async def served(config: Settings) -> None:
                     services.hurry()
 
 
-async def guarded(keys: Keys, *, loopback: bool) -> None:
+async def guarded(keys: KeyStore, *, loopback: bool) -> None:
     """Without a key the service is open, and then only for this machine."""
     if not loopback and not await keys.any():
         raise StartError(

@@ -26,7 +26,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 import orjson
@@ -305,8 +305,8 @@ class AnswerStore:
         self._pool = pool
 
     async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Write one answer with its trace and its turns, and mark the user's activity; again replaces.
-        Nothing is written if its session was removed since; of one that was only inspected no turns."""
+        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
+        Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
         self._pool.check_room()
         body = written(answer)
         asked = (scope.tenant, scope.owner, scope.user_id, scope.session_id, scope.thread_id)
@@ -336,7 +336,7 @@ class AnswerStore:
         return True
 
     async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the asker's, or of the user that the asker acts for."""
+        """The answer if it is the scope's user's, whichever key asked; a key for all may name no user."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -344,7 +344,7 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-        """In whose name and where an answer was asked, for who may see it."""
+        """The scope in which that answer was asked: its session and thread too."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -352,7 +352,7 @@ class AnswerStore:
         return Scope(**row) if row else None
 
     async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
-        """The memories of an older tool's answer to the scope's user; None: its trace is not there."""
+        """The memories of an answer that is not kept here, of the scope's user, by an older tool's trace."""
         if not is_id(answer_id):
             return None
         with self._pool.recording():
@@ -405,29 +405,6 @@ def spoken(scope: Scope, turns: Sequence[Turn]) -> tuple[object, ...]:
         [storable(turn.content) for turn in turns],
         [turn.at for turn in turns],
     )
-
-
-class Answers(Protocol):
-    """The record of every answer: what was seen, what was packed, what was said."""
-
-    async def keep(self, scope: Scope, answer: Answer, turns: Sequence[Turn] = ()) -> None:
-        """Write one answer with its trace, and its turns into the chat log: all or none; again replaces.
-        Nothing of a session removed or a user erased since the question came. `Rejected`: for good."""
-
-    async def get(self, scope: Scope, answer_id: str) -> Answer | None:
-        """The answer if it is the scope's user's, whichever key asked; a key for all may name no user."""
-
-    async def asked(self, scope: Scope, answer_id: str) -> Scope | None:
-        """The scope in which that answer was asked: its session and thread too."""
-
-    async def used(self, scope: Scope, answer_id: str) -> tuple[str, ...] | None:
-        """The memories of an answer that is not kept here, of the scope's user, by an older tool's trace."""
-
-    async def last(self, scope: Scope) -> Answer | None:
-        """The newest of the scope's user and thread that said anything."""
-
-    async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Whether the scope's session was removed after `since`, or its user erased."""
 
 
 DOCUMENTS = "documents"
@@ -498,11 +475,11 @@ class OriginalStore:
         return {(passage.source, passage.id): passage for passage in found}
 
     async def turns(self, scope: Scope, ids: Sequence[str]) -> Found[Turn]:
-        """Those turns of the scope's thread that are there."""
+        """Those turns of the scope's thread that are there, by id."""
         return await self._chatlog.these(scope, ids)
 
     async def said(self, scope: Scope, hashes: Sequence[str]) -> Found[str]:
-        """Words of the scope's thread, by their hash."""
+        """Contents of the scope's thread that have these hashes, by hash."""
         with postgres_faults():
             rows = await self._pool.fetch(SELECT_SAID, *thread(scope), list(hashes))
         return {row["key"]: row["content"] for row in rows}

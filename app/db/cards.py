@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
 import asyncpg
 
@@ -67,28 +66,6 @@ class CardDraft:
     user_id: str | None = None
     key: str | None = None
     weight: float = 1.0
-
-
-class VantageCards(Protocol):
-    """Where they are kept (`db/cards.py`). `Unavailable` when Postgres does not answer; reads for an
-    answer raise `RetrievalError`."""
-
-    async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:
-        """(the card, whether it is new). The same words, or the same key, again: replaces."""
-
-    async def shown(self, scope: Scope, limit: int) -> list[Card]:
-        """Those of the scope's vantage_id that its user may see, heaviest first, then newest."""
-
-    async def list(
-        self, scope: Scope, shape: Shape, *, cursor: str | None, limit: int
-    ) -> tuple[list[Card], str | None]:
-        """A page, newest first."""
-
-    async def remove(self, scope: Scope, card_id: str) -> bool:
-        """Gone; False: not there, or another's."""
-
-    async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """Those of them that are there: a replay looks at them."""
 
 
 def card_id(tenant: str, draft: CardDraft) -> str:
@@ -195,7 +172,7 @@ class CardStore:
         return bool(gone)
 
     async def by_id(self, scope: Scope, ids: Sequence[str]) -> dict[str, Card]:
-        """Those of them that are there."""
+        """Those of them that are there: a replay looks at them."""
         with self._pool.asking():
             rows = await self._pool.fetch(
                 of_both(FIND), scope.tenant, scope.user_id, list(filter(is_id, ids))

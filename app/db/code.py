@@ -201,59 +201,6 @@ class CodeVector:
     embedding: Embedding
 
 
-class CodeRecord(Protocol):
-    """`public.code_index` (`db/code.py`). The scope has a project. `Unavailable`, `NoRoom`, `Rejected`,
-    `RemovedMeanwhile`.
-
-    Written, listed and removed are rows of the scope's tenant and owner that Ibid made, which have a hash;
-    read by id is what the scope reaches, whoever wrote it. `InvalidField`: what the table does not take.
-    """
-
-    async def clock(self) -> datetime:
-        """By which erasures are dated."""
-
-    async def put(
-        self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
-    ) -> Sequence[tuple[str, bool]]:
-        """Each again replaces: its id, and whether it is new. A chunk of a whole file is not replaced by id:
-        `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
-
-    async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
-        """(hash, chunks) of those of the files that are kept whole, with vectors of that space."""
-
-    async def vectors(
-        self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
-    ) -> Sequence[CodeVector]:
-        """Of the chunks of files of these paths, or of these hashes under whatever path."""
-
-    async def replace(
-        self,
-        scope: Scope,
-        files: Sequence[tuple[CodeFile, Sequence[CodeEntry]]],
-        space: str,
-        since: datetime,
-    ) -> list[CodeOutcome]:
-        """Each file's chunks in the place of those it had, all files or none."""
-
-    async def files(
-        self, scope: Scope, space: str, *, after: str, limit: int
-    ) -> tuple[list[CodeListed], str | None]:
-        """By path, those after one; the last path of the page where more follow. What has vectors of another
-        space is not listed, and so is put again."""
-
-    async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
-        """Gone: how many."""
-
-    async def clear(self, scope: Scope) -> int:
-        """All of the project are gone: how many."""
-
-    async def get(self, scope: Scope, row_id: str) -> CodeKept | None:
-        """A row in reach."""
-
-    async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Gone; False: it is not there, or not the scope's own. `KeptElsewhere`: another tool wrote it."""
-
-
 def keeps(scope: Scope) -> bool:
     """Whether a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
     return scope.tenant == DEFAULT_TENANT and not scope.owner
@@ -500,7 +447,8 @@ class CodeStore:
     async def put(
         self, scope: Scope, entries: Sequence[CodeEntry], space: str, since: datetime
     ) -> list[tuple[str, bool]]:
-        """Each again replaces; of one id twice the last stands."""
+        """Each again replaces: its id, and whether it is new. A chunk of a whole file is not replaced by id:
+        `InvalidField`. Of an owner who was erased since nothing is kept: `RemovedMeanwhile`."""
         words = await prepared(entries)
         async with self._writing(scope, since) as (connection, columns):
             found = await places(connection, columns, scope, entries)
@@ -510,7 +458,7 @@ class CodeStore:
         return [(key, key in fresh) for key, _ in found]
 
     async def hashes(self, scope: Scope, paths: Sequence[str], space: str) -> Mapping[str, tuple[str, int]]:
-        """(hash, chunks) by path."""
+        """(hash, chunks) of those of the files that are kept whole, with vectors of that space."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(HASHES, *place(scope), list(paths), space)
         return {row["file_path"]: (row["sha256"], row["chunks"]) for row in rows}
@@ -518,7 +466,7 @@ class CodeStore:
     async def vectors(
         self, scope: Scope, paths: Sequence[str], hashes: Sequence[str], space: str
     ) -> list[CodeVector]:
-        """Those of the paths first."""
+        """Of the chunks of files of these paths, or of these hashes under whatever path."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(VECTORS, *place(scope), space, list(paths), list(hashes))
         return [CodeVector(*row) for row in rows if row["embedding"] is not None]
@@ -547,7 +495,8 @@ class CodeStore:
     async def files(
         self, scope: Scope, space: str, *, after: str, limit: int
     ) -> tuple[list[CodeListed], str | None]:
-        """By path. What must be written again has no hash (""): whoever follows a tree knows of it."""
+        """By path, those after one; the last path of the page where more follow. What has vectors of another
+        space is not listed, and so is put again."""
         with taking(TABLE), self._pool.asking():
             rows = await self._pool.fetch(FILES, *place(scope), after, space, limit + 1)
         found = [CodeListed(**dict(row)) for row in rows]
@@ -558,11 +507,11 @@ class CodeStore:
         return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
 
     async def clear(self, scope: Scope) -> int:
-        """How many rows."""
+        """All of the project are gone: how many."""
         return (await self._gone(scope, WRITTEN))[0]
 
     async def remove(self, scope: Scope, row_id: str) -> bool:
-        """Whether it was there."""
+        """Gone; False: it is not there, or not the scope's own. `KeptElsewhere`: another tool wrote it."""
         if (await self._gone(scope, f"{WRITTEN} AND id::text = $4", row_id))[0]:
             return True
         with taking(TABLE), self._pool.asking():

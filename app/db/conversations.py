@@ -28,7 +28,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
 
@@ -179,45 +179,6 @@ class Known:
 
 
 Written: TypeAlias = tuple[Conversation, Outcome]
-
-
-class Digests(Protocol):
-    """What sums up a conversation."""
-
-    async def digest(self, draft: Draft) -> Made:
-        """Of its raw material; a part that cannot be made is "". Raises nothing."""
-
-
-class Conversations(Protocol):
-    """`public.conversation_index` (`db/conversations.py`). `Unavailable` when Postgres does not answer,
-    `Rejected` where a table that another tool made does not take it. The scope names the project; a row of
-    another tenant, owner or project is not there."""
-
-    async def known(self, scope: Scope, entries: Sequence[Entry], space: str) -> Known:
-        """Which of them are kept already, just as they are given."""
-
-    async def write(
-        self,
-        scope: Scope,
-        entries: Sequence[Entry],
-        embeddings: Sequence[Embedding],
-        space: str,
-        since: datetime,
-    ) -> list[Written]:
-        """All or none; searchable when it returns. An id again replaces; of one id in one request the last
-        stands. `RemovedMeanwhile`: the owner was erased after `since`."""
-
-    async def list(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Conversation], str | None]:
-        """In reach, newest first, those without a time last; and the cursor of the next page."""
-
-    async def get(self, scope: Scope, name: str) -> tuple[Conversation, bool] | None:
-        """By its id, or what its writer called it; and whether it is the asker's own."""
-
-    async def remove(self, scope: Scope, id: str | None) -> int:  # noqa: A002 - its name
-        """The owner's row of that id, or all of his in the project that Ibid wrote; how many were there.
-        `KeptElsewhere`: another tool wrote the one."""
 
 
 def names(scope: Scope, entry: Entry) -> tuple[str | None, str]:
@@ -462,7 +423,8 @@ class ConversationStore:
         space: str,
         since: datetime,
     ) -> list[Written]:
-        """All or none; see the port."""
+        """All or none; searchable when it returns. An id again replaces; of one id in one request the last
+        stands. `RemovedMeanwhile`: the owner was erased after `since`."""
         words = await asyncio.to_thread(analysed, entries, brief=scope.project in self._brief)
         async with self._writing(scope, since) as (connection, columns):
             found = await places(connection, columns, scope, entries)
@@ -489,7 +451,7 @@ class ConversationStore:
     async def list(
         self, scope: Scope, *, cursor: str | None, limit: int
     ) -> tuple[list[Conversation], str | None]:
-        """In reach, newest first, and the cursor of the next page."""
+        """In reach, newest first, those without a time last; and the cursor of the next page."""
         at, name = opened(cursor) if cursor else (None, "")
         asked = (scope.tenant, sorted({scope.owner, ""}), scope.project, at, name, limit + 1)
         with self._pool.asking():

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Protocol
 
 import asyncpg
 
@@ -82,37 +81,6 @@ def placed(tenant: str, collection: str, given: Given) -> tuple[str, str]:
     return given.id or point, point
 
 
-class Corpus(Protocol):
-    """The record of the corpus (`db/corpus.py`). `Unavailable` when Postgres does not answer."""
-
-    async def admit(
-        self,
-        scope: Scope,
-        collection: str,
-        texts: Sequence[Given],
-        embeddings: Sequence[Embedding],
-        tokens: Sequence[int],
-        *,
-        space: str,
-    ) -> list[tuple[Reference, bool]]:
-        """Keep them all or none, each id again replaces; (text, whether it is new).
-        `TooMany` where the collection would be one more than MOST."""
-
-    async def collections(self, scope: Scope) -> list[Shelf]:
-        """The tenant's, by name."""
-
-    async def texts(
-        self, scope: Scope, collection: str, *, cursor: str | None, limit: int
-    ) -> tuple[list[Reference], str | None]:
-        """The tenant's in a collection by id, and the cursor of the next page. `InvalidField`: the cursor."""
-
-    async def remove(self, scope: Scope, collection: str, id: str) -> bool:  # noqa: A002 - its name
-        """Gone. False: not there."""
-
-    async def clear(self, scope: Scope, collection: str) -> int:
-        """All of the tenant's texts in a collection are gone: how many."""
-
-
 NAMES = tuple(item.name for item in fields(Reference))
 COLUMNS = ", ".join(NAMES)
 CLEAR_SECONDS = 60.0
@@ -173,7 +141,8 @@ class CorpusStore:
         *,
         space: str,
     ) -> list[tuple[Reference, bool]]:
-        """All or none; each id again replaces. (text, whether it is new)."""
+        """Keep them all or none, each id again replaces; (text, whether it is new).
+        `TooMany` where the collection would be one more than MOST."""
         kept = []
         terms = await asyncio.to_thread(packed, texts)
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(given.text for given in texts)))))
@@ -234,7 +203,7 @@ class CorpusStore:
         return gone
 
     async def clear(self, scope: Scope, collection: str) -> int:
-        """All of the tenant's in it are gone: how many."""
+        """All of the tenant's texts in a collection are gone: how many."""
         async with transaction(self._pool) as connection:
             gone: int = await connection.fetchval(CLEAR, scope.tenant, collection, timeout=CLEAR_SECONDS)
             if gone:

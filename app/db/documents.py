@@ -58,7 +58,7 @@ from app.db.rows import Connection, storable, transaction
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
 from app.retrieval.postings import pack
 from app.text.labels import clean, distinct, key, label_name, unique
-from app.types import Embedding, Pending, Scope, Space
+from app.types import Embedding, Pending, Scope
 
 
 class State(StrEnum):
@@ -185,88 +185,11 @@ class Unembedded:
     """chunk, memory, corpus, conversation, code."""
 
 
-class Documents(Protocol):
-    """The record of documents: rows, bytes, chunks. `Unavailable` when Postgres does not answer."""
-
-    async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
-        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
-
-    async def get(self, scope: Scope, document_id: str) -> Document | None:
-        """A document in the scope's reach."""
-
-    async def list(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Document], str | None]:
-        """Documents in reach, newest first, and the cursor of the next page."""
-
-    async def chunk(self, scope: Scope, document_id: str, ordinal: int) -> Chunk | None:
-        """One chunk; ordinals count from 1."""
-
-    def content(self, document_id: str) -> AsyncIterator[bytes]:
-        """The file's bytes in pieces of 1 MiB."""
-
-    async def remove(self, scope: Scope, document_id: str) -> bool:
-        """Gone from the next answer on; its vectors follow by a job. False: not there."""
-
-    async def forget_failed(self, document_id: str) -> None:
-        """Drop a failed upload whose uploader was told at once."""
-
-    async def finished(self, document_id: str, *, seconds: float) -> Document | None:
-        """Wait until it is ready or failed, or the time is up; its state then."""
-
-
 class Parser(Protocol):
     """A PDF in, chunks out. In a worker process with limits on time and memory."""
 
     async def parse(self, path: Path, filename: str) -> Parsed:
         """Raises `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`, `NotPdf`."""
-
-
-class DocumentRecord(Protocol):
-    """The record as the background work sees it (`db/documents.py`)."""
-
-    async def placed(self, document_id: str) -> tuple[Document, Part] | None:
-        """A document that is not removed, and where it lives; for jobs, whoever asks."""
-
-    async def keep_chunks(
-        self, document_id: str, parsed: Parsed, embeddings: Sequence[Embedding], space: str
-    ) -> None:
-        """Write the chunks with their vectors and terms; again replaces."""
-
-    async def kept(self, document_id: str, space: str) -> Sequence[Embedding]:
-        """The vectors that an earlier try wrote in `space`, in order; none, or all."""
-
-    async def make_ready(self, document_id: str) -> None:
-        """In one transaction: ready, what it replaces gone, the part's version bumped."""
-
-    async def fail(self, document_id: str, fault: Fault) -> None:
-        """Failed with its problem; bytes and chunks gone, the row kept 24 h."""
-
-    async def purge(self, document_id: str) -> None:
-        """Delete what is left of a removed document; one that is not removed stays."""
-
-    async def sweep(self) -> None:
-        """Remove what failed more than 24 h ago."""
-
-    def content(self, document_id: str) -> AsyncIterator[bytes]:
-        """The file's bytes in pieces of 1 MiB."""
-
-
-class Vectors(Protocol):
-    """Vectors of a space in the making (`db/vectors.py`). `Unavailable` when Postgres is away."""
-
-    async def count(self, space: str) -> int:
-        """Chunks of ready documents without a vector in `space`."""
-
-    async def missing(self, space: str, limit: int) -> list[Unembedded]:
-        """The first `limit` of them."""
-
-    async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
-        """Keep vectors beside the current ones; again replaces."""
-
-    async def swap(self, space: Space) -> bool:
-        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
 
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
@@ -665,7 +588,7 @@ class RecordStore:
         self._pool = pool
 
     async def placed(self, document_id: str) -> tuple[Document, Part] | None:
-        """A document that is not removed, and where it lives."""
+        """A document that is not removed, and where it lives; for jobs, whoever asks."""
         with postgres_faults():
             row = await self._pool.fetchrow(PLACED, document_id)
         return (document(row), Part(row["tenant"], row["owner"], row["session_id"])) if row else None
@@ -920,7 +843,8 @@ class DocumentStore(RecordStore):
         self._watch = Watch(pool)
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """Keep the bytes and a job, all or none: (document, created). See `ports.Documents`."""
+        """Keep the bytes and a job, all or none. (document, created); the same bytes again in the same
+        part: (the one there, False), also when two race. `Conflict`: the name is taken."""
         return await self._admission.admit(scope, upload)
 
     async def finished(self, document_id: str, *, seconds: float) -> Document | None:

@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import asyncpg
 
@@ -53,28 +53,6 @@ class Job:
     """Times it was leased, this one included."""
     lost: int = 0
     """Marks against it: one for each worker that died over it, BROKE for work that broke off by itself."""
-
-
-class Jobs(Protocol):
-    """The `jobs` table: SKIP LOCKED, lease, attempts, heartbeat."""
-
-    async def claim(self, *, lease_seconds: float) -> Job | None:
-        """The next job, leased; None: nothing to do."""
-
-    async def beat(self, job: Job, *, lease_seconds: float) -> bool:
-        """Extend the lease; False: it was lost."""
-
-    async def finish(self, job: Job) -> None:
-        """Done: the row goes."""
-
-    async def retry(self, job: Job, *, delay_seconds: float) -> None:
-        """Give it back, not before `delay_seconds` from now."""
-
-    async def broke(self, job: Job, *, delay_seconds: float) -> None:
-        """Give it back with BROKE marks: nobody foresaw how it ended."""
-
-    async def wait(self, *, seconds: float) -> None:
-        """Until a job may be there (a notification) or the time is up."""
 
 
 NAMESPACE = Path("/proc/self/ns/pid")

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import asyncpg
 
@@ -85,16 +85,6 @@ class Caller:
     tenant: str
     user: str | None
     """The one user a user key acts for; None: a tenant key, any user of the tenant."""
-
-
-class Keys(Protocol):
-    """API keys, kept hashed."""
-
-    async def find(self, key: str) -> Caller | None:
-        """Whom a key stands for; None: not known, or revoked."""
-
-    async def any(self) -> bool:
-        """Whether a key was ever made, live or revoked: if not, the service is open."""
 
 
 SIZE = 10_000

@@ -122,39 +122,6 @@ class Written:
     memory: Memory | None = None
 
 
-class Memories(Protocol):
-    """The record of memories (`db/memories.py`). `Unavailable` when Postgres does not answer."""
-
-    async def admit(
-        self,
-        scope: Scope,
-        drafts: Sequence[Draft],
-        embeddings: Sequence[Embedding],
-        tokens: Sequence[int],
-        space: str,
-        *,
-        since: datetime,
-    ) -> list[Written]:
-        """Keep those whose words are new to the user, in order, all or none, searchable from then on.
-        A card of a daemon's origin is keyed by its kind: again replaces.
-        Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
-
-    async def clock(self) -> datetime:
-        """Now, as the record counts time: replicas' clocks differ."""
-
-    async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
-        """By id, those whose words the user has already and can find (case and white space aside)."""
-
-    async def get(self, scope: Scope, memory_id: str) -> Memory | None:
-        """A memory of the scope's tenant (and of its user, where it has one)."""
-
-    async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's, newest first, cards too, and the cursor of the next page."""
-
-    async def remove(self, scope: Scope, memory_id: str) -> bool:
-        """Gone with its votes. False: not there."""
-
-
 class Cards(Protocol):
     """A user's cards, ours and those that older tools wrote (`sources/memories.py`). `RetrievalError`."""
 
@@ -417,7 +384,9 @@ class MemoryStore:
         *,
         since: datetime,
     ) -> list[Written]:
-        """Those whose words are new to the user, in order, all or none; see `domain/memory.Memories`."""
+        """Keep those whose words are new to the user, in order, all or none, searchable from then on.
+        A card of a daemon's origin is keyed by its kind: again replaces.
+        Nothing of a user who was erased after `since`: `RemovedMeanwhile`."""
         tenant, user = whose(scope)
         ids = [memory_id(tenant, user, draft) for draft in drafts]
         analysed = await asyncio.to_thread(lambda: [Analysed.of(draft) for draft in drafts])
@@ -439,13 +408,13 @@ class MemoryStore:
             return written
 
     async def clock(self) -> datetime:
-        """Postgres's, as `erased_at` is."""
+        """Now, as the record counts time: replicas' clocks differ."""
         with self._pool.asking():
             now: datetime = await self._pool.fetchval("SELECT clock_timestamp()")
         return now
 
     async def known(self, scope: Scope, drafts: Sequence[Draft]) -> Mapping[str, Memory]:
-        """By id, those whose words the user has already."""
+        """By id, those whose words the user has already and can find (case and white space aside)."""
         tenant, user = whose(scope)
         ids = {memory_id(tenant, user, draft) for draft in drafts}
         with self._pool.asking():
@@ -453,7 +422,7 @@ class MemoryStore:
         return {row["id"]: memory(row) for row in rows}
 
     async def get(self, scope: Scope, memory_id: str) -> Memory | None:
-        """A memory of the scope's tenant, and of its user where it has one."""
+        """A memory of the scope's tenant (and of its user, where it has one)."""
         if not is_name(memory_id):
             return None
         with self._pool.asking():
@@ -461,7 +430,7 @@ class MemoryStore:
         return memory(row) if row else None
 
     async def list(self, scope: Scope, *, cursor: str | None, limit: int) -> tuple[list[Memory], str | None]:
-        """The user's, newest first, and the cursor of the next page."""
+        """The user's, newest first, cards too, and the cursor of the next page."""
         at, after = opened(cursor) if cursor else (None, "")
         with self._pool.asking():
             rows = await self._pool.fetch(PAGE, *whose(scope), at, after, limit + 1)
@@ -524,7 +493,7 @@ class HeardStore:
         self._pool = pool
 
     async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
-        """Texts heard in the user's thread, before a time if one is given."""
+        """What the assistant said in the user's thread, and what it recalled there."""
         where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
         with self._pool.asking():
             said = await self._pool.fetch(SAID, *where)

@@ -109,25 +109,6 @@ def merged(before: Knowledge, change: KnowledgeChange) -> Knowledge:
     )
 
 
-class KnowledgeRecord(Protocol):
-    """`ibid.project_knowledge`. Reads raise `RetrievalError`, writes `Unavailable`."""
-
-    async def get(self, scope: Scope) -> Knowledge | None:
-        """The scope's project's; None: nobody wrote any."""
-
-    async def put(self, scope: Scope, knowledge: Knowledge) -> None:
-        """Replaces."""
-
-    async def merge(self, scope: Scope, change: KnowledgeChange) -> Knowledge:
-        """`merged` with what is there, whoever else writes; what it is now."""
-
-    async def remove(self, scope: Scope) -> bool:
-        """Gone; False: there was none."""
-
-    async def projects(self, scope: Scope) -> Sequence[str]:
-        """Those of the tenant that have any."""
-
-
 GET = "SELECT overview, rules, notes FROM ibid.project_knowledge WHERE tenant = $1 AND project = $2"
 PUT = """
     INSERT INTO ibid.project_knowledge (tenant, project, overview, rules, notes, updated_at)

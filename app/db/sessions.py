@@ -24,7 +24,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 import asyncpg
 
@@ -58,31 +57,6 @@ class Utterance:
     content: str
     at: datetime
     answer_id: str | None
-
-
-class Sessions(Protocol):
-    """The sessions of a scope's owner (`db/sessions.py`). `Unavailable` when Postgres does not answer,
-    `InvalidField` for a cursor that is none."""
-
-    async def recent(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Session], str | None]:
-        """Most recently active first, and the cursor of the next page."""
-
-    async def turns(
-        self, scope: Scope, *, cursor: str | None, limit: int
-    ) -> tuple[list[Utterance], str | None]:
-        """Of the scope's session, or of its thread there; oldest first, and the cursor of the next page."""
-
-    async def remove(self, scope: Scope) -> bool:
-        """The scope's session: documents, turns and answers, gone at once. False: there was nothing."""
-
-
-class ChatLog(Protocol):
-    """`public.chat_log`: the turns of every thread."""
-
-    async def turns(self, scope: Scope, limit: int) -> list[Turn]:
-        """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
 
 
 OLDEST = "'epoch'::timestamptz"
@@ -241,7 +215,7 @@ class ChatLogStore:
         self._pool = pool
 
     async def turns(self, scope: Scope, limit: int) -> list[Turn]:
-        """The newest `limit` turns of the scope's thread, oldest first. Raises `RetrievalError`."""
+        """The newest `limit` turns of the scope's thread, oldest first. `RetrievalError` if down."""
         with self._pool.reading():
             rows = await self._pool.fetch(TURNS, *thread(scope), limit)
         return [turn(row) for row in reversed(rows)]
@@ -274,7 +248,7 @@ MOST = 200
 class Threads:
     """Conversations, read."""
 
-    def __init__(self, chatlog: ChatLog) -> None:
+    def __init__(self, chatlog: ChatLogStore) -> None:
         self._chatlog = chatlog
 
     async def turns(

@@ -129,26 +129,6 @@ class Receipt:
     """What others keep of the user, which an erasure here does not reach."""
 
 
-class Erasures(Protocol):
-    """The record of erasures (`db/users.py`). `Unavailable` when Postgres does not answer."""
-
-    async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
-        """The user is erased as of now: nothing that was asked for before is written any more. With what was
-        dirty before; until `end`, all of `holdings` count as dirty."""
-
-    async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
-        """These held something, and no others; caches are out of date once more."""
-
-    async def due(self) -> list[Due]:
-        """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
-
-    async def compacted(self, done: Collection[Due]) -> None:
-        """Done, unless they were erased again meanwhile; `dirty` of each is what could not be."""
-
-    async def sweep(self) -> None:
-        """Marks of names of whom nothing was ever kept go, once they guard nothing any more."""
-
-
 CHANNEL = "ibid_erased"
 """Notified with tenant and user when somebody is erased, so that no replica keeps an index of theirs."""
 ERASED = "SELECT pg_notify($1, $2)"
@@ -239,7 +219,8 @@ class ErasureStore:
         self._pool = pool
 
     async def begin(self, scope: Scope, holdings: Collection[str]) -> Mark:
-        """Mark the user; what was dirty before."""
+        """The user is erased as of now: nothing that was asked for before is written any more. With what was
+        dirty before; until `end`, all of `holdings` count as dirty."""
         who = whose(scope)
         async with transaction(self._pool) as connection:
             for name in ("ibid.memory", "ibid.user"):
@@ -250,7 +231,7 @@ class ErasureStore:
         return Mark(row["erased_at"], **dirt(before))
 
     async def end(self, scope: Scope, mark: Mark, dirty: Collection[str]) -> Mark:
-        """These held something, and what was dirty before still is."""
+        """These held something, and no others; caches are out of date once more."""
         who, names = whose(scope), sorted({*dirty, *mark.dirty})
         async with transaction(self._pool) as connection:
             now = await connection.fetchrow(BUMP, *who, mark.erased_at)
@@ -263,7 +244,7 @@ class ErasureStore:
         return replace(mark, **dirt(row))
 
     async def due(self) -> list[Due]:
-        """Whose erasures can be compacted now."""
+        """Whose erasures can be compacted now: nothing of theirs waits to be cleared away."""
         with postgres_faults():
             rows = await self._pool.fetch(DUE)
         return [

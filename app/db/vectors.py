@@ -140,7 +140,7 @@ class VectorStore:
         self._pool = pool
 
     async def count(self, space: str) -> int:
-        """Texts without a vector in `space`."""
+        """Chunks of ready documents without a vector in `space`."""
         with postgres_faults():
             return sum(row[0] for row in await self._pool.fetch(COUNT, space))
 
@@ -159,7 +159,7 @@ class VectorStore:
         return []
 
     async def keep(self, space: str, texts: Sequence[Unembedded], embeddings: Sequence[Embedding]) -> None:
-        """Keep vectors beside the current ones."""
+        """Keep vectors beside the current ones; again replaces."""
         pairs = list(zip(texts, embeddings, strict=True))
         chunks = [(space, text.id, text.ordinal, each) for text, each in pairs if text.kind == CHUNK]
         others = [(space, text.kind, text.id, each) for text, each in pairs if text.kind != CHUNK]
@@ -168,7 +168,7 @@ class VectorStore:
             await connection.executemany(KEEP_TEXT, others)
 
     async def swap(self, space: Space) -> bool:
-        """All or none; writers wait meanwhile."""
+        """At once the new vectors are the vectors, `space` the current one. False: some have none yet."""
         async with transaction(self._pool) as connection:
             await connection.execute(LOCK)
             if sum(row[0] for row in await connection.fetch(COUNT, space.name)):

@@ -240,14 +240,14 @@ class UtteranceStore:
         self._pool = pool
 
     async def own(self, scope: Scope, limit: int) -> list[Said]:
-        """The newest `limit` of the scope's user."""
+        """The newest of the scope's user, newest first: what they said in chats, and what they kept."""
         where = (scope.tenant, scope.user_id, list(UNTOLD), [GRAVITY, DESIRE], limit)
         with self._pool.asking():
             rows = await self._pool.fetch(OWN, *where)
         return [Said(row["text"], row["at"]) for row in rows]
 
     async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
-        """Users of the scope's tenant, in the order of their names' bytes."""
+        """Users of the scope's tenant who said or kept something, in order, those after `after`."""
         with self._pool.asking():
             rows = await self._pool.fetch(SPEAKERS, scope.tenant, after, limit, timeout=PATIENCE_SECONDS)
         return [row["speaker"] for row in rows]

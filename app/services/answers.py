@@ -19,7 +19,6 @@ from app.answering.replay import (
     NOT_ASKED,
     NOT_KEPT,
     Change,
-    Originals,
     Replayed,
     Today,
     changes,
@@ -27,9 +26,9 @@ from app.answering.replay import (
     rebuilt,
     unkept,
 )
-from app.db.answers import Answers
-from app.db.cards import VantageCards
-from app.db.projects import Knowledge, KnowledgeRecord
+from app.db.answers import AnswerStore, OriginalStore
+from app.db.cards import CardStore
+from app.db.projects import Knowledge, KnowledgeStore
 from app.errors import IbidError, Missing, RetrievalError, Unavailable
 from app.retrieval.search import VERSION
 from app.services.projects import entries
@@ -45,7 +44,7 @@ ASKING_SECONDS = 1.0
 class AnswerService:
     """Answers, as those who asked see them."""
 
-    def __init__(self, answers: Answers, recorder: Recorder) -> None:
+    def __init__(self, answers: AnswerStore, recorder: Recorder) -> None:
         self._answers = answers
         self._recorder = recorder
 
@@ -104,9 +103,9 @@ class ReplayService:
     def __init__(
         self,
         answers: AnswerService,
-        originals: Originals,
-        notices: VantageCards,
-        knowledge: KnowledgeRecord,
+        originals: OriginalStore,
+        notices: CardStore,
+        knowledge: KnowledgeStore,
         count: Callable[[str], int],
     ) -> None:
         """`notices`: vantage cards and facts; `count` gives o200k tokens."""

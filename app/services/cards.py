@@ -4,7 +4,7 @@ A row of one user is written and removed by that user's key, or the tenant's; on
 by a tenant key alone. Raises `Forbidden`, `Missing`, `Unavailable`, `NoRoom`, `RemovedMeanwhile`.
 """
 
-from app.db.cards import Card, CardDraft, Shape, VantageCards
+from app.db.cards import Card, CardDraft, CardStore, Shape
 from app.errors import Forbidden, Missing
 from app.types import Scope
 
@@ -12,7 +12,7 @@ from app.types import Scope
 class CardService:
     """The write side, and lists."""
 
-    def __init__(self, cards: VantageCards) -> None:
+    def __init__(self, cards: CardStore) -> None:
         self._cards = cards
 
     async def put(self, scope: Scope, draft: CardDraft) -> tuple[Card, bool]:

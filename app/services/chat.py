@@ -77,8 +77,8 @@ from app.answering.prompt import (
 from app.answering.recorder import Keepsake, Recorder, unanswered
 from app.answering.replay import recipe_of
 from app.answering.stream import Opening, Reply
-from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeRecord
-from app.db.sessions import ChatLog
+from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeStore
+from app.db.sessions import ChatLogStore
 from app.errors import InvalidField, RetrievalError, Unavailable
 from app.models.base import ChatModel, Tokens
 from app.retrieval.ranking import dedupe
@@ -157,9 +157,9 @@ class Collector:
     def __init__(
         self,
         retrieval: Retrieval,
-        chatlog: ChatLog,
+        chatlog: ChatLogStore,
         projects: Projects,
-        knowledge: KnowledgeRecord,
+        knowledge: KnowledgeStore,
         *,
         limits: PromptLimits,
         documents: Filed | None = None,

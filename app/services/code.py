@@ -25,8 +25,8 @@ from app.db.code import (
     CodeKept,
     CodeListed,
     CodeOutcome,
-    CodeRecord,
     CodeRow,
+    CodeStore,
     CodeVector,
     CutFile,
     Cutter,
@@ -115,7 +115,7 @@ What takes longer would be begun again and again, and never be done."""
 class CodeService:
     """Code, as who keeps it sees it."""
 
-    def __init__(self, record: CodeRecord, embedder: Embedder, cutter: Cutter) -> None:
+    def __init__(self, record: CodeStore, embedder: Embedder, cutter: Cutter) -> None:
         self._record = record
         self._embedder = embedder
         self._cutter = cutter

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.answering.summaries import Digest
-from app.db.conversations import Conversation, Conversations, Draft, Entry, Outcome, Written, entry
+from app.db.conversations import Conversation, ConversationStore, Draft, Entry, Outcome, Written, entry
 from app.db.project_text import conversation_text
 from app.db.projects import CONVERSATIONS, DREAMS
 from app.errors import Forbidden, KeptElsewhere, Missing
@@ -28,7 +28,7 @@ class ConversationService:
     """Rows of conversation_index, as their writers see them. `dreams`: whether a project keeps dreams."""
 
     def __init__(
-        self, record: Conversations, digest: Digest, embedder: Embedder, dreams: Callable[[str], bool]
+        self, record: ConversationStore, digest: Digest, embedder: Embedder, dreams: Callable[[str], bool]
     ) -> None:
         self._record = record
         self._digest = digest

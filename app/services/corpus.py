@@ -8,7 +8,7 @@ works are documents. Needs a tenant key. Raises `Forbidden`, `Missing`, `TooMany
 import asyncio
 from collections.abc import Sequence
 
-from app.db.corpus import Corpus, Given, Reference, Shelf
+from app.db.corpus import CorpusStore, Given, Reference, Shelf
 from app.db.documents import embedded_text
 from app.errors import Forbidden, Missing
 from app.models.base import Embedder, Tokens
@@ -19,7 +19,7 @@ from app.types import Scope
 class CorpusService:
     """Reference texts, as the tenant sees them."""
 
-    def __init__(self, record: Corpus, embedder: Embedder, tokens: Tokens) -> None:
+    def __init__(self, record: CorpusStore, embedder: Embedder, tokens: Tokens) -> None:
         self._record = record
         self._embedder = embedder
         self._tokens = tokens

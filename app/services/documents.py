@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from app.db.documents import Chunk, Document, Documents, State, Upload
+from app.db.documents import Chunk, Document, DocumentStore, State, Upload
 from app.errors import EmptyFile, Forbidden, Missing, NotPdf, RemovedMeanwhile, TooLarge, problem
 from app.types import Scope
 
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 class DocumentService:
     """Documents, as their owners see them."""
 
-    def __init__(self, documents: Documents, *, max_bytes: int) -> None:
+    def __init__(self, documents: DocumentStore, *, max_bytes: int) -> None:
         self._documents = documents
         self._max_bytes = max_bytes
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from app.db.documents import Document, DocumentRecord, Fault, Parsed, Parser, State, embedded_text
+from app.db.documents import Document, Fault, Parsed, Parser, RecordStore, State, embedded_text
 from app.db.jobs import Job
 from app.errors import BadInput, Missing, PdfTextless, PdfTooComplex, RetrievalError, Unavailable
 from app.models.base import Embedder
@@ -39,7 +39,7 @@ class Ingest:
 
     def __init__(
         self,
-        record: DocumentRecord,
+        record: RecordStore,
         parser: Parser,
         embedder: Embedder,
         folder: Path,

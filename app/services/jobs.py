@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 
-from app.db.jobs import Job, Jobs
+from app.db.jobs import Job, JobStore
 from app.errors import Damaged, RetrievalError, Unavailable
 
 LEASE_SECONDS = 30.0
@@ -36,7 +36,7 @@ class Worker:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: JobStore,
         handlers: Mapping[str, Handler],
         workers: int,
         *,

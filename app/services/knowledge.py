@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from app.answering.prompt import QUARTER, sizes
-from app.db.projects import Knowledge, KnowledgeChange, KnowledgeRecord, merged
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
 from app.errors import Forbidden, InvalidField, Missing, RetrievalError, Unavailable
 from app.services.memories import AGAIN
 from app.types import Scope
@@ -18,7 +18,7 @@ from app.types import Scope
 class KnowledgeService:
     """Knowledge, as those who keep it see it. The scope names the project."""
 
-    def __init__(self, record: KnowledgeRecord, count: Callable[[str], int], window: int) -> None:
+    def __init__(self, record: KnowledgeStore, count: Callable[[str], int], window: int) -> None:
         """`count` gives tokens of the model that answers, `window` are those it reads."""
         self._record = record
         self._count = count

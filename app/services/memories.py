@@ -18,9 +18,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
-from app.db.memories import CARDS, DAEMONS, Draft, Memories, Memory, Outcome, Written, memory_id
+from app.db.memories import (
+    CARDS,
+    DAEMONS,
+    Draft,
+    HeardStore,
+    Memory,
+    MemoryStore,
+    Outcome,
+    Written,
+    memory_id,
+)
 from app.errors import Missing, RetrievalError, Unavailable
 from app.models.base import Embedder, Tokens
 from app.types import Embedding, Scope
@@ -117,20 +127,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Heard(Protocol):
-    """What was heard in a conversation (`db/memories.py`). `Unavailable`."""
-
-    async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> Sequence[str]:
-        """What the assistant said in the user's thread, and what it recalled there."""
-
-
 class MemoryService:
     """Memories, as their owners see them."""
 
     def __init__(
         self,
-        record: Memories,
-        heard: Heard,
+        record: MemoryStore,
+        heard: HeardStore,
         embedder: Embedder,
         tokens: Tokens,
     ) -> None:

@@ -36,7 +36,7 @@ import structlog
 from app.answer import Prompt
 from app.answering.prompt import RECENT, persona_text, style_text
 from app.db.memories import CARDS, DAEMONS, DESIRE, GRAVITY, Cards, Draft, Written, memory_id
-from app.db.votes import Said
+from app.db.votes import Said, UtteranceStore
 from app.errors import IbidError, Missing, ModelError, RemovedMeanwhile
 from app.models.base import ChatModel, ModelStream
 from app.retrieval.ranking import is_probe
@@ -50,19 +50,6 @@ ORIGINS = dict(zip((GRAVITY, DESIRE, STYLE), DAEMONS, strict=True)) | {PERSONA: 
 NAMED = 5
 """Tags that a card's text names."""
 NOTHING = "nothing in particular"
-
-
-class Utterances(Protocol):
-    """A person's own words (`db/votes.py`). Raises `Unavailable`."""
-
-    async def own(self, scope: Scope, limit: int) -> list[Said]:
-        """The newest of the scope's user, newest first: what they said in chats, and what they kept."""
-
-    async def speakers(self, scope: Scope, after: str, limit: int) -> list[str]:
-        """Users of the scope's tenant who said or kept something, in order, those after `after`."""
-
-    async def count(self, scope: Scope) -> int:
-        """How many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +117,7 @@ class Writes(Protocol):
 class PersonaService:
     """Keeps style cards."""
 
-    def __init__(self, own: Utterances, cards: Cards, memories: Writes, clock: Clock) -> None:
+    def __init__(self, own: UtteranceStore, cards: Cards, memories: Writes, clock: Clock) -> None:
         self._own = own
         self._cards = cards
         self._memories = memories
@@ -280,7 +267,7 @@ class Profiled:
 class ProfileService:
     """Computes cards."""
 
-    def __init__(self, own: Utterances, memories: Keeps, summary: Summary, clock: Clock) -> None:
+    def __init__(self, own: UtteranceStore, memories: Keeps, summary: Summary, clock: Clock) -> None:
         self._own = own
         self._memories = memories
         self._summary = summary

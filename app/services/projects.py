@@ -54,7 +54,7 @@ from app.answering.projects import (
 from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
 from app.answering.recall import Drawn, draw, judged, of, timely
 from app.answering.replay import FORMS
-from app.db.projects import CODE, CONVERSATIONS, KnowledgeRecord, ProjectSource
+from app.db.projects import CODE, CONVERSATIONS, KnowledgeStore, ProjectSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
 from app.types import (
@@ -307,7 +307,7 @@ class Context(TypedDict):
 class ProjectService:
     """Contexts of projects."""
 
-    def __init__(self, means: Means, knowledge: KnowledgeRecord) -> None:
+    def __init__(self, means: Means, knowledge: KnowledgeStore) -> None:
         self._means = means
         self._knowledge = knowledge
 

@@ -8,7 +8,8 @@ one transaction, the old space is what is searched. Raises `RetrievalError` if t
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from app.db.documents import Unembedded, Vectors, embedded_text
+from app.db.documents import Unembedded, embedded_text
+from app.db.vectors import VectorStore
 from app.models.base import Embedder
 from app.types import Space
 
@@ -29,7 +30,9 @@ class Engine(Protocol):
 class Reembed:
     """One move from space to space."""
 
-    def __init__(self, vectors: Vectors, embedder: Embedder, engines: Sequence[Engine], space: Space) -> None:
+    def __init__(
+        self, vectors: VectorStore, embedder: Embedder, engines: Sequence[Engine], space: Space
+    ) -> None:
         self._vectors = vectors
         self._embedder = embedder
         self._engines = engines

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.db.keys import Keys
+from app.db.keys import KeyStore
 from app.retrieval.search import Retrieval
 from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
@@ -50,7 +50,7 @@ class Services:
     mixing: MixService
     retrieval: Retrieval
     """Every source at once: what `ibid eval` measures."""
-    keys: Keys
+    keys: KeyStore
     probes: tuple[Probe, ...]
     """What `/readyz` asks, in order."""
     debug: bool | None

@@ -1,7 +1,7 @@
 """A session looked back at, and removed. Raises `Missing`, `InvalidField` (a cursor), `Unavailable`."""
 
 from app.answering.recorder import Recorder
-from app.db.sessions import Session, Sessions, Utterance
+from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Missing
 from app.types import Scope
 
@@ -9,7 +9,7 @@ from app.types import Scope
 class SessionService:
     """Sessions, as their owners see them."""
 
-    def __init__(self, sessions: Sessions, recorder: Recorder) -> None:
+    def __init__(self, sessions: SessionStore, recorder: Recorder) -> None:
         self._sessions = sessions
         self._recorder = recorder
 

@@ -21,7 +21,7 @@ from typing import Protocol
 import structlog
 
 from app.answering.recorder import Recorder
-from app.db.users import Due, Engine, Erasures, Files, Holding, Mark, Receipt
+from app.db.users import Due, Engine, ErasureStore, Files, Holding, Mark, Receipt
 from app.errors import IbidError, Unavailable
 from app.retrieval.cache import Cache
 from app.types import DEFAULT_TENANT, Scope
@@ -88,7 +88,7 @@ class UserService:
         self,
         holdings: Sequence[Holding],
         files: Sequence[Files],
-        erasures: Erasures,
+        erasures: ErasureStore,
         recorder: Recorder,
         caching: Caching,
         *,

@@ -89,7 +89,7 @@ from app.answering.recorder import Kept, Recorder, unanswered
 from app.answering.replay import recipe_of
 from app.answering.ruling import Ruling, SplitRecord, described, written
 from app.answering.stream import Event, Opening, Reply
-from app.db.cards import SHOWN, VantageCards
+from app.db.cards import SHOWN, CardStore
 from app.db.memories import DESIRE, GRAVITY, Moment, Tallies
 from app.db.sessions import Threads
 from app.errors import InvalidField
@@ -341,7 +341,7 @@ class Briefing:
     """Settles it."""
 
     def __init__(
-        self, threads: Threads, cards: VantageCards, house: House, moderator: Moderator | None = None
+        self, threads: Threads, cards: CardStore, house: House, moderator: Moderator | None = None
     ) -> None:
         self._threads = threads
         self._moderator = moderator

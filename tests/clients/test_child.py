@@ -213,7 +213,7 @@ def test_a_matrix_travels_as_float32(matrix: Any) -> None:
 
 def test_it_imports_little() -> None:
     """Until it opens the folder neither the vendor nor anything of the service's is there."""
-    heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.config'}"
+    heavy = "{'chromadb', 'structlog', 'asyncio', 'httpx', 'pydantic', 'asyncpg', 'fastapi', 'app.settings'}"
     code = f"import sys, app.clients.chroma_child; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.strip() == "[]"

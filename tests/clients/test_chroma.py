@@ -390,7 +390,7 @@ async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
 async def test_the_embedded_one_is_never_imported_here(tmp_path: Path) -> None:
     """Its lock and its memory are the child's."""
     code = (
-        "import asyncio, sys; from app.clients.chroma import open_chroma; from app.config import Settings\n"
+        "import asyncio, sys; from app.clients.chroma import open_chroma; from app.settings import Settings\n"
         "async def main():\n"
         "    async with open_chroma(Settings(ibid={'data_dir': sys.argv[1]})) as chroma:\n"
         "        await chroma.ready(); await chroma.count('ibid-a')\n"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from app.answer import Answer, Finish, Prompt, Turn, Usage
+from app.db.answers import AnswerStore
+from app.db.sessions import ChatLogStore
 from app.errors import IbidError, ModelError, Rejected, Unavailable
 from app.models.base import Delta, ModelStream
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope
@@ -145,7 +147,7 @@ class FakeModel:
 
 
 @dataclass
-class FakeLog:
+class FakeLog(AnswerStore, ChatLogStore):
     """Turns and answers in memory; `down` makes every call fail, `hang` makes it wait."""
 
     rows: list[tuple[Scope, Turn]] = field(default_factory=list)

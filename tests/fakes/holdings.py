@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from app.db.users import Due, Mark
+from app.db.users import Due, ErasureStore, Mark
 from app.errors import IbidError
 from app.types import Scope
 
@@ -55,7 +55,7 @@ class FakeFiles:
 
 
 @dataclass
-class FakeErasures:
+class FakeErasures(ErasureStore):
     """The marks of one user; `log` tells the order of what happened."""
 
     mark: Mark | None = None

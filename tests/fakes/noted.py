@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from app.db.cards import Card, CardDraft, Shape, card_id
+from app.db.cards import Card, CardDraft, CardStore, Shape, card_id
 from app.errors import IbidError
 from app.types import Scope
 
@@ -19,7 +19,7 @@ def card(draft: CardDraft, *, tenant: str = "default", minutes: int = 0) -> Card
 
 
 @dataclass
-class FakeCards:
+class FakeCards(CardStore):
     """Rows by tenant and id."""
 
     rows: dict[tuple[str, str], Card] = field(default_factory=dict)

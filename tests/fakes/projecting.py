@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from app.answering.projects import Gathered, Item, Part, profile_of
-from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, merged
+from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, KnowledgeStore, merged
 from app.errors import IbidError
 from app.types import Candidate, Degraded, Passage, Reason, Scope
 
@@ -49,7 +49,7 @@ class FakeProjects:
 
 
 @dataclass
-class FakeKnowledge:
+class FakeKnowledge(KnowledgeStore):
     """Knows what it was given of every project; may wait, or fail."""
 
     known: Knowledge | None = None

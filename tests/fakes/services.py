@@ -12,7 +12,7 @@ from app.answering.replay import Replayed
 from app.answering.summaries import Digest
 from app.api.examples import EVENTS, META
 from app.db.documents import Chunk, Document, State, Upload
-from app.db.keys import Caller
+from app.db.keys import Caller, KeyStore
 from app.db.sessions import Session, Utterance
 from app.errors import IbidError, Missing
 from app.retrieval.search import Retrieval
@@ -305,7 +305,7 @@ class FakeReplays:
 
 
 @dataclass
-class FakeKeys:
+class FakeKeys(KeyStore):
     """Knows the keys it was given; without any the service is open."""
 
     known: Mapping[str, Caller] = field(default_factory=dict)

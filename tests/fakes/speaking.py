@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from app.db.memories import Draft, Memory, Outcome, Written, memory_id
-from app.db.votes import Said
+from app.db.votes import Said, UtteranceStore
 from app.errors import IbidError, Missing
 from app.services.profiles import Profiled
 from app.types import Scope
@@ -19,7 +19,7 @@ def said(*texts: str, at: datetime = NOW) -> list[Said]:
 
 
 @dataclass
-class FakeUtterances:
+class FakeUtterances(UtteranceStore):
     """Gives each user's words, waits, or fails."""
 
     words: Mapping[str, Sequence[Said]] = field(default_factory=dict)

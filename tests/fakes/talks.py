@@ -5,8 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from app.db.conversations import Conversation, Draft, Entry, Known, Made, Outcome, Written, derived, names
-from app.db.projects import Knowledge, KnowledgeChange, merged
+from app.answering.summaries import Sentences
+from app.db.conversations import (
+    Conversation,
+    ConversationStore,
+    Draft,
+    Entry,
+    Known,
+    Made,
+    Outcome,
+    Written,
+    derived,
+    names,
+)
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
 from app.errors import IbidError
 from app.types import Embedding, Scope
 
@@ -14,7 +26,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 @dataclass
-class FakeTalks:
+class FakeTalks(ConversationStore):
     """Rows by (tenant, owner, project, id), with hash and space."""
 
     rows: dict[tuple[str, str, str | None, str], tuple[Conversation, str, str]] = field(default_factory=dict)
@@ -111,7 +123,7 @@ class FakeTalks:
 
 
 @dataclass
-class FakeDigest:
+class FakeDigest(Sentences):
     """Keeps `conversation.Digests`."""
 
     asked: list[Draft] = field(default_factory=list)
@@ -123,7 +135,7 @@ class FakeDigest:
 
 
 @dataclass
-class FakeKnowledge:
+class FakeKnowledge(KnowledgeStore):
     """By (tenant, project)."""
 
     rows: dict[tuple[str, str | None], Knowledge] = field(default_factory=dict)

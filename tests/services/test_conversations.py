@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from app.answering.summaries import Digest
-from app.db.conversations import Conversations, ConversationStore, Draft, Said
+from app.db.conversations import ConversationStore, Draft, Said
 from app.db.pool import Pool
 from app.errors import Forbidden, KeptElsewhere, Missing, RetrievalError, Unavailable
 from app.services.conversations import ConversationService
@@ -24,7 +24,7 @@ TALK = Draft(said=(Said("user", "Which VLAN?"),))
 class House:
     """A service and what it stands on."""
 
-    record: Conversations = field(default_factory=FakeTalks)
+    record: ConversationStore = field(default_factory=FakeTalks)
     digest: FakeDigest = field(default_factory=FakeDigest)
     embedder: FakeVectors = field(default_factory=FakeVectors)
 

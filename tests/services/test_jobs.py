@@ -21,7 +21,7 @@ HERE = Part("acme")
 
 
 @dataclass
-class FakeJobs:
+class FakeJobs(JobStore):
     """A queue in memory that notes what became of each job; may be away, or lose a lease."""
 
     waiting: list[Job] = field(default_factory=list)

@@ -13,6 +13,7 @@ from app.answering import ruling
 from app.answering.mix import lens_block
 from app.answering.recorder import Recorder
 from app.answering.replay import Change, Today, rebuilt
+from app.db.answers import OriginalStore
 from app.db.cards import Card
 from app.db.memories import Memory
 from app.errors import Missing, Unavailable
@@ -33,7 +34,7 @@ SEEN = replace(ANSWER, recipe=replace(RECIPE, ranking=VERSION))
 
 
 @dataclass
-class FakeOriginals:
+class FakeOriginals(OriginalStore):
     """Has what `TODAY` has, or does not answer."""
 
     today: Today = TODAY

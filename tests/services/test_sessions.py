@@ -7,7 +7,7 @@ import pytest
 
 from app.answering import recorder as recorder_
 from app.answering.recorder import Recorder
-from app.db.sessions import Session, Utterance
+from app.db.sessions import Session, SessionStore, Utterance
 from app.errors import Missing, Unavailable
 from app.services.sessions import SessionService
 from app.types import Scope
@@ -18,7 +18,7 @@ HERE = Scope(owner="ada", session_id="s")
 
 
 @dataclass
-class Store:
+class Store(SessionStore):
     """Holds a session, or not."""
 
     there: bool = True

@@ -6,7 +6,7 @@ import pytest
 
 from app.answer import Role, Turn
 from app.db import sessions
-from app.db.sessions import MOST, Threads
+from app.db.sessions import MOST, ChatLogStore, Threads
 from app.errors import RetrievalError
 from app.types import Degraded, Scope
 
@@ -14,7 +14,7 @@ ADA = Scope(user_id="ada", thread_id="evenings")
 SAID = [Turn(Role.USER, "Why?"), Turn(Role.ASSISTANT, "Because.")]
 
 
-class Log:
+class Log(ChatLogStore):
     """Gives its turns, or fails, or never answers."""
 
     def __init__(self, error: Exception | None = None, *, hangs: bool = False) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.db.cards import Card, CardDraft, CardStore, Shape, VantageCards
+from app.db.cards import Card, CardDraft, CardStore, Shape
 from app.db.pool import Pool
 from app.db.users import ErasureStore
 from app.errors import InvalidField, RemovedMeanwhile, RetrievalError, Unavailable
@@ -26,12 +26,12 @@ LOUD = "Opening  HOURS"
 
 
 @pytest.fixture
-def stores(pool: Pool) -> list[VantageCards]:
+def stores(pool: Pool) -> list[CardStore]:
     """The real one, and the one that tests of services and routes stand on."""
     return [CardStore(pool), FakeCards()]
 
 
-async def keep(store: VantageCards, *drafts: CardDraft, tenant: str = "acme") -> list[Card]:
+async def keep(store: CardStore, *drafts: CardDraft, tenant: str = "acme") -> list[Card]:
     """Each, in order."""
     return [(await store.put(Scope(tenant), draft))[0] for draft in drafts]
 
@@ -41,7 +41,7 @@ def texts(cards: list[Card]) -> list[str]:
     return [card.text for card in cards]
 
 
-async def test_a_card_is_kept_as_it_is(stores: list[VantageCards]) -> None:
+async def test_a_card_is_kept_as_it_is(stores: list[CardStore]) -> None:
     """All of it."""
     for store in stores:
         draft = CardDraft(Shape.FACT, "clinic", "Closed.", user_id="ada", key="opening hours", weight=0.25)
@@ -61,9 +61,7 @@ async def test_a_card_is_kept_as_it_is(stores: list[VantageCards]) -> None:
         pytest.param(FACT, replace(FACT, text="F.", weight=0.5, key=LOUD), id="in other letters"),
     ],
 )
-async def test_the_same_again_replaces(
-    stores: list[VantageCards], first: CardDraft, second: CardDraft
-) -> None:
+async def test_the_same_again_replaces(stores: list[CardStore], first: CardDraft, second: CardDraft) -> None:
     """In its place: one row, as it was said last."""
     for store in stores:
         (before,) = await keep(store, first)
@@ -110,7 +108,7 @@ async def test_the_heaviest_are_shown_first(pool: Pool) -> None:
     ],
 )
 async def test_an_answer_is_told_what_is_for_its_user(
-    stores: list[VantageCards], scope: Scope, seen: set[str]
+    stores: list[CardStore], scope: Scope, seen: set[str]
 ) -> None:
     """Of its namespace: his own, and everybody's."""
     for store in stores:
@@ -144,7 +142,7 @@ async def test_a_user_s_own_fact_stands_before_everybody_s(pool: Pool) -> None:
         pytest.param(Scope("other"), 0, id="another tenant"),
     ],
 )
-async def test_lists_hold_what_one_may_see(stores: list[VantageCards], scope: Scope, count: int) -> None:
+async def test_lists_hold_what_one_may_see(stores: list[CardStore], scope: Scope, count: int) -> None:
     """Of one shape; of all namespaces, unless one is named."""
     for store in stores:
         await keep(store, SHARED, OWN, replace(OWN, user_id="bob"), FACT)
@@ -182,7 +180,7 @@ async def test_another_s_is_not_there(pool: Pool, stranger: Scope) -> None:
 
 
 @pytest.mark.parametrize("draft", [OWN, FACT], ids=["a card", "a fact"])
-async def test_what_is_removed_is_gone(stores: list[VantageCards], draft: CardDraft) -> None:
+async def test_what_is_removed_is_gone(stores: list[CardStore], draft: CardDraft) -> None:
     """Once; written again it is new."""
     for store in stores:
         (kept,) = await keep(store, draft)

@@ -13,7 +13,6 @@ import pytest
 from app.db.conversations import (
     BRIEF,
     Conversation,
-    Conversations,
     ConversationStore,
     Draft,
     Outcome,
@@ -55,7 +54,7 @@ def vector(seed: int, dim: int = 8) -> Embedding:
 
 
 async def keep(
-    store: Conversations, *drafts: Draft, scope: Scope = THN, space: str = SPACE, dim: int = 8
+    store: ConversationStore, *drafts: Draft, scope: Scope = THN, space: str = SPACE, dim: int = 8
 ) -> list[Written]:
     """Each, in order, with a vector."""
     known = await store.known(scope, [entry(draft) for draft in drafts], space)
@@ -71,7 +70,7 @@ def outcomes(written: Sequence[Written]) -> list[str]:
 @pytest.fixture
 def store(pool: Pool) -> ConversationStore:
     """On our own table."""
-    return ConversationStore(pool)
+    return ConversationStore(pool, {"DAAS"})
 
 
 async def test_a_row_is_kept_as_it_is(store: ConversationStore, pool: Pool) -> None:

@@ -6,14 +6,7 @@ from dataclasses import replace
 import pytest
 
 from app.db.pool import Pool
-from app.db.projects import (
-    MOST_NOTES,
-    Knowledge,
-    KnowledgeChange,
-    KnowledgeNote,
-    KnowledgeRecord,
-    KnowledgeStore,
-)
+from app.db.projects import MOST_NOTES, Knowledge, KnowledgeChange, KnowledgeNote, KnowledgeStore
 from app.errors import RetrievalError, TooMany, Unavailable
 from app.types import Scope
 
@@ -23,12 +16,12 @@ ALL = Knowledge("A home network.", "Name devices in full.", (STYLE, KnowledgeNot
 
 
 @pytest.fixture
-def store(pool: Pool) -> KnowledgeRecord:
+def store(pool: Pool) -> KnowledgeStore:
     """A fresh one."""
     return KnowledgeStore(pool)
 
 
-async def test_what_is_put_is_there(store: KnowledgeRecord) -> None:
+async def test_what_is_put_is_there(store: KnowledgeStore) -> None:
     """Notes in their order; put again it replaces, whole."""
     assert await store.get(THN) is None
     await store.put(THN, ALL)
@@ -48,7 +41,7 @@ async def test_what_is_put_is_there(store: KnowledgeRecord) -> None:
         pytest.param(replace(THN, project=None), id="no project"),
     ],
 )
-async def test_a_project_s_knowledge_is_its_own(store: KnowledgeRecord, other: Scope) -> None:
+async def test_a_project_s_knowledge_is_its_own(store: KnowledgeStore, other: Scope) -> None:
     """Neither read, nor replaced, nor removed from elsewhere."""
     await store.put(THN, ALL)
 
@@ -58,14 +51,14 @@ async def test_a_project_s_knowledge_is_its_own(store: KnowledgeRecord, other: S
     assert await store.get(THN) == ALL
 
 
-async def test_a_user_reads_what_the_tenant_wrote(store: KnowledgeRecord) -> None:
+async def test_a_user_reads_what_the_tenant_wrote(store: KnowledgeStore) -> None:
     """It has no owner."""
     await store.put(THN, ALL)
 
     assert await store.get(replace(THN, owner="ada", user_id="ada")) == ALL
 
 
-async def test_a_part_is_written_beside_the_others(store: KnowledgeRecord) -> None:
+async def test_a_part_is_written_beside_the_others(store: KnowledgeStore) -> None:
     """A note takes the place of the one of its title; what is not named stays; "" empties."""
     await store.put(THN, ALL)
     more = (KnowledgeNote("Hours", "10 to 6."), KnowledgeNote("Units", "Metric."))
@@ -76,7 +69,7 @@ async def test_a_part_is_written_beside_the_others(store: KnowledgeRecord) -> No
     assert await store.get(THN) == merged
 
 
-async def test_parts_that_race_are_all_kept(store: KnowledgeRecord) -> None:
+async def test_parts_that_race_are_all_kept(store: KnowledgeStore) -> None:
     """Each writer sees what the one before has written, also where there was no row yet."""
     notes = [KnowledgeNote(f"Note {n}", "Text.") for n in range(8)]
 
@@ -87,7 +80,7 @@ async def test_parts_that_race_are_all_kept(store: KnowledgeRecord) -> None:
     assert {note.title for note in kept.notes} == {note.title for note in notes}
 
 
-async def test_a_project_has_so_many_notes(store: KnowledgeRecord) -> None:
+async def test_a_project_has_so_many_notes(store: KnowledgeStore) -> None:
     """One more is refused, and nothing of that request is kept."""
     full = Knowledge(notes=tuple(KnowledgeNote(str(n), "Text.") for n in range(MOST_NOTES)))
     await store.put(THN, full)
@@ -97,7 +90,7 @@ async def test_a_project_has_so_many_notes(store: KnowledgeRecord) -> None:
     assert await store.get(THN) == full
 
 
-async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeRecord) -> None:
+async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeStore) -> None:
     """NUL and halves of characters."""
     await store.put(THN, Knowledge("a\0b", "c\ud800d", (KnowledgeNote("e\0", "f\udc00"),)))
 
@@ -105,7 +98,7 @@ async def test_what_postgres_cannot_hold_is_replaced(store: KnowledgeRecord) -> 
     assert await store.get(THN) == kept
 
 
-async def test_it_can_be_removed(store: KnowledgeRecord) -> None:
+async def test_it_can_be_removed(store: KnowledgeStore) -> None:
     """Once; and the list of projects follows."""
     await store.put(THN, ALL)
     await store.put(replace(THN, project="DAAS"), ALL)
@@ -116,7 +109,7 @@ async def test_it_can_be_removed(store: KnowledgeRecord) -> None:
     assert await store.projects(THN) == ["DAAS"]
 
 
-async def test_a_postgres_that_is_gone_is_told(store: KnowledgeRecord, pool: Pool) -> None:
+async def test_a_postgres_that_is_gone_is_told(store: KnowledgeStore, pool: Pool) -> None:
     """What an answer can do without, as that."""
     await pool.close()
 
