@@ -1,9 +1,9 @@
 """The child's side of a child process: framing, life cycle, limits. `process.py` is the parent's side.
 
-A child runs as `-m MODULE PARENT SOCKET [ARGUMENT...]`: the parent's process id and an inherited socket. It
-sends READY, then answers each call once, with RESULT or FAULT, after any number of ITEMs. A frame is kind,
-call number and two lengths (network order), a JSON object, and raw bytes. This module imports only the
-standard library, to keep starts short.
+A child is a module's `main()` with the arguments PARENT SOCKET [ARGUMENT...]: the parent's process id and an
+inherited socket. It sends READY, then answers each call once, with RESULT or FAULT, after any number of
+ITEMs. A frame is kind, call number and two lengths (network order), a JSON object, and raw bytes. This module
+imports only the standard library, to keep starts short.
 """
 
 import ctypes

@@ -15,8 +15,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,15 @@ UNTRUSTED_JSON = 1 << 16
 """Maximum bytes of JSON in a frame of an untrusted child: it is decoded on the event loop."""
 UNTRUSTED_FRAME = 1 << 10
 """Overhead counted for each frame of an untrusted child, which bounds the number of empty frames."""
+
+CRASHES = frozenset(
+    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+)
+"""Exit codes that suggest damaged files. SIGKILL does not."""
+SUSPICIONS = 2
+"""Crashes within SUSPECT_SECONDS after which files are given up: Postgres has all of their content."""
+SUSPECT_SECONDS = 180.0
+"""Longer than two calls that hang one after the other take."""
 
 log = structlog.get_logger(__name__)
 
@@ -117,11 +127,13 @@ class Pending:
     until: float | None
     """Loop time after which the child counts as hung."""
     each: Callable[[Reply], object] | None
+    about: str
+    """What is blamed if the child crashes."""
 
 
 def python(module: str) -> Sequence[str]:
-    """The command line that runs one of our modules."""
-    return (sys.executable, "-P", "-s", "-m", module)
+    """The command line that runs `main()` of a module; with `-m` it would be compiled at each start."""
+    return (sys.executable, "-P", "-s", "-c", f"from {module} import main; main()")
 
 
 class Child:
@@ -140,7 +152,9 @@ class Child:
         self._calls: dict[int, Pending] = {}
         self._closing = False
         self._over = False
+        self._hung = False
         self._refusal = ""
+        self._blamed: frozenset[str] = frozenset()
         self._heard = 0.0
         self._output = 0
         self._look: asyncio.TimerHandle | None = None
@@ -182,6 +196,14 @@ class Child:
         """Number of calls not answered yet, including those whose caller was cancelled."""
         return len(self._calls)
 
+    async def blamed(self, codes: Collection[int] = CRASHES) -> frozenset[str] | None:
+        """What the calls were about that it had not answered when it crashed or, if it hung, those that were
+        overdue; None: it did neither. Waits for its exit code."""
+        code = await self.exited()
+        if self._hung:
+            return self._blamed
+        return self._blamed | self._unanswered() if code in codes else None
+
     async def call(
         self,
         name: str,
@@ -190,9 +212,11 @@ class Child:
         *,
         hangs_after: float | None = None,
         each: Callable[[Reply], object] | None = None,
+        about: str = "",
     ) -> Reply:
         """Call a handler of the child; items are passed to `each`. After `hangs_after` seconds without an
-        answer the child is killed, even if the caller has left. Raises `Died`, `Fault`, `Full`."""
+        answer the child is killed, even if the caller has left. `about`: for `blamed`. Raises `Died`,
+        `Fault`, `Full`."""
         if self.ended:
             raise Died("its process ended")
         if len(self._calls) >= self.program.calls:
@@ -203,7 +227,7 @@ class Child:
         number = next(self._numbers)
         told = frame(Kind.CALL, number, {"call": name, **(payload or {})}, data)
         until = None if hangs_after is None else now + hangs_after
-        pending = self._calls[number] = Pending(self._loop.create_future(), until, each)
+        pending = self._calls[number] = Pending(self._loop.create_future(), until, each, about)
         self._write(told)
         if self._look is None:
             self._look = self._loop.call_later(self.program.look_seconds, self._watch)
@@ -333,6 +357,8 @@ class Child:
         if now - due > self.program.look_seconds:  # the loop was blocked: frames may wait to be read
             self._heard = now
         elif self._hangs(now):
+            self._hung = True
+            self._blamed = self._unanswered(now)
             self._end(Died("its process does not answer", hung=True))
             return
         self._look = self._loop.call_later(self.program.look_seconds, self._watch)
@@ -341,6 +367,14 @@ class Child:
         silence = self.program.silence_seconds
         return (silence is not None and now - self._heard > silence) or any(
             pending.until is not None and now > pending.until for pending in self._calls.values()
+        )
+
+    def _unanswered(self, overdue: float | None = None) -> frozenset[str]:
+        """What calls in flight are about; with a loop time, those that are overdue by then."""
+        return frozenset(
+            pending.about
+            for pending in self._calls.values()
+            if pending.about and (overdue is None or (pending.until is not None and overdue > pending.until))
         )
 
     def _end(self, died: Died) -> None:
@@ -358,6 +392,8 @@ class Child:
         if not self._ready.done():
             self._ready.set_exception(NotStarted(str(died), code=died.code, reason=self._refusal))
             self._ready.exception()  # mark it as retrieved: `start` may have been cancelled
+        if not self._hung:
+            self._blamed |= self._unanswered()
         calls, self._calls = self._calls, {}
         for pending in calls.values():
             if not pending.answer.done():
@@ -457,13 +493,14 @@ class ChildProcess:
         data: bytes = b"",
         *,
         hangs_after: float | None = None,
+        about: str = "",
         again: bool = False,
     ) -> Reply:
         """See `Child.call`. `again`: if the child dies meanwhile, repeat the call once with the next."""
         while True:
             child = await self.child()
             try:
-                return await child.call(name, payload, data, hangs_after=hangs_after)
+                return await child.call(name, payload, data, hangs_after=hangs_after, about=about)
             except Died:
                 if not again:
                     raise
@@ -510,6 +547,30 @@ class ChildProcess:
         if starting.exception():
             return asyncio.get_running_loop().time() - self._failed >= self._rest
         return starting.result().ended
+
+
+class CrashBlame:
+    """What keeps crashing a child process: SUSPICIONS times within SUSPECT_SECONDS. Hanging counts, too."""
+
+    def __init__(self, codes: Collection[int] = CRASHES) -> None:
+        """`codes`: the exit codes of crashes."""
+        self._codes = codes
+        self._crashes: list[tuple[float, frozenset[str]]] = []
+
+    async def note(self, child: Child | None, *always: str) -> None:
+        """Count the end of a child, if it crashed. `always`: blamed whatever it was asked."""
+        blamed = await child.blamed(self._codes) if child else None
+        if blamed is not None:
+            self._crashes.append((time.monotonic(), blamed | {*always}))
+
+    def suspects(self) -> list[str]:
+        now = time.monotonic()
+        self._crashes = [crash for crash in self._crashes if now - crash[0] < SUSPECT_SECONDS]
+        counts = Counter(name for _, names in self._crashes for name in names)
+        return [name for name, count in counts.items() if count >= SUSPICIONS]
+
+    def forget(self) -> None:
+        self._crashes.clear()
 
 
 async def ended(starting: "asyncio.Task[Child] | None") -> None:

@@ -8,9 +8,12 @@ What is open before any service is built: the data folder, the stores, the model
 
 Order: the data folder, the cache, Chroma (opened in the background), Postgres (migrated), the embedding
 space, Qdrant, the sources, the models. All closed in reverse. Raises `StartError` with what to do.
+from app.db.claim import claim_engines
 
 What answers with citations: /api/chat from documents and projects, /rag/query from memory (a part of
 `wiring.py`, which hands in what is open).
+from app.db.claim import EngineClaim, claim_engines
+from app.db.claim import EngineClaim
 
 What is kept of a person: every holding and every engine's files, for export and erasure; and
 what an answer was made of, for its replay.
@@ -58,6 +61,7 @@ from app.clients.qdrant import Qdrant, greet, open_points
 from app.clients.redis import Redis, RedisProbe, open_cache
 from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
+from app.db.claim import EngineClaim, claim_engines
 from app.db.code import CodeStore
 from app.db.collections import read_homes
 from app.db.conversations import ConversationStore
@@ -191,10 +195,12 @@ class Kept:
 
 
 @asynccontextmanager
-async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: IndexCache) -> AsyncIterator[Kept]:
+async def open_kept(
+    settings: Settings, pool: Pool, space: Space, indexes: IndexCache, claim: EngineClaim | None = None
+) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        kept = await kept_in(settings, pool, space, indexes, points)
+        kept = await kept_in(settings, pool, space, indexes, points, claim=claim)
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
             yield kept
@@ -203,13 +209,21 @@ async def open_kept(settings: Settings, pool: Pool, space: Space, indexes: Index
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(settings: Settings, pool: Pool, space: Space, indexes: IndexCache, points: Qdrant) -> Kept:
+async def kept_in(
+    settings: Settings,
+    pool: Pool,
+    space: Space,
+    indexes: IndexCache,
+    points: Qdrant,
+    *,
+    claim: EngineClaim | None = None,
+) -> Kept:
     """What is searched in an open Qdrant."""
     homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
     only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
-    copy = QdrantCopy(pool, points, catalogue, space, external=shared)
-    outbox = Outbox(pool, copy, await identity(pool))
-    points.on_renewal(outbox.lost)
+    copy = QdrantCopy(pool, points, catalogue, space, external=shared, homes=homes)
+    outbox = Outbox(pool, copy, await identity(pool), claim)
+    points.on_set_aside(outbox.files_lost)
     on = (pool, points, catalogue, indexes, space)
     return Kept(
         points,
@@ -293,10 +307,11 @@ async def opened(settings: Settings, *, apart: bool = False) -> AsyncIterator[Op
         open_cache(settings) as redis,
         open_chroma(settings) as chroma,  # opens in the background
         open_postgres(settings) as pool,
+        claim_engines(settings, pool) as claim,
         open_space(settings, pool, apart=apart) as (embedder, space),
         open_indexes(settings, space.dim) as indexes,
-        open_vectors(pool, chroma, space) as (vectors, outbox),
-        open_kept(settings, pool, space, indexes) as kept,
+        open_vectors(pool, chroma, space, claim) as (vectors, outbox),
+        open_kept(settings, pool, space, indexes, claim) as kept,
         open_model(settings, embedder, space) as model,
         open_probes(settings, embedder, space) as models,
         open_token(settings, chat_server(settings)) as token,
@@ -336,11 +351,13 @@ async def open_space(
 
 
 @asynccontextmanager
-async def open_vectors(pool: Pool, chroma: Chroma, space: Space) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
+async def open_vectors(
+    pool: Pool, chroma: Chroma, space: Space, claim: EngineClaim | None = None
+) -> AsyncIterator[tuple[ChromaCopy, Outbox]]:
     """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
     copy = ChromaCopy(pool, chroma, space)
-    outbox = Outbox(pool, copy, await identity(pool))
-    chroma.renewed = outbox.lost
+    outbox = Outbox(pool, copy, await identity(pool), claim)
+    chroma.renewed = outbox.files_lost
     try:
         await chroma.ready()
         yield copy, outbox
@@ -678,6 +695,7 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
     async with hold(settings.ibid.data_dir), open_postgres(settings) as pool:
         recorded = await SpaceStore(pool).current()
         async with (
+            claim_engines(settings, pool),
             open_embedder(settings, recorded, stored=False) as (model, space),
             open_chroma(settings) as chroma,
             open_vectors(pool, chroma, space) as (_, outbox),
@@ -707,6 +725,7 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
     async with (
         hold(settings.ibid.data_dir),
         open_postgres(settings) as pool,
+        claim_engines(settings, pool),
         open_space(settings, pool) as (model, space),
         open_points(settings, dim=space.dim) as points,
     ):

@@ -45,7 +45,8 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     earlier version adopted them, which made no rows of their points."""
     if settings.qdrant.url is None:
         return {}
-    homes = (await read_homes(pool)).homes
+    known = await read_homes(pool)
+    homes = known.homes
     async with open_points(settings, dim=space.dim) as points:
         try:
             shapes = await points.collections()
@@ -55,7 +56,7 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     moved = {name: MOVE for name in odd if name in homes.values()}
     kept = {each.name for each in shapes if each.points}
     again = {name: AGAIN for name in await read_unimported(pool) if name in kept}
-    return again | moved | ({RAW: ADOPT} if RAW in odd and RAW not in homes else {})
+    return again | moved | ({RAW: ADOPT} if RAW in odd and not known.is_imported(RAW) else {})
 
 
 def told(tables: list[Table], foreign: dict[str, str], space: Space) -> None:

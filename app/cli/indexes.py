@@ -51,7 +51,7 @@ async def embedded_chroma(settings: Settings) -> str:
         with TemporaryDirectory(dir=settings.scratch, prefix=OURS) as empty:
             # Where nothing is yet, the engine is tried elsewhere, and nothing is there for the first start.
             there = place.exists() and not (place.is_dir() and not any(place.iterdir()))
-            async with open_chroma(settings, place if there else Path(empty), look=there) as opened:
+            async with open_chroma(settings, place if there else Path(empty), read_only=there) as opened:
                 try:
                     if not await opened.ready():
                         raise Ailment(
@@ -72,27 +72,27 @@ async def qdrant(settings: Settings) -> str:
         return await embedded_qdrant(settings)
     async with open_points(settings) as points:
         try:
-            told, found = await points.check(), await points.collections()
+            facts, found = await points.check(), await points.collections()
         except RetrievalError as error:
             advice = "check QDRANT_URL and QDRANT_API_KEY"
             raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
-    old = too_old(str(told["version"]))
+    old = too_old(str(facts["version"]))
     if old:
         raise Ailment(old, "run Qdrant 1.19 or newer")
-    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
+    return f"{facts['version']} at {settings.qdrant.url}, {len(found)} collections"
 
 
 async def embedded_qdrant(settings: Settings) -> str:
     """The folder's own, opened here; nothing is put aside."""
-    lost: list[str] = []
-    async with hold(settings.ibid.data_dir), open_points(settings, look=True) as points:
-        points.on_renewal(lost.append)
+    damaged: list[str] = []
+    async with hold(settings.ibid.data_dir), open_points(settings, read_only=True) as points:
+        points.on_set_aside(damaged.append)
         try:
             found = await points.collections()
         except RetrievalError as error:
             raise Ailment(f"its folder cannot be read ({error.reason})", MENDED) from error
-    if lost:
-        raise Ailment(f"damaged: {', '.join(sorted(lost))}", MENDED)
+    if damaged:
+        raise Ailment(f"damaged: {', '.join(sorted(damaged))}", MENDED)
     return f"embedded, {len(found)} collections"
 
 
@@ -110,10 +110,10 @@ async def outbox(settings: Settings) -> str:
             # `open_store` holds the folder unless Postgres is elsewhere.
             async with hold(folder) if free and settings.postgres.dsn else nullcontext():
                 if settings.qdrant.url or (free and (folder / "qdrant").exists()):
-                    async with open_points(settings, dim=space.dim, look=True) as points:
+                    async with open_points(settings, dim=space.dim, read_only=True) as points:
                         await compare(pool, QdrantCopy(pool, points, Catalogue(points), space))
                 if settings.chroma.url or (free and (folder / "chroma").exists()):
-                    async with open_chroma(settings, look=True) as chroma:
+                    async with open_chroma(settings, read_only=True) as chroma:
                         await compare(pool, ChromaCopy(pool, chroma, space))
     except Behind:
         return "not looked at: see postgres"

@@ -20,7 +20,7 @@ import numpy as np
 import structlog
 
 from app.breaker import Breaker
-from app.clients.chroma_client import Answer, Client, Lost, Matrix, Vendor, perform, remote
+from app.clients.chroma_client import Answer, ChromaFault, Client, Matrix, Vendor, perform, remote
 from app.clients.chroma_process import ChromaProcess
 from app.clients.threads import Threads
 from app.errors import Overloaded, RetrievalError, StartError, Unavailable
@@ -48,8 +48,6 @@ class Vectors:
 
     ids: tuple[str, ...]
     matrix: Matrix
-    metadata: tuple[Mapping[str, object], ...] = ()
-    """Where it was asked for."""
 
 
 class InThreads:
@@ -61,13 +59,11 @@ class InThreads:
 
     @property
     def renewals(self) -> int:
-        """The client's."""
         return self.client.renewals
 
     async def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
     ) -> Answer:
-        """One call."""
         return await self._threads.run(partial(perform, self.client, do, of, arguments, matrix))
 
     async def close(self) -> None:
@@ -115,7 +111,7 @@ class Chroma:
         """So that a folder that cannot be used is told at the start, and the first question does not wait."""
         try:
             await self._vendor.ask("beat")
-        except Lost as error:
+        except ChromaFault as error:
             if self.embedded:
                 raise StartError(f"Chroma's folder cannot be opened: {error}") from error
             log.warning("chroma's server does not answer yet", detail=str(error))
@@ -151,12 +147,9 @@ class Chroma:
         vector: Matrix,
         where: Where | None,
         limit: int,
-        *,
-        metadata: bool = False,
     ) -> Vectors:
         """About the `limit` nearest by cosine, near ones first: an approximate index under a filter."""
-        include = ["embeddings", "metadatas"] if metadata else ["embeddings"]
-        arguments = {"where": where, "n_results": limit, "include": include}
+        arguments = {"where": where, "n_results": limit, "include": ["embeddings"]}
         return vectors(*await self._read("query", collection, arguments, vector[None]))
 
     async def upsert(
@@ -186,14 +179,14 @@ class Chroma:
     async def forget(self, collection: str) -> None:
         """Drop a collection; none there is no error. One call however large: not while questions wait."""
         with writing():
-            await self._told(WRITE_SECONDS, lambda: self._vendor.ask("forget", collection))
+            await self._guarded(WRITE_SECONDS, lambda: self._vendor.ask("forget", collection))
 
     async def renew(self) -> None:
         """The embedded one's folder made anew, without what was deleted. A server's is its own affair."""
         if isinstance(self._vendor, ChromaProcess):
             with writing():
                 async with self._writing:
-                    await self._told(WRITE_SECONDS, self._vendor.renew)
+                    await self._guarded(WRITE_SECONDS, self._vendor.renew)
 
     async def filled(self) -> None:
         """The record has given back what the embedded one lacked; it may have been lost anew meanwhile."""
@@ -207,9 +200,8 @@ class Chroma:
         arguments: Mapping[str, Any] | None = None,
         matrix: Matrix | None = None,
     ) -> Answer:
-        """Ask."""
         with reading():
-            return await self._told(READ_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
+            return await self._guarded(READ_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
 
     async def _write(
         self, do: str, of: str, arguments: Mapping[str, Any], matrix: Matrix | None = None
@@ -217,13 +209,13 @@ class Chroma:
         """Change a collection, after all who came before: one write at a time leaves room for reads."""
         with writing():
             async with asyncio.timeout(WRITE_SECONDS), self._writing:
-                return await self._told(WRITE_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
+                return await self._guarded(WRITE_SECONDS, lambda: self._vendor.ask(do, of, arguments, matrix))
 
-    async def _told(self, seconds: float, call: Callable[[], Awaitable[Result]]) -> Result:
+    async def _guarded(self, seconds: float, call: Callable[[], Awaitable[Result]]) -> Result:
         """A call with a deadline, unless it would be in vain."""
         if self._breaker.refuses:
-            raise Lost("it has just failed several times in a row")
-        with self._breaker.attempt(down):
+            raise ChromaFault("it has just failed several times in a row")
+        with self._breaker.attempt(is_down):
             async with asyncio.timeout(seconds):
                 result = await call()
         self._notice()
@@ -236,9 +228,9 @@ class Chroma:
             self.renewed()
 
 
-def down(error: Exception) -> bool | None:
+def is_down(error: Exception) -> bool | None:
     """What an error says of Chroma, as `Breaker` asks it. A full pool is our own."""
-    return error.down if isinstance(error, Lost) else isinstance(error, TimeoutError) or None
+    return error.down if isinstance(error, ChromaFault) else isinstance(error, TimeoutError) or None
 
 
 @contextmanager
@@ -250,7 +242,7 @@ def reading() -> Iterator[None]:
         raise RetrievalError("timeout") from error
     except Overloaded as error:
         raise RetrievalError("overloaded") from error
-    except Lost as error:
+    except ChromaFault as error:
         raise RetrievalError("unavailable") from error
 
 
@@ -259,27 +251,26 @@ def writing() -> Iterator[None]:
     """Faults of a write: whoever wrote must know."""
     try:
         yield
-    except (TimeoutError, Overloaded, Lost) as error:
+    except (TimeoutError, Overloaded, ChromaFault) as error:
         raise Unavailable("Chroma does not answer", retry_after=5) from error
 
 
 def vectors(found: Mapping[str, Any], rows: Matrix | None) -> Vectors:
     """An answer's; of none, a matrix without rows."""
-    metadata = tuple(each or {} for each in found.get("metadatas") or ())
-    return Vectors(tuple(found["ids"]), rows if found["ids"] and rows is not None else NONE, metadata)
+    return Vectors(tuple(found["ids"]), rows if found["ids"] and rows is not None else NONE)
 
 
 @asynccontextmanager
 async def open_chroma(
-    settings: Settings, folder: Path | None = None, *, look: bool = False
+    settings: Settings, folder: Path | None = None, *, read_only: bool = False
 ) -> AsyncIterator[Chroma]:
     """Chroma as the settings say. The embedded one is on its way: `ready` tells when it is open. `folder`:
-    another than theirs; `look`: nothing in it is moved or tidied."""
+    another than theirs; `read_only`: nothing in it is moved or tidied."""
     url, folder = settings.chroma.url, folder or settings.ibid.data_dir / "chroma"
     vendor: Vendor = (
         InThreads(Client(partial(remote, url)), Threads("chroma"))
         if url
-        else ChromaProcess(folder, look=look)
+        else ChromaProcess(folder, read_only=read_only)
     )
     chroma = Chroma(vendor, embedded=not url)
     try:

@@ -1,12 +1,12 @@
-"""The process of the embedded Chroma (`-m app.clients.chroma_child FOLDER [aside] [look]`): its folder is
-looked at, tidied, opened and tried here, and its engine is asked as the vendor's own Python client asks it.
+"""The process of the embedded Chroma (`main`, with FOLDER [aside] [read-only]): its folder
+is checked, tidied, opened and tried here, and its engine is asked as the vendor's own Python client asks it.
 
 To import that client takes a second of a processor and 35 MB at every start, for a dozen calls that it hands
 through. The engine's interface is the vendor's own affair, so its version is pinned and a test holds both
 clients against each other (docs/adr/0001). Chroma is an index of what Postgres has, so a
 folder that cannot be used may be lost: `put_aside` moves it away as `chroma.broken-<time>`, and an empty one
 takes its place. Everything blocks. Raises `OSError` for what is no fault of the folder's content (rights, a
-full disk), `Lost` for what is.
+full disk), `ChromaFault` for what is.
 """
 
 import importlib
@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from app.child import INTERNAL, Call, Parent, connected, end
 from app.clients.chroma_client import (
     BROKEN,
+    ChromaFault,
     Client,
-    Lost,
     Matrix,
     VendorCollection,
     packed,
@@ -44,7 +44,7 @@ from app.clients.chroma_client import (
 )
 
 VENDOR = "chromadb"
-PLACE = ("default_tenant", "default_database")
+DATABASE = ("default_tenant", "default_database")
 """Tenant and database of whoever names none."""
 FILES = 5
 """Of an index that is open; the engine keeps as many open as the process may have files."""
@@ -72,7 +72,7 @@ class Engine:
             hnsw_cache_size=files // FILES,
         )
         # Opened without them, a damaged folder would take writes and lose them.
-        tenant, name = PLACE
+        tenant, name = DATABASE
         self._bindings.get_tenant(tenant)
         self._bindings.get_database(name, tenant)
 
@@ -84,23 +84,23 @@ class Engine:
         """A collection; `configuration` is heeded when it is made. None has an embedding function."""
         given: Mapping[str, Any] = arguments
         plan = {**given["configuration"], "spann": None, "embedding_function": {"type": "legacy"}}
-        made = self._bindings.create_collection(name, json.dumps(plan), None, None, True, *PLACE)
-        return Held(self._bindings, str(made.id))
+        made = self._bindings.create_collection(name, json.dumps(plan), None, None, True, *DATABASE)
+        return EngineCollection(self._bindings, str(made.id))
 
     def list_collections(self, limit: int, offset: int) -> Sequence[Any]:
         """A page of them; each has a name."""
-        return list(self._bindings.list_collections(limit, offset, *PLACE))
+        return list(self._bindings.list_collections(limit, offset, *DATABASE))
 
     def delete_collection(self, name: str) -> None:
         """Drop it with all that is in it."""
-        self._bindings.delete_collection(name, *PLACE)
+        self._bindings.delete_collection(name, *DATABASE)
 
     def close(self) -> None:
         """Give the folder back."""
         self._bindings = SimpleNamespace()
 
 
-class Held:
+class EngineCollection:
     """A collection of it. Keeps `chroma_client.VendorCollection`."""
 
     def __init__(self, bindings: Bindings, key: str) -> None:
@@ -109,36 +109,36 @@ class Held:
 
     def count(self) -> int:
         """Vectors in it."""
-        return int(self._bindings.count(self._key, *PLACE))
+        return int(self._bindings.count(self._key, *DATABASE))
 
     def get(self, **arguments: object) -> Mapping[str, Any]:
         """ids, where, limit, offset, include."""
         ask = arguments.get
-        which = (ask("ids"), told(ask("where")), ask("limit"), ask("offset") or 0, None, ask("include"))
-        found = self._bindings.get(self._key, *which, *PLACE)
+        where, page = filter_json(ask("where")), (ask("limit"), ask("offset") or 0)
+        found = self._bindings.get(self._key, ask("ids"), where, *page, None, ask("include"), *DATABASE)
         return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
 
     def query(self, **arguments: object) -> Mapping[str, Any]:
         """query_embeddings, where, n_results, include."""
         ask = arguments.get
         near = (None, matrix(ask("query_embeddings")), ask("n_results"))
-        which = (told(ask("where")), None, ask("include"))
-        found = self._bindings.query(self._key, *near, *which, *PLACE)
+        which = (filter_json(ask("where")), None, ask("include"))
+        found = self._bindings.query(self._key, *near, *which, *DATABASE)
         return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
 
     def upsert(self, **arguments: object) -> None:
         """ids, embeddings, metadatas."""
         ask = arguments.get
         what = (ask("ids"), matrix(ask("embeddings")), ask("metadatas"), None, None)
-        self._bindings.upsert(self._key, *what, *PLACE)
+        self._bindings.upsert(self._key, *what, *DATABASE)
 
     def delete(self, **arguments: object) -> object:
         """ids or where."""
         ask = arguments.get
-        return self._bindings.delete(self._key, ask("ids"), told(ask("where")), None, None, *PLACE)
+        return self._bindings.delete(self._key, ask("ids"), filter_json(ask("where")), None, None, *DATABASE)
 
 
-def told(where: object) -> str | None:
+def filter_json(where: object) -> str | None:
     """A filter as the engine reads it."""
     return json.dumps(where) if where else None
 
@@ -148,7 +148,7 @@ def matrix(rows: object) -> NDArray[np.float32]:
     return np.asarray(rows, dtype=np.float32)
 
 
-def alone() -> None:
+def define_errors() -> None:
     """In a process that never needs the vendor's client: put the errors alone where the engine looks for
     them. At its first fault it would import all of the client, or abort where no file is left to open."""
     found = importlib.util.find_spec(VENDOR)  # finds it, and runs nothing of it
@@ -181,36 +181,36 @@ SCARCE = re.compile(r"disk is full|No space left|locked|readonly|Permission deni
 """What the vendor says where the machine is at fault. Moving the folder would mend nothing."""
 
 
-def open_folder(folder: Path, *, look: bool = False) -> tuple[Client, bool]:
+def open_folder(folder: Path, *, read_only: bool = False) -> tuple[Client, bool]:
     """The vendor's client on a folder that works, tidied; whether it began empty and was not filled since.
-    `look`: nothing is tidied, and nothing written in trying it."""
-    make_room(folder)
-    if not look and (done := tidy(folder)):
+    `read_only`: nothing is tidied, and nothing written in trying it."""
+    check_writable(folder)
+    if not read_only and (done := tidy(folder)):
         sys.stderr.write(f"{done}\n")
     folder.mkdir(exist_ok=True)
-    begin(folder, look=look)
+    mark_unfilled(folder, read_only=read_only)
     for header in folder.glob("*/header.bin"):
-        measure(header)
+        check_sizes(header)
     client = Client(partial(Engine, folder))
     for name in client.names():
-        client.use(name, hum if look else sing)
+        client.use(name, probe_reads if read_only else probe_writes)
     return client, (folder / UNFILLED).exists()
 
 
-def begin(folder: Path, *, look: bool) -> None:
-    """Note that a folder begins empty. `Lost` where it is only looked at."""
+def mark_unfilled(folder: Path, *, read_only: bool) -> None:
+    """Note that a folder begins empty. `ChromaFault` where it is only looked at."""
     database = folder / "chroma.sqlite3"
     if database.exists() and database.stat().st_size:
         return
-    if look:
-        raise Lost(f"{database} is missing")
+    if read_only:
+        raise ChromaFault(f"{database} is missing")
     (folder / UNFILLED).touch()
 
 
-def make_room(folder: Path) -> None:
-    """A folder that can be written to. `OSError`; `Lost` if something else has its place."""
+def check_writable(folder: Path) -> None:
+    """A folder that can be written to. `OSError`; `ChromaFault` if something else has its place."""
     if folder.exists() and not folder.is_dir():
-        raise Lost(f"{folder} is no folder")
+        raise ChromaFault(f"{folder} is no folder")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(ROOM))
@@ -220,39 +220,39 @@ def make_room(folder: Path) -> None:
         database.open("r+b").close()
 
 
-def measure(header: Path) -> None:
-    """Hold an index's files against its header: one that was cut still opens, and finds less. `Lost`."""
+def check_sizes(header: Path) -> None:
+    """Compare an index's files with its header: one that was cut still opens, and finds less."""
     content = header.read_bytes()
     if len(content) != HEADER.size or content[:4] != LINKS.pack(1):
         return  # not as we know it: to be tried, like all else
     fields = HEADER.unpack(content)
     data = header.with_name("data_level0.bin")
     if not data.exists() or data.stat().st_size < fields[3] * fields[4]:
-        raise Lost(f"{data} is cut")
-    follow(header.with_name("link_lists.bin"), fields[3])
+        raise ChromaFault(f"{data} is cut")
+    check_links(header.with_name("link_lists.bin"), fields[3])
 
 
-def follow(links: Path, elements: int) -> None:
-    """Hold the links of the levels above against the number of elements. `Lost`."""
+def check_links(links: Path, elements: int) -> None:
+    """Hold the links of the levels above against the number of elements. `ChromaFault`."""
     found, at = links.read_bytes() if links.exists() else b"", 0
     for _ in range(elements):
         if at + LINKS.size > len(found):
-            raise Lost(f"{links} is cut")
+            raise ChromaFault(f"{links} is cut")
         at += LINKS.size + LINKS.unpack_from(found, at)[0]
     if at > len(found):
-        raise Lost(f"{links} is cut")
+        raise ChromaFault(f"{links} is cut")
 
 
-def sing(store: VendorCollection) -> None:
+def probe_writes(store: VendorCollection) -> None:
     """Try what a collection is used for: damaged files are opened without a word, and fail, or end the
     process, when they are first read or written."""
-    row = hum(store)
+    row = probe_reads(store)
     if row is not None:
         store.upsert(ids=[CANARY], embeddings=row, metadatas=[{"document": CANARY}])
         store.delete(ids=[CANARY])
 
 
-def hum(store: VendorCollection) -> Matrix | None:
+def probe_reads(store: VendorCollection) -> Matrix | None:
     """Try to read it; a row of it, None: it has none."""
     count = store.count()
     if count == 0:
@@ -311,7 +311,7 @@ def main() -> None:
     """Open the folder, answer calls, close it."""
     parent, (folder, *mode) = connected()
     os.nice(NICE)
-    alone()
+    define_errors()
     client = opened(parent, Path(folder), mode)
     parent.serve(partial(answer, client), threads=THREADS)
     client.close()
@@ -322,10 +322,10 @@ def opened(parent: Parent, folder: Path, mode: Sequence[str] = ()) -> Client:
     try:
         if "aside" in mode:
             put_aside(folder)
-        client, anew = open_folder(folder, look="look" in mode)
+        client, anew = open_folder(folder, read_only="read-only" in mode)
     except OSError as error:
         parent.refuse(str(error))
-    except Lost as error:
+    except ChromaFault as error:
         if SCARCE.search(error.detail):
             parent.refuse(error.detail)
         end(BROKEN, error.detail)
@@ -342,7 +342,7 @@ def answer(client: Client, call: Call) -> None:
     arguments, matrix = unpacked(call.payload, call.data)
     try:
         reply, found = perform(client, call.name, arguments["of"], arguments["with"], matrix)
-    except Lost as error:
+    except ChromaFault as error:
         own = error.detail.startswith("InternalError")
         call.fail({"error": error.detail, "down": own})
         if own and not SCARCE.search(

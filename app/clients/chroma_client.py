@@ -3,8 +3,8 @@
 The same for a server (`remote`, CHROMA_URL) and, in the child process that has it, for a folder
 (`chroma_child.py`). No embedding function, no telemetry, nothing downloaded. A server's calls have deadlines,
 and its connections are given back; the vendor's async client does not verify TLS certificates unless told to.
-Everything blocks. Raises `Lost`, whatever the vendor raised; `clients/chroma.py` turns that into errors that
-others know.
+Everything blocks. Raises `ChromaFault`, whatever the vendor raised; `clients/chroma.py` turns that into
+errors that others know.
 """
 
 import sys
@@ -37,7 +37,7 @@ Answer: TypeAlias = tuple[Mapping[str, Any], Matrix | None]
 """A result: JSON values, and a matrix or None."""
 
 
-class Lost(IbidError):
+class ChromaFault(IbidError):
     """Chroma failed, whatever the vendor raised. Never leaves `app/clients`."""
 
     def __init__(self, detail: str, *, down: bool | None = True) -> None:
@@ -57,13 +57,13 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raises `Lost`."""
+        """Raises `ChromaFault`."""
         if error is None:
             return
         if isinstance(error, loaded("chromadb.errors", "ChromaError")):
-            raise Lost(f"{type(error).__name__}: {error}", down=error.code() >= 500) from error
+            raise ChromaFault(f"{type(error).__name__}: {error}", down=error.code() >= 500) from error
         if kind is Exception or isinstance(error, (*PLAIN, *loaded("httpx", "HTTPError"))):
-            raise Lost(f"{type(error).__name__}: {error}") from error
+            raise ChromaFault(f"{type(error).__name__}: {error}") from error
 
 
 def loaded(module: str, name: str) -> tuple[type[Any], ...]:
@@ -120,7 +120,7 @@ class Vendor(Protocol):
     async def ask(
         self, do: str, of: str = "", arguments: Mapping[str, Any] | None = None, matrix: Matrix | None = None
     ) -> Answer:
-        """See `perform`. Raises `Lost` and `Overloaded`."""
+        """See `perform`. Raises `ChromaFault` and `Overloaded`."""
 
     async def close(self) -> None:
         """Give back what it holds."""

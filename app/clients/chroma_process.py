@@ -1,14 +1,12 @@
 """The embedded Chroma in a child process (`chroma_child.py`), since the vendor holds the GIL for whole calls.
 
 When the child dies, calls in flight are lost and the next call starts another. If it cannot open its folder,
-or crashes twice within SUSPECT_SECONDS, the next child moves the folder aside and begins an empty one. Raises
-`Lost`, `Overloaded`. Times are seconds.
+or keeps crashing or hanging (`process.CrashBlame`), the next child moves the folder aside and begins an empty
+one. Raises `ChromaFault`, `Overloaded`. Times are seconds.
 """
 
 import asyncio
 import shutil
-import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,39 +16,43 @@ import structlog
 
 from app.child import INTERNAL
 from app.clients.chroma_child import UNFILLED
-from app.clients.chroma_client import BROKEN, Answer, Lost, Matrix, packed, unpacked
+from app.clients.chroma_client import BROKEN, Answer, ChromaFault, Matrix, packed, unpacked
 from app.errors import Overloaded
-from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
+from app.process import (
+    CRASHES,
+    Child,
+    ChildProcess,
+    CrashBlame,
+    Died,
+    Fault,
+    Full,
+    NotStarted,
+    Program,
+    python,
+)
 
 PROGRAM = Program("chroma", python("app.clients.chroma_child"), calls=72, start_seconds=600.0)
 """A large folder on a slow disk takes long to open. A starting service does not wait for all of it."""
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
-SUSPECT_SECONDS = 60.0
-SUSPICIONS = 2
-"""Crashes within SUSPECT_SECONDS after which the folder is replaced: Postgres has all of its content."""
-CRASHES = frozenset(
-    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
-)
-"""Exit codes that suggest damaged data; SIGKILL does not."""
 
 log = structlog.get_logger(__name__)
 
 
-class Damaged(Lost):
-    """The folder cannot be used, and `look` forbids to replace it."""
+class Damaged(ChromaFault):
+    """The folder cannot be used, and `read_only` forbids to replace it."""
 
 
 class ChromaProcess:
     """Implements `chroma_client.Vendor`."""
 
-    def __init__(self, folder: Path, *, look: bool = False, program: Program = PROGRAM) -> None:
+    def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
         self._folder = folder
-        self._look = look
+        self._read_only = read_only
         """Change nothing in the folder; damage raises `Damaged`."""
         self._program = program
         self._last: Child | None = None
-        self._failures: list[float] = []
+        self._blame = CrashBlame({INTERNAL, *CRASHES})
         self.process = ChildProcess(self._start)
         self.renewals = 0
 
@@ -60,13 +62,13 @@ class ChromaProcess:
         """Call the child; see `chroma_client.perform`."""
         shape, data = packed(matrix)
         asked = {"of": of, "with": arguments or {}, **shape}
-        with lost():
+        with translated():
             reply = await self.process.call(do, asked, data, hangs_after=ANSWER_SECONDS)
         return unpacked(reply.payload, reply.data)
 
     async def renew(self) -> None:
         """Begin an empty folder, so that no file holds deleted vectors; it is refilled from Postgres."""
-        with lost():
+        with translated():
             await self.process.restart(lambda: asyncio.to_thread(self._clear))
 
     def filled(self) -> None:
@@ -85,13 +87,14 @@ class ChromaProcess:
 
     async def _start(self) -> Child:
         """Start a child; a folder that it cannot use is moved aside, once."""
-        await self._suspect()
+        last, self._last = self._last, None
+        await self._blame.note(last, str(self._folder))
         try:
-            child = await self._begin(aside=len(self._failures) >= SUSPICIONS and not self._look)
+            child = await self._begin(aside=bool(self._blame.suspects()) and not self._read_only)
         except NotStarted as error:
             if error.code not in {BROKEN, *CRASHES}:
                 raise
-            if self._look:
+            if self._read_only:
                 raise Damaged("its files are damaged") from error
             log.error("chroma's folder cannot be used; it is moved aside and filled anew from postgres")
             child = await self._begin(aside=True)
@@ -101,29 +104,21 @@ class ChromaProcess:
 
     async def _begin(self, *, aside: bool) -> Child:
         if aside:
-            self._failures.clear()
-        mode = [*["aside"] * aside, *["look"] * self._look]
+            self._blame.forget()
+        mode = [*["aside"] * aside, *["read-only"] * self._read_only]
         return await Child.start(self._program, str(self._folder.absolute()), *mode)
-
-    async def _suspect(self) -> None:
-        """Count the last child's end if it was a crash."""
-        now = time.monotonic()
-        self._failures = [at for at in self._failures if now - at < SUSPECT_SECONDS]
-        if self._last is not None and await self._last.exited() in {INTERNAL, *CRASHES}:
-            self._failures.append(now)
-        self._last = None
 
 
 @contextmanager
-def lost() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Translate errors. A child that died says nothing about the next (`down` is None)."""
     try:
         yield
     except Fault as fault:
-        raise Lost(fault.payload["error"], down=fault.payload["down"]) from None
+        raise ChromaFault(fault.payload["error"], down=fault.payload["down"]) from None
     except Full as error:
         raise Overloaded(str(error)) from error
     except NotStarted as error:
-        raise Lost(str(error)) from error
+        raise ChromaFault(str(error)) from error
     except Died as error:
-        raise Lost(str(error), down=True if error.hung else None) from error
+        raise ChromaFault(str(error), down=True if error.hung else None) from error

@@ -1,14 +1,13 @@
 """Points: what Qdrant stores, for the embedded engine and a server alike.
 
 A point has a payload and a dense vector of unit length; its score is a cosine. Postgres is the record, an
-engine holds a copy. Every call raises `RetrievalError("unavailable" | "timeout" | "overloaded")` and nothing
-of the vendor's; with `rejected=True` nothing is down: there is no such collection, or it has another shape.
-Payload values that are filtered by are keyword strings (a bool matches nothing in the engine).
+engine holds a copy. Payload values that are filtered by are keyword strings (a bool matches nothing in the
+engine). `qdrant.py` has the calls.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -63,57 +62,6 @@ class Collection:
     """Whether the dense vector's score is a cosine; those of other distances cannot be compared."""
 
 
-class Points(Protocol):
-    """An engine: embedded (`qdrant_process.py`) or a server (`qdrant_server.py`); one contract test for both.
-
-    Writes are searchable when they return, and durable as the engine makes them.
-    """
-
-    async def collections(self) -> list[Collection]:
-        """All collections, by name."""
-
-    async def create(
-        self,
-        name: str,
-        dim: int,
-        *,
-        keys: Sequence[str] = (),
-        tenants: Sequence[str] = (),
-        times: Sequence[str] = (),
-    ) -> None:
-        """A collection with the dense vector DENSE (cosine); `keys` are indexed keyword fields, `tenants`
-        those that tell users apart, `times` datetimes. A collection that exists stays as it is, but for
-        fields that are not indexed yet."""
-
-    async def drop(self, name: str) -> None:
-        """Delete a collection with its files; nothing there is no error."""
-
-    async def put(self, name: str, points: Sequence[Point]) -> None:
-        """Write; each id again replaces."""
-
-    async def remove(self, name: str, where: Where) -> None:
-        """Delete points; no such collection is no error."""
-
-    async def search(
-        self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
-    ) -> list[Point]:
-        """The nearest points, best first (equal scores by id), without their vectors."""
-
-    async def scroll(
-        self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
-    ) -> list[Point]:
-        """Points by id, those after `after`; `vectors` gives their dense vectors."""
-
-    async def count(self, name: str, where: Where) -> int:
-        """How many, exactly."""
-
-    async def compact(self, name: str) -> None:
-        """Rewrite the files so that what was removed is in none of them (a server: as far as it lets us)."""
-
-    async def check(self) -> Mapping[str, str | int | float]:
-        """Facts about the engine; raises if it does not answer."""
-
-
 def by_score(found: Sequence[Point]) -> list[Point]:
     """Best first, equal scores by id: engines order those by their place in the files."""
     return sorted(found, key=lambda point: (-point.score, point.id))
@@ -145,3 +93,18 @@ def floats(dense: Embedding) -> list[float]:
 def packed(dense: object) -> Embedding | None:
     """The embedding of these numbers; None: there are none."""
     return np.asarray(dense, dtype="<f4").tobytes() if isinstance(dense, list) else None
+
+
+def to_frame(points: Sequence[Point]) -> tuple[dict[str, Any], bytes]:
+    """Points for a frame between processes: a row each, and their vectors as data."""
+    rows = [[each.id, each.payload, each.score, each.dense and len(each.dense)] for each in points]
+    return {"points": rows}, b"".join(each.dense for each in points if each.dense)
+
+
+def from_frame(rows: Sequence[Sequence[Any]], data: bytes) -> list[Point]:
+    """The inverse of `to_frame`."""
+    points, at = [], 0
+    for id_, payload, score, size in rows:
+        points.append(Point(id_, payload, data[at : at + size] if size else None, score))
+        at += size or 0
+    return points

@@ -1,33 +1,182 @@
-"""The embedded Qdrant: its collections in one folder, a shard each. Runs in `qdrant_child.py`.
+"""The embedded Qdrant's process (`main`, with FOLDER [read-only] [suspect...]), started by
+`qdrant_process.py`: its collections in one folder, a shard each.
 
 Everything blocks; safe in threads. A search compares every point that the filter leaves. A write is on disk
 when it returns; writers that come together share one flush. What fails is tried once more on files read anew;
-a collection whose files cannot be read is then put aside and named in `lost`: it is missing from then on, and
-the outbox writes it anew. Collections that older versions made with a sparse vector are read and written as
-they are; compaction leaves that vector out.
+a collection whose files cannot be read is then put aside and named in `Engine.set_aside`: it is missing from
+then on, and the outbox writes it anew. Collections that older versions made with a sparse vector are read and
+written as they are; compaction leaves that vector out. Collections that are suspected of having crashed the
+last process (their names as JSON) are put aside first; read-only, nothing in the folder is moved.
+
+A collection has a folder, and in it a page with its true name and shape. Names come from clients of the API,
+so a folder is named after a hash (any name is safe, on any disk) with as much of the name in front as is
+plain. The vendor's files are in a numbered folder within, and the page says which number counts: a new one is
+built beside and then takes over in one step, crash or not.
 
 Raises `RetrievalError` (`missing`: no such collection; `rejected`: the engine refuses), `NoRoom` before a
-write that the disk might not hold (`app/disk.py`), `OSError`, and `Broken` for all else.
+write that the disk might not hold (`app/disk.py`), `OSError`, and `EngineError` for all else. Exit codes:
+REFUSED when the folder cannot be used, INTERNAL after an unexpected error.
 """
 
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import qdrant_edge as engine
+import qdrant_edge
 
 from app import disk
-from app.clients import qdrant_files
-from app.clients.points import DENSE, Point, Where, by_score, floats, identities, identity, packed
-from app.clients.qdrant_files import Shape
-from app.errors import RetrievalError
+from app.child import Call, Parent, connected
+from app.clients.points import (
+    DENSE,
+    Point,
+    Where,
+    by_score,
+    floats,
+    from_frame,
+    identities,
+    identity,
+    packed,
+    to_frame,
+)
+from app.errors import NoRoom, RetrievalError
 from app.types import Embedding
+
+PAGE = "collection.json"
+ASIDE = ".aside"
+"""Ends the folder of a collection that could not be read; the newest one of each is kept."""
+GONE = ".gone"
+"""Ends the folder of one that is being deleted."""
+PLAIN = 40
+"""Characters of the name that its folder shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a collection is, and where its files are."""
+
+    name: str
+    dim: int
+    keys: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    turn: int = 1
+    """The number of the folder that counts."""
+
+    def also(self, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]) -> "Shape":
+        """With these fields indexed too."""
+        return replace(
+            self,
+            keys=tuple(dict.fromkeys((*self.keys, *keys))),
+            tenants=tuple(dict.fromkeys((*self.tenants, *tenants))),
+            times=tuple(dict.fromkeys((*self.times, *times))),
+        )
+
+
+def folder_of(root: Path, name: str) -> Path:
+    """A collection's folder: `memory_raw-9f86d081884c7d65`."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:PLAIN]
+    return root / f"{plain}-{digest}"
+
+
+def read_shape(place: Path) -> Shape | None:
+    """What the page says; None: there is none that can be read."""
+    try:
+        page = json.loads((place / PAGE).read_text("utf-8"))
+        fields = {name: tuple(page[name]) for name in ("keys", "tenants", "times")}
+        return Shape(str(page["name"]), int(page["dim"]), turn=int(page["turn"]), **fields)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_shape(place: Path, shape: Shape) -> None:
+    """In one step: a crash leaves the old page or the new one."""
+    place.mkdir(parents=True, exist_ok=True)
+    draft = place / f"{PAGE}.new"
+    with draft.open("w", encoding="utf-8") as page:
+        json.dump(asdict(shape), page)
+        page.flush()
+        os.fsync(page.fileno())
+    draft.replace(place / PAGE)
+    sync_folder(place)
+
+
+def sync_folder(folder: Path) -> None:
+    """A folder's own entries are on disk: a rename is not, before that."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def files_of(place: Path, shape: Shape) -> Path:
+    """The engine's own folder."""
+    return place / str(shape.turn)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that a folder's files take on the disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+
+
+def shapes_in(root: Path) -> Iterator[tuple[Path, Shape]]:
+    """Every collection's folder and page."""
+    for place in sorted(root.iterdir() if root.is_dir() else ()):
+        shape = None if place.name.endswith((GONE, ASIDE)) else read_shape(place)
+        if shape:
+            yield place, shape
+
+
+def sweep(root: Path) -> None:
+    """Remove what a crash left half deleted or half built. Only while nobody uses the folder."""
+    for gone in root.glob(f"*{GONE}"):
+        shutil.rmtree(gone, ignore_errors=True)
+    for place, shape in shapes_in(root):
+        tidy(place, shape)
+
+
+def tidy(place: Path, shape: Shape) -> None:
+    """Only the folder that counts stays."""
+    for each in place.iterdir():
+        if each.is_dir() and each.name != str(shape.turn):
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def set_aside(place: Path) -> None:
+    """Out of the way, for whoever wants to look."""
+    aside = place.with_name(place.name + ASIDE)
+    shutil.rmtree(aside, ignore_errors=True)
+    place.replace(aside)
+
+
+def forget_aside(place: Path) -> None:
+    """What was put aside holds texts too."""
+    shutil.rmtree(place.with_name(place.name + ASIDE), ignore_errors=True)
+
+
+def delete_folder(place: Path) -> None:
+    """Gone at once by name, then by its files."""
+    gone = place.with_name(place.name + GONE)
+    shutil.rmtree(gone, ignore_errors=True)
+    if place.exists():
+        place.replace(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    forget_aside(place)
+
 
 REFUSALS = (
     "Vector dimension error",
@@ -43,7 +192,7 @@ FULL = SCARCE[-2:]
 """Those of the disk."""
 
 
-class Broken(Exception):
+class EngineError(Exception):
     """The engine failed. `files`: its files may be what is wrong; `full`: the disk has no room."""
 
     def __init__(self, said: str) -> None:
@@ -52,8 +201,8 @@ class Broken(Exception):
         self.full = any(code in said for code in FULL)
 
 
-class EngineFaults:
-    """Around every call of the engine."""
+class VendorErrors:
+    """Around every call of the qdrant_edge."""
 
     def __enter__(self) -> None:
         """Nothing to set up."""
@@ -64,23 +213,23 @@ class EngineFaults:
         if kind is ValueError or (kind is Exception and str(error).startswith(REFUSALS)):
             raise RetrievalError("unavailable", rejected=True) from error
         if kind is not None and (kind is Exception or kind.__name__ == "PanicException"):
-            raise Broken(str(error)) from error
+            raise EngineError(str(error)) from error
 
 
-engine_faults = EngineFaults()
+vendor_errors = VendorErrors()
 
 
 BATCH = 256
 """Points an update, so that searches come in between."""
 SEARCHERS = 2
 """Threads of the engine's own a collection: unset it starts 8 or more for each, and there may be hundreds."""
-EXACT = engine.SearchParams(exact=True)
+EXACT = qdrant_edge.SearchParams(exact=True)
 
 
-class Shard:
+class StoredCollection:
     """See the module. `place` is the collection's folder."""
 
-    def __init__(self, place: Path, shape: Shape, vendor: engine.EdgeShard) -> None:
+    def __init__(self, place: Path, shape: Shape, vendor: qdrant_edge.EdgeShard) -> None:
         self.place = place
         self.shape = shape
         self._vendor = vendor
@@ -89,34 +238,32 @@ class Shard:
         """Updates that were made."""
         self._flushing = threading.Lock()
         self._flushed = 0
-        self._meanwhile: list[engine.UpdateOperation] | None = None
+        self._meanwhile: list[qdrant_edge.UpdateOperation] | None = None
         """What was written while a new shard is built beside; None: none is."""
         self._compacting = threading.Lock()
 
     @classmethod
-    def make(cls, place: Path, shape: Shape) -> "Shard":
+    def make(cls, place: Path, shape: Shape) -> "StoredCollection":
         """A new and empty one, on disk."""
-        vendor = build(qdrant_files.files(place, shape), shape)
-        qdrant_files.write(place, shape)
+        vendor = build(files_of(place, shape), shape)
+        write_shape(place, shape)
         return cls(place, shape, vendor)
 
     @classmethod
-    def load(cls, place: Path, shape: Shape) -> "Shard":
+    def load(cls, place: Path, shape: Shape) -> "StoredCollection":
         """The one that is there."""
-        files = qdrant_files.files(place, shape)
+        files = files_of(place, shape)
         disk.check(files, 0, disk.mapped(files))
-        with engine_faults:
-            vendor = engine.EdgeShard.load(str(files), config(shape))
+        with vendor_errors:
+            vendor = qdrant_edge.EdgeShard.load(str(files), config(shape))
         return cls(place, shape, vendor)
-
-    # Reads.
 
     def search(self, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
         """The nearest, best first; equal scores by id."""
-        with engine_faults:
-            request = engine.QueryRequest(
+        with vendor_errors:
+            request = qdrant_edge.QueryRequest(
                 limit,
-                query=engine.Query.Nearest(floats(dense), using=DENSE),
+                query=qdrant_edge.Query.Nearest(floats(dense), using=DENSE),
                 params=EXACT,
                 filter=condition(where),
                 with_payload=payload,
@@ -125,8 +272,8 @@ class Shard:
 
     def scroll(self, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
         """Points by id, those after `after`."""
-        with engine_faults:
-            request = engine.ScrollRequest(
+        with vendor_errors:
+            request = qdrant_edge.ScrollRequest(
                 offset=None if after is None else identity(after),
                 limit=limit + (after is not None),
                 filter=condition(where),
@@ -137,37 +284,32 @@ class Shard:
         return [point for point in map(point_of, rows) if point.id != after][:limit]
 
     def count(self, where: Where) -> int:
-        """How many."""
-        with engine_faults:
-            return self._vendor.count(engine.CountRequest(exact=True, filter=condition(where)))
-
-    # Writes.
+        with vendor_errors:
+            return self._vendor.count(qdrant_edge.CountRequest(exact=True, filter=condition(where)))
 
     def index(self, shape: Shape) -> None:
         """Index what `shape` wants beside what is indexed already."""
-        with self._writing, engine_faults:
+        with self._writing, vendor_errors:
             for operation in indexes(shape, self.shape):
                 with disk.room(self.place):
                     self._vendor.update(operation)
-            qdrant_files.write(self.place, shape)
+            write_shape(self.place, shape)
             self.shape = shape
 
     def put(self, points: Sequence[Point]) -> None:
-        """Write them."""
-        with engine_faults:
+        with vendor_errors:
             records = [record(point) for point in points]
         for at in range(0, len(records), BATCH):
-            self._write(engine.UpdateOperation.upsert_points(records[at : at + BATCH]))
+            self._write(qdrant_edge.UpdateOperation.upsert_points(records[at : at + BATCH]))
         self.flush()
 
     def remove(self, where: Where) -> None:
-        """Delete them."""
-        self._write(engine.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST)
+        self._write(qdrant_edge.UpdateOperation.delete_points_by_filter(condition(where)), least=disk.LEAST)
         self.flush()
 
-    def _write(self, operation: engine.UpdateOperation, *, least: int = disk.RESERVE) -> None:
+    def _write(self, operation: qdrant_edge.UpdateOperation, *, least: int = disk.RESERVE) -> None:
         """One update, given to the shard that is being built too. `least`: what must be free on the disk."""
-        with self._writing, disk.room(self.place, least), engine_faults:
+        with self._writing, disk.room(self.place, least), vendor_errors:
             try:
                 self._vendor.update(operation)
             finally:  # half of it may be done
@@ -178,7 +320,7 @@ class Shard:
     def flush(self) -> None:
         """Everything written before is on disk when it returns."""
         mine = self._written
-        with self._flushing, engine_faults:
+        with self._flushing, vendor_errors:
             if self._flushed < mine:
                 now = self._written
                 self._vendor.flush()
@@ -188,276 +330,360 @@ class Shard:
         """Built anew beside, from what is in it; then it takes over. Writes meanwhile are in both."""
         with self._compacting:
             after = replace(self.shape, turn=self.shape.turn + 1)
-            beside = qdrant_files.files(self.place, after)
-            qdrant_files.tidy(self.place, self.shape)
-            disk.check(
-                self.place, disk.RESERVE, qdrant_files.size(qdrant_files.files(self.place, self.shape))
-            )
+            beside = files_of(self.place, after)
+            tidy(self.place, self.shape)
+            disk.check(self.place, disk.RESERVE, size_of(files_of(self.place, self.shape)))
             with self._writing:
                 self._meanwhile = []
             try:
                 self._take_over(self._copied(beside, after), after)
             finally:
                 self._meanwhile = None
-                qdrant_files.tidy(self.place, self.shape)  # half a copy would keep room that is wanted
-            qdrant_files.forget_aside(self.place)
+                tidy(self.place, self.shape)  # half a copy would keep room that is wanted
+            forget_aside(self.place)
 
-    def _copied(self, beside: Path, shape: Shape) -> engine.EdgeShard:
+    def _copied(self, beside: Path, shape: Shape) -> qdrant_edge.EdgeShard:
         """A new shard with all the points."""
         made = build(beside, shape)
-        with engine_faults:
+        with vendor_errors:
             for page in self._pages():
                 with disk.room(beside):
-                    made.update(engine.UpdateOperation.upsert_points(page))
+                    made.update(qdrant_edge.UpdateOperation.upsert_points(page))
             made.flush()
         return made
 
-    def _pages(self) -> Iterator[list[engine.Point]]:
+    def _pages(self) -> Iterator[list[qdrant_edge.Point]]:
         """All points, as they are written."""
-        offset: engine.PointId | None = None
+        offset: qdrant_edge.PointId | None = None
         while True:
-            ask = engine.ScrollRequest(offset=offset, limit=BATCH, with_payload=True, with_vector=[DENSE])
+            ask = qdrant_edge.ScrollRequest(
+                offset=offset, limit=BATCH, with_payload=True, with_vector=[DENSE]
+            )
             rows, offset = self._vendor.scroll(ask)
-            yield [engine.Point(row.id, row.vector or {}, row.payload) for row in rows]
+            yield [qdrant_edge.Point(row.id, row.vector or {}, row.payload) for row in rows]
             if offset is None:
                 return
 
-    def _take_over(self, made: engine.EdgeShard, shape: Shape) -> None:
+    def _take_over(self, made: qdrant_edge.EdgeShard, shape: Shape) -> None:
         """What was written meanwhile goes in too; from then on the new one counts."""
-        with self._writing, self._flushing, engine_faults:
+        with self._writing, self._flushing, vendor_errors:
             for operation in self._meanwhile or ():
                 with disk.room(self.place):
                     made.update(operation)
             made.flush()
-            qdrant_files.write(self.place, shape)
+            write_shape(self.place, shape)
             # Searches under way keep the old one until they end; its files go now.
             self._vendor, self.shape, self._flushed = made, shape, self._written
-            qdrant_files.tidy(self.place, shape)
+            tidy(self.place, shape)
 
     def close(self) -> None:
         """Everything on disk, files let go of."""
-        with self._writing, self._flushing, engine_faults:
+        with self._writing, self._flushing, vendor_errors:
             self._vendor.flush()
             self._vendor.close()
 
 
-def build(files: Path, shape: Shape) -> engine.EdgeShard:
+def build(files: Path, shape: Shape) -> qdrant_edge.EdgeShard:
     """A new shard with its vector and indexes."""
-    with disk.room(files), engine_faults:
+    with disk.room(files), vendor_errors:
         files.mkdir(parents=True)
-        made = engine.EdgeShard.create(str(files), config(shape))
+        made = qdrant_edge.EdgeShard.create(str(files), config(shape))
         for operation in indexes(shape):
             made.update(operation)
         made.flush()
     return made
 
 
-def config(shape: Shape) -> engine.EdgeConfig:
+def config(shape: Shape) -> qdrant_edge.EdgeConfig:
     """The vector of a shard, and how many threads it may have."""
-    dense = engine.EdgeVectorParams(size=shape.dim, distance=engine.Distance.Cosine)
-    return engine.EdgeConfig(vectors={DENSE: dense}, max_search_threads=SEARCHERS)
+    dense = qdrant_edge.EdgeVectorParams(size=shape.dim, distance=qdrant_edge.Distance.Cosine)
+    return qdrant_edge.EdgeConfig(vectors={DENSE: dense}, max_search_threads=SEARCHERS)
 
 
-def indexes(shape: Shape, known: Shape | None = None) -> Iterator[engine.UpdateOperation]:
+def indexes(shape: Shape, known: Shape | None = None) -> Iterator[qdrant_edge.UpdateOperation]:
     """Of the fields that are not known yet."""
     had = {*known.keys, *known.tenants, *known.times} if known else set()
-    wanted: dict[str, engine.PayloadSchemaType | engine.PayloadSchemaParams] = {}
-    wanted.update(dict.fromkeys(shape.keys, engine.PayloadSchemaType.Keyword))
-    wanted.update(dict.fromkeys(shape.times, engine.PayloadSchemaType.Datetime))
-    wanted.update(dict.fromkeys(shape.tenants, engine.KeywordIndexParams(is_tenant=True)))
+    wanted: dict[str, qdrant_edge.PayloadSchemaType | qdrant_edge.PayloadSchemaParams] = {}
+    wanted.update(dict.fromkeys(shape.keys, qdrant_edge.PayloadSchemaType.Keyword))
+    wanted.update(dict.fromkeys(shape.times, qdrant_edge.PayloadSchemaType.Datetime))
+    wanted.update(dict.fromkeys(shape.tenants, qdrant_edge.KeywordIndexParams(is_tenant=True)))
     for field, schema in wanted.items():
         if field not in had:
-            yield engine.UpdateOperation.create_field_index(field, schema)
+            yield qdrant_edge.UpdateOperation.create_field_index(field, schema)
 
 
-def condition(where: Where) -> engine.Filter:
+def condition(where: Where) -> qdrant_edge.Filter:
     """A filter as the engine takes it."""
-    must: list[engine.ConditionType] = [one_of(key, values) for key, values in where.has]
+    must: list[qdrant_edge.ConditionType] = [one_of(key, values) for key, values in where.has]
     for key, values in where.open:
-        must.append(engine.Filter(should=[engine.IsEmptyCondition(key), one_of(key, values)]))
+        must.append(qdrant_edge.Filter(should=[qdrant_edge.IsEmptyCondition(key), one_of(key, values)]))
     if where.ids is not None:
-        must.append(engine.HasIdCondition(set(identities(where.ids))))
-    return engine.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
+        must.append(qdrant_edge.HasIdCondition(set(identities(where.ids))))
+    return qdrant_edge.Filter(must=must, must_not=[one_of(key, values) for key, values in where.lacks])
 
 
-def one_of(key: str, values: Sequence[str]) -> engine.FieldCondition:
+def one_of(key: str, values: Sequence[str]) -> qdrant_edge.FieldCondition:
     """The field holds one of the values."""
-    return engine.FieldCondition(key, match=engine.MatchAny(list(values)))
+    return qdrant_edge.FieldCondition(key, match=qdrant_edge.MatchAny(list(values)))
 
 
-def record(point: Point) -> engine.Point:
+def record(point: Point) -> qdrant_edge.Point:
     """A point to be written."""
-    vectors: dict[str, engine.NamedVector] = {} if point.dense is None else {DENSE: floats(point.dense)}
-    return engine.Point(identity(point.id), vectors, dict(point.payload))
+    vectors: dict[str, qdrant_edge.NamedVector] = {} if point.dense is None else {DENSE: floats(point.dense)}
+    return qdrant_edge.Point(identity(point.id), vectors, dict(point.payload))
 
 
-def point_of(found: engine.Record | engine.ScoredPoint) -> Point:
+def point_of(found: qdrant_edge.Record | qdrant_edge.ScoredPoint) -> Point:
     """A point that was read."""
     vectors = found.vector
     return Point(
         str(found.id),
         found.payload or {},
         packed(vectors.get(DENSE)) if isinstance(vectors, dict) else None,
-        found.score if isinstance(found, engine.ScoredPoint) else 0.0,
+        found.score if isinstance(found, qdrant_edge.ScoredPoint) else 0.0,
     )
 
 
 Result = TypeVar("Result")
 
 
-class Edge:
-    """An open folder, made if it is missing. A collection is opened when it is first used. `look`: nothing is
+class Engine:
+    """An open folder, made if it is missing. A collection is opened at its first use. `read_only`: nothing is
     moved or tidied."""
 
-    def __init__(self, root: Path, *, look: bool = False) -> None:
+    def __init__(self, root: Path, *, read_only: bool = False) -> None:
         self._root = root
-        self._look = look
-        self._shards: dict[str, Shard] = {}
+        self._read_only = read_only
+        self._collections: dict[str, StoredCollection] = {}
         self._opening = threading.Lock()
-        self.lost: deque[str] = deque()
+        self.set_aside: deque[str] = deque()
         """Names of collections that were put aside; whoever tells takes them out."""
-        if not look:
-            qdrant_files.sweep(root)
+        if not read_only:
+            sweep(root)
 
     def shapes(self) -> list[tuple[str, int]]:
-        """Names and dimensions, as the folders say; none is opened."""
-        return sorted((shape.name, shape.dim) for _, shape in qdrant_files.shapes(self._root))
+        return sorted((shape.name, shape.dim) for _, shape in shapes_in(self._root))
 
     def create(
         self, name: str, dim: int, keys: Sequence[str], tenants: Sequence[str], times: Sequence[str]
     ) -> None:
         """Make a collection, or index the fields that are not indexed yet."""
-        wanted, place = (
-            qdrant_files.Shape(name, dim).also(keys, tenants, times),
-            qdrant_files.folder_of(self._root, name),
-        )
+        wanted, place = Shape(name, dim).also(keys, tenants, times), folder_of(self._root, name)
         with self._opening:
-            shard = self._shards.get(name) or self._load(place)
-            if shard is None:
+            collection = self._collections.get(name) or self._load(place)
+            if collection is None:
                 if place.exists():
-                    qdrant_files.put_aside(place)
-                self._shards[name] = Shard.make(place, wanted)
-            elif (also := shard.shape.also(keys, tenants, times)) != shard.shape:
-                shard.index(also)
+                    set_aside(place)
+                self._collections[name] = StoredCollection.make(place, wanted)
+            elif (also := collection.shape.also(keys, tenants, times)) != collection.shape:
+                collection.index(also)
 
     def drop(self, name: str) -> None:
-        """Delete a collection with its files."""
         with self._opening:
-            if name in self._shards:
-                self._let_go(self._shards[name])
-            qdrant_files.delete(qdrant_files.folder_of(self._root, name))
+            if name in self._collections:
+                self._close(self._collections[name])
+            delete_folder(folder_of(self._root, name))
 
     def put(self, name: str, points: Sequence[Point]) -> None:
-        """Write points; on disk and searchable when it returns."""
-        self._use(name, lambda shard: shard.put(points))
+        self._use(name, lambda collection: collection.put(points))
 
     def remove(self, name: str, where: Where) -> None:
-        """Delete points; gone from the next search on."""
         try:
-            self._use(name, lambda shard: shard.remove(where))
+            self._use(name, lambda collection: collection.remove(where))
         except RetrievalError as error:
             if not error.missing:
                 raise
 
     def search(self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool) -> list[Point]:
         """The nearest; every point that the filter leaves is compared."""
-        return self._use(name, lambda shard: shard.search(where, dense, limit, payload=payload))
+        return self._use(name, lambda collection: collection.search(where, dense, limit, payload=payload))
 
     def scroll(self, name: str, where: Where, limit: int, after: str | None, *, vectors: bool) -> list[Point]:
-        """A page of points."""
-        return self._use(name, lambda shard: shard.scroll(where, limit, after, vectors=vectors))
+        return self._use(name, lambda collection: collection.scroll(where, limit, after, vectors=vectors))
 
     def count(self, name: str, where: Where) -> int:
-        """How many points."""
-        return self._use(name, lambda shard: shard.count(where))
+        return self._use(name, lambda collection: collection.count(where))
 
     def compact(self, name: str) -> None:
         """Build the files anew, so that none holds what was removed; searches and writes go on."""
-        self._use(name, lambda shard: shard.compact())
+        self._use(name, lambda collection: collection.compact())
 
     def check(self) -> Mapping[str, str | int]:
-        """The engine, its version, the number of collections."""
-        folders = sum(1 for _ in qdrant_files.shapes(self._root))
+        folders = sum(1 for _ in shapes_in(self._root))
         return {"server": "embedded", "version": version("qdrant-edge-py"), "collections": folders}
 
-    def put_aside(self, name: str) -> None:
+    def suspect(self, name: str) -> None:
         """Move a collection's folder away: its files are suspected of crashing the process."""
-        place = qdrant_files.folder_of(self._root, name)
+        place = folder_of(self._root, name)
         if place.exists():
-            self._lose(place, name)
+            self._set_folder_aside(place, name)
 
     def close(self) -> None:
         """Write everything to the disk and let go of the files."""
         with self._opening:
-            for shard in list(self._shards.values()):
-                self._let_go(shard)
+            for collection in list(self._collections.values()):
+                self._close(collection)
 
-    def _use(self, name: str, work: Callable[[Shard], Result]) -> Result:
+    def _use(self, name: str, work: Callable[[StoredCollection], Result]) -> Result:
         """Work on a collection, twice if need be; see the module."""
-        shard = self._at(name)
+        collection = self._collection(name)
         try:
-            return work(shard)
-        except Broken as error:
+            return work(collection)
+        except EngineError as error:
             if not error.files:
                 raise
-        shard = self._anew(shard)
+        collection = self._reload(collection)
         try:
-            return work(shard)
-        except Broken as error:
+            return work(collection)
+        except EngineError as error:
             if error.files:
-                self._put_aside(shard)
+                self._set_aside(collection)
             raise
 
-    def _at(self, name: str) -> Shard:
+    def _collection(self, name: str) -> StoredCollection:
         """The collection, opened at its first use."""
-        if found := self._shards.get(name):
+        if found := self._collections.get(name):
             return found
         with self._opening:
-            shard = self._shards.get(name) or self._load(qdrant_files.folder_of(self._root, name))
-        if shard is None:
+            collection = self._collections.get(name) or self._load(folder_of(self._root, name))
+        if collection is None:
             raise RetrievalError("unavailable", missing=True)
-        return shard
+        return collection
 
-    def _load(self, place: Path) -> Shard | None:
+    def _load(self, place: Path) -> StoredCollection | None:
         """From its folder; None: there is none, or it had to be put aside."""
-        shape = qdrant_files.read(place)
+        shape = read_shape(place)
         if shape is None:
             return None
         try:
-            shard = Shard.load(place, shape)
-        except Broken as error:
+            collection = StoredCollection.load(place, shape)
+        except EngineError as error:
             if not error.files:
                 raise
-            self._lose(place, shape.name)
+            self._set_folder_aside(place, shape.name)
             return None
-        self._shards[shape.name] = shard
-        return shard
+        self._collections[shape.name] = collection
+        return collection
 
-    def _anew(self, shard: Shard) -> Shard:
+    def _reload(self, collection: StoredCollection) -> StoredCollection:
         """The collection's files read again, unless another call has done so."""
         with self._opening:
-            if self._shards.get(shard.shape.name) is shard:
-                self._let_go(shard)
-        return self._at(shard.shape.name)
+            if self._collections.get(collection.shape.name) is collection:
+                self._close(collection)
+        return self._collection(collection.shape.name)
 
-    def _put_aside(self, shard: Shard) -> None:
+    def _set_aside(self, collection: StoredCollection) -> None:
         """Unless another call has done so."""
         with self._opening:
-            if self._shards.get(shard.shape.name) is shard:
-                self._let_go(shard)
-                self._lose(shard.place, shard.shape.name)
+            if self._collections.get(collection.shape.name) is collection:
+                self._close(collection)
+                self._set_folder_aside(collection.place, collection.shape.name)
 
-    def _let_go(self, shard: Shard) -> None:
+    def _close(self, collection: StoredCollection) -> None:
         """Close it, however broken it is."""
-        del self._shards[shard.shape.name]
+        del self._collections[collection.shape.name]
         try:
-            shard.close()
-        except Broken as error:
+            collection.close()
+        except EngineError as error:
             sys.stderr.write(f"a collection could not be closed: {str(error)[:80]}\n")
 
-    def _lose(self, place: Path, name: str) -> None:
+    def _set_folder_aside(self, place: Path, name: str) -> None:
         """Put a folder aside, and remember to tell."""
         sys.stderr.write(f"a collection of qdrant cannot be read; it is put aside: {place.name}\n")
-        if not self._look:
-            qdrant_files.put_aside(place)
-        self.lost.append(name)
+        if not self._read_only:
+            set_aside(place)
+        self.set_aside.append(name)
+
+
+THREADS = 8
+READS = frozenset({"search", "scroll", "count"})
+
+
+def main() -> None:
+    """Open the folder, answer calls, close it."""
+    parent, (folder, read_only, *suspects) = connected()
+    engine = opened(parent, Path(folder), read_only=bool(read_only))
+    for name in suspects:
+        engine.suspect(json.loads(name))
+    parent.ready()
+    parent.serve(partial(answer, engine), threads=THREADS)
+    engine.close()
+
+
+def opened(parent: Parent, folder: Path, *, read_only: bool) -> Engine:
+    """The folder; exit if it cannot be used."""
+    try:
+        return Engine(folder, read_only=read_only)
+    except OSError as error:
+        parent.refuse(str(error))
+
+
+def answer(engine: Engine, call: Call) -> None:
+    """Answer a call: a reply, or a fault (`fault`: missing, rejected, full, unavailable). Both name
+    the collections that were put aside (`set_aside`)."""
+    try:
+        reply, data = perform(engine, call.name, call.payload, bytes(call.data))
+    except RetrievalError as error:
+        call.fail({"fault": "missing" if error.missing else "rejected", **names_set_aside(engine)})
+    except (TypeError, ValueError, OverflowError, RecursionError):  # the engine cannot hold such a value
+        call.fail({"fault": "rejected", **names_set_aside(engine)})
+    except NoRoom as error:
+        # A collection that cannot be opened for want of room is one that does not answer.
+        fault = "unavailable" if call.name in READS else "full"
+        call.fail({"fault": fault, "detail": error.detail, **names_set_aside(engine)})
+    except (EngineError, OSError) as error:
+        full = error.full if isinstance(error, EngineError) else error.errno in {errno.ENOSPC, errno.EDQUOT}
+        detail = "The disk of the memories' index is full" if full else type(error).__name__
+        call.fail({"fault": "full" if full else "unavailable", "detail": detail, **names_set_aside(engine)})
+    else:
+        call.reply({**reply, **names_set_aside(engine)}, data)
+
+
+def perform(engine: Engine, do: str, given: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Call a method of `Engine`; the reply's payload and data. Vectors travel as data."""
+    match do:
+        case "shapes":
+            return {"shapes": engine.shapes()}, b""
+        case "create":
+            engine.create(**given)
+        case "drop":
+            engine.drop(**given)
+        case "put":
+            engine.put(given["name"], from_frame(given["points"], data))
+        case "remove":
+            engine.remove(given["name"], where_of(given["where"]))
+        case "search":
+            asked = (where_of(given["where"]), data, given["limit"])
+            return to_frame(engine.search(given["name"], *asked, payload=given["payload"]))
+        case "scroll":
+            asked_page = (where_of(given["where"]), given["limit"], given["after"])
+            return to_frame(engine.scroll(given["name"], *asked_page, vectors=given["vectors"]))
+        case "count":
+            return {"count": engine.count(given["name"], where_of(given["where"]))}, b""
+        case "compact":
+            engine.compact(**given)
+        case "check":
+            return dict(engine.check()), b""
+        case _:
+            raise ValueError(do)
+    return {}, b""
+
+
+def names_set_aside(engine: Engine) -> dict[str, list[str]]:
+    """Take the names of the collections that were put aside."""
+    names = []
+    while engine.set_aside:
+        names.append(engine.set_aside.popleft())
+    return {"set_aside": names} if names else {}
+
+
+def where_of(given: dict[str, Any]) -> Where:
+    """A filter as it came."""
+    fields = {
+        name: tuple((key, tuple(each)) for key, each in given[name]) for name in ("has", "lacks", "open")
+    }
+    return Where(**fields, ids=None if given["ids"] is None else tuple(given["ids"]))
+
+
+if __name__ == "__main__":
+    main()

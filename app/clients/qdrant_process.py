@@ -1,14 +1,11 @@
-"""The embedded Qdrant in a child process (`qdrant_child.py`): a crash of the engine never ends the service.
+"""The embedded Qdrant in a child process (`qdrant_engine.py`): a crash of the engine never ends the service.
 
-Keeps `points.Points`. When the child dies, calls in flight are lost and the next call starts another. A
-collection in use when it crashed twice within SUSPECT_SECONDS is put aside. Raises `RetrievalError`, and
-`NoRoom` before a write that the disk might not hold. Times are seconds.
+When the child dies, calls in flight are lost and the next call starts another. A
+collection that was asked for whenever it crashed or hung (`process.CrashBlame`) is put aside. Raises
+`RetrievalError`, and `NoRoom` before a write that the disk might not hold. Times are seconds.
 """
 
 import json
-import signal
-import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
@@ -17,60 +14,56 @@ from typing import Any
 
 import structlog
 
-from app.clients.points import DENSE, Collection, Point, Where
-from app.clients.qdrant_child import packed, unpacked
+from app.clients.points import DENSE, Collection, Point, Where, from_frame, to_frame
+from app.clients.qdrant import Qdrant, probe, read, unlimited, write
 from app.errors import NoRoom, RetrievalError
-from app.process import Child, ChildProcess, Died, Fault, Full, Program, Reply, python
+from app.process import Child, ChildProcess, CrashBlame, Died, Fault, Full, Program, Reply, python
 from app.types import Embedding
 
-PROGRAM = Program("qdrant", python("app.clients.qdrant_child"))
+PROGRAM = Program("qdrant", python("app.clients.qdrant_engine"))
 ANSWER_SECONDS = 60.0
 """A child that takes longer for a call counts as hung and is killed."""
 COMPACT_SECONDS = 1_800.0
 """The same for a compaction, which copies a whole collection."""
-SUSPECT_SECONDS = 60.0
-SUSPICIONS = 2
-"""Crashes within SUSPECT_SECONDS after which a collection is put aside: Postgres has all of its content."""
-CRASHES = frozenset(
-    -number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
-)
-"""Exit codes that suggest damaged files; SIGKILL does not."""
 
 log = structlog.get_logger(__name__)
 
 
-class QdrantProcess:
-    """See the module. `look`: nothing in the folder is moved."""
+class QdrantProcess(Qdrant):
+    """See the module. `read_only`: nothing in the folder is moved."""
 
-    def __init__(self, folder: Path, *, look: bool = False, program: Program = PROGRAM) -> None:
+    embedded = True
+
+    def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
+        super().__init__()
         self._folder = folder
-        self._look = look
+        self._read_only = read_only
         self._program = program
-        self._using: Counter[str] = Counter()
-        """Collections of the calls in flight."""
-        self._crashes: list[tuple[float, frozenset[str]]] = []
-        """When the child crashed, and which collections were in use."""
+        self._blame = CrashBlame()
         self._last: Child | None = None
-        self._lost: list[str] = []
-        self._renewed: Callable[[str], None] | None = None
+        self._set_aside: list[str] = []
+        """Collections that nobody was told of yet."""
+        self._on_set_aside: Callable[[str], None] | None = None
         self.process = ChildProcess(self._start)
 
-    def on_renewal(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with the name of each collection that was put aside, also earlier."""
-        self._renewed = tell
-        self._tell([])
+    def on_set_aside(self, callback: Callable[[str], None]) -> None:
+        """Also those that were put aside earlier."""
+        self._on_set_aside = callback
+        self._report([])
 
+    @read
     async def collections(self) -> list[Collection]:
-        """All, by name. Each is opened by a call of its own, so that a crash names the one to blame."""
+        # Each is opened by a call of its own, so that a crash names the one to blame.
         found = []
         for name, dim in (await self._ask("shapes")).payload["shapes"]:
             try:
-                found.append(Collection(name, dim, DENSE, await self.count(name, Where())))
+                found.append(Collection(name, dim, DENSE, await self._count(name, Where())))
             except RetrievalError as error:
                 if not error.rejected:
                     raise
         return found
 
+    @write
     async def create(
         self,
         name: str,
@@ -83,39 +76,49 @@ class QdrantProcess:
         fields = {"keys": list(keys), "tenants": list(tenants), "times": list(times)}
         await self._ask("create", name, {"dim": dim, **fields})
 
+    @write
     async def drop(self, name: str) -> None:
         await self._ask("drop", name)
 
+    @write
     async def put(self, name: str, points: Sequence[Point]) -> None:
-        told, data = packed(list(points))
-        await self._ask("put", name, told, data)
+        rows, vectors = to_frame(points)
+        await self._ask("put", name, rows, vectors)
 
+    @write
     async def remove(self, name: str, where: Where) -> None:
         await self._ask("remove", name, {"where": asdict(where)})
 
+    @read
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
     ) -> list[Point]:
-        told = {"where": asdict(where), "limit": limit, "payload": payload}
-        return points_of(await self._ask("search", name, told, dense))
+        asked = {"where": asdict(where), "limit": limit, "payload": payload}
+        return points_of(await self._ask("search", name, asked, dense))
 
+    @read
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        told = {"where": asdict(where), "limit": limit, "after": after, "vectors": vectors}
-        return points_of(await self._ask("scroll", name, told))
+        asked = {"where": asdict(where), "limit": limit, "after": after, "vectors": vectors}
+        return points_of(await self._ask("scroll", name, asked))
 
+    @read
     async def count(self, name: str, where: Where) -> int:
+        return await self._count(name, where)
+
+    async def _count(self, name: str, where: Where) -> int:
         return int((await self._ask("count", name, {"where": asdict(where)})).payload["count"])
 
+    @unlimited
     async def compact(self, name: str) -> None:
         await self._ask("compact", name, seconds=COMPACT_SECONDS)
 
+    @probe
     async def check(self) -> Mapping[str, str | int | float]:
         return (await self._ask("check")).payload
 
     async def close(self) -> None:
-        """End the child."""
         await self.process.close()
 
     async def _ask(
@@ -125,86 +128,60 @@ class QdrantProcess:
         payload: Mapping[str, Any] | None = None,
         data: bytes = b"",
         *,
-        seconds: float = ANSWER_SECONDS,
+        seconds: float | None = None,
     ) -> Reply:
-        """Call the child."""
         asked = dict(payload or {}) if name is None else {"name": name, **(payload or {})}
-        with self._faults(), self._in_use(name):
-            reply = await self.process.call(do, asked, data, hangs_after=seconds)
-        self._tell(reply.payload.pop("lost", []))
+        hangs_after = seconds or ANSWER_SECONDS
+        with self._faults():
+            reply = await self.process.call(do, asked, data, hangs_after=hangs_after, about=name or "")
+        self._report(reply.payload.pop("set_aside", []))
         return reply
 
     @contextmanager
-    def _in_use(self, name: str | None) -> Iterator[None]:
-        """Count a call on the collection as in flight."""
-        if name is None:
-            yield
-            return
-        self._using[name] += 1
-        try:
-            yield
-        except Died as error:
-            if error.code in CRASHES:
-                self._suspect()
-            raise
-        finally:
-            self._using -= Counter([name])
-
-    def _suspect(self) -> None:
-        """Note the collections in use at a crash, once for each child: its first caller finds them all."""
-        if self._last is not None:
-            self._crashes.append((time.monotonic(), frozenset(self._using)))
-            self._last = None
-
-    @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Translate errors."""
         try:
             yield
         except Fault as fault:
-            told = fault.payload
-            self._tell(told.get("lost", []))
-            if told["fault"] == "full":
-                raise NoRoom(told["detail"]) from None
-            if told["fault"] == "unavailable":
-                log.warning("qdrant's engine failed", fault=told["detail"])
-            fault = told["fault"]
-            raise RetrievalError(
-                "unavailable", rejected=fault == "rejected", missing=fault == "missing"
-            ) from None
+            kind, detail = fault.payload["fault"], fault.payload.get("detail", "")
+            self._report(fault.payload.get("set_aside", []))
+            if kind == "full":
+                raise NoRoom(detail) from None
+            if kind == "unavailable":
+                log.warning("qdrant's engine failed", fault=detail)
+            rejected, missing = kind == "rejected", kind == "missing"
+            raise RetrievalError("unavailable", rejected=rejected, missing=missing) from None
         except Full as error:
             raise RetrievalError("overloaded") from error
         except Died as error:
             raise RetrievalError("unavailable") from error
 
-    def _tell(self, names: Sequence[str]) -> None:
-        """Name collections that were put aside, now or when somebody wants to know."""
-        self._lost += names
-        while self._renewed and self._lost:
-            self._renewed(self._lost.pop(0))
+    def _report(self, set_aside: Sequence[str]) -> None:
+        """Name collections that were put aside, now or when there is a callback."""
+        self._set_aside += set_aside
+        while self._on_set_aside and self._set_aside:
+            self._on_set_aside(self._set_aside.pop(0))
 
     async def _start(self) -> Child:
-        now = time.monotonic()
-        self._crashes = [crash for crash in self._crashes if now - crash[0] < SUSPECT_SECONDS]
-        counts = Counter(name for _, names in self._crashes for name in names)
-        suspects = [name for name, count in counts.items() if count >= SUSPICIONS and not self._look]
-        mode = ("look" if self._look else "", *map(json.dumps, suspects))
+        last, self._last = self._last, None
+        await self._blame.note(last)
+        suspects = [] if self._read_only else self._blame.suspects()
+        mode = ("read-only" if self._read_only else "", *map(json.dumps, suspects))
         child = self._last = await Child.start(self._program, str(self._folder.absolute()), *mode)
         if suspects:
             log.error("qdrant's engine crashed; collections are put aside", count=len(suspects))
-            self._crashes.clear()
+            self._blame.forget()
         return child
 
 
 def points_of(reply: Reply) -> list[Point]:
     """The points of an answer."""
-    return unpacked(reply.payload["points"], bytes(reply.data))
+    return from_frame(reply.payload["points"], bytes(reply.data))
 
 
 @asynccontextmanager
-async def open_qdrant_process(folder: Path, *, look: bool = False) -> AsyncIterator[QdrantProcess]:
+async def open_qdrant_process(folder: Path, *, read_only: bool = False) -> AsyncIterator[QdrantProcess]:
     """The engine on a folder, started at its first call and ended with the block."""
-    engine = QdrantProcess(folder, look=look)
+    engine = QdrantProcess(folder, read_only=read_only)
     try:
         yield engine
     finally:

@@ -1,4 +1,4 @@
-"""A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client. Keeps `points.Points`.
+"""A Qdrant server or cluster (`QDRANT_URL`), through the vendor's client.
 
 Import this late: the vendor takes two seconds and 100 MB. Writes wait until they are searchable, a search is
 one round trip. Small collections are searched exactly, large ones by the server's index. Collections of
@@ -18,6 +18,7 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from app.clients.points import DENSE, Collection, Point, Where, by_score, floats, identities, identity, packed
+from app.clients.qdrant import Qdrant, probe, read, unlimited, write
 from app.errors import RetrievalError
 from app.types import Embedding
 
@@ -26,8 +27,7 @@ CALL_SECONDS = 60
 SEARCH_SECONDS = 4
 """Told to the server: what takes longer it may end."""
 CONNECTIONS = 32
-LOOKS = 8
-"""Collections looked at at once."""
+SHAPES_AT_ONCE = 8
 BATCH = 128
 """Points a write."""
 EXACT_MOST = 200_000
@@ -40,31 +40,35 @@ VACUUM = models.OptimizersConfigDiff(deleted_threshold=0.0001, vacuum_min_vector
 Result = TypeVar("Result")
 
 
-class QdrantRemote:
+class QdrantRemote(Qdrant):
     """See the module."""
 
+    embedded = False
+
     def __init__(self, client: AsyncQdrantClient, dim: int = 0) -> None:
+        super().__init__()
         self._client = client
         self._dim = dim
         """Of our vectors: of several that another's points have one of this size is theirs that we ask by."""
         self._known: dict[str, Collection] = {}
         """Shapes by name, forgotten when one does not fit any more."""
 
+    @read
     async def collections(self) -> list[Collection]:
         """All, by name; one that goes meanwhile is left out."""
         with faults():
             names = [each.name for each in (await self._client.get_collections()).collections]
-        few = asyncio.Semaphore(LOOKS)
+        few = asyncio.Semaphore(SHAPES_AT_ONCE)
 
         async def looked(name: str) -> Collection | None:
             async with few:
-                return await self._look(name)
+                return await self._read_shape(name)
 
         found = await asyncio.gather(*(looked(name) for name in names))
         self._known = {each.name: each for each in found if each}
         return sorted(self._known.values(), key=lambda each: each.name)
 
-    async def _look(self, name: str) -> Collection | None:
+    async def _read_shape(self, name: str) -> Collection | None:
         """One; None: it is gone."""
         try:
             with faults():
@@ -75,6 +79,7 @@ class QdrantRemote:
             raise
         return shape_of(name, info, self._dim)
 
+    @write
     async def create(
         self,
         name: str,
@@ -84,16 +89,15 @@ class QdrantRemote:
         tenants: Sequence[str] = (),
         times: Sequence[str] = (),
     ) -> None:
-        """One more, if it is not there; then the fields that are not indexed yet."""
         wanted = indexes(keys, tenants, times)
         with faults():
             if not await self._client.collection_exists(name):
-                await self._made(name, dim)
+                await self._create(name, dim)
             had = (await self._client.get_collection(name)).payload_schema
             for field in [field for field in wanted if field not in had]:
                 await self._client.create_payload_index(name, field, wanted[field], wait=True)
 
-    async def _made(self, name: str, dim: int) -> None:
+    async def _create(self, name: str, dim: int) -> None:
         """Another replica may have been faster."""
         try:
             await self._client.create_collection(
@@ -104,25 +108,25 @@ class QdrantRemote:
             if not await self._client.collection_exists(name):
                 raise
 
+    @write
     async def drop(self, name: str) -> None:
-        """Gone."""
         self._known.pop(name, None)
         with faults():
             await self._client.delete_collection(name)
 
+    @write
     async def put(self, name: str, points: Sequence[Point]) -> None:
         """Searchable when it returns; in a collection of others by the vectors that it has."""
-        await self._shaped(name, lambda shape: self._put(shape, points))
+        await self._with_shape(name, lambda shape: self._put(shape, points))
 
     async def _put(self, shape: Collection, points: Sequence[Point]) -> None:
-        """Into a collection of this shape."""
         with faults():
             for at in range(0, len(points), BATCH):
                 some = [record(point, shape) for point in points[at : at + BATCH]]
                 await self._client.upsert(shape.name, some, wait=True)
 
+    @write
     async def remove(self, name: str, where: Where) -> None:
-        """Gone from the next search on."""
         try:
             with faults():
                 selected = models.FilterSelector(filter=condition(where))
@@ -131,16 +135,15 @@ class QdrantRemote:
             if not error.missing:
                 raise
 
+    @read
     async def search(
         self, name: str, where: Where, dense: Embedding, limit: int, *, payload: bool = True
     ) -> list[Point]:
-        """The nearest, in one round trip."""
-        return await self._shaped(name, lambda shape: self._search(shape, where, dense, limit, payload))
+        return await self._with_shape(name, lambda shape: self._search(shape, where, dense, limit, payload))
 
     async def _search(
         self, shape: Collection, where: Where, dense: Embedding, limit: int, payload: bool
     ) -> list[Point]:
-        """In a collection of this shape."""
         exact = shape.points <= EXACT_MOST
         with faults():
             answer = await self._client.query_points(
@@ -155,7 +158,7 @@ class QdrantRemote:
             )
         return by_score([point_of(found, shape) for found in answer.points])
 
-    async def _shaped(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
+    async def _with_shape(self, name: str, work: Callable[[Collection], Awaitable[Result]]) -> Result:
         """Something with a collection as it is known; if that is refused, as it is by now."""
         known = self._known.get(name)
         if known:
@@ -164,18 +167,18 @@ class QdrantRemote:
             except RetrievalError as error:
                 if not error.rejected:
                     raise
-        found = await self._look(name)  # not met yet, or made anew by somebody with another shape
+        found = await self._read_shape(name)  # not met yet, or made anew by somebody with another shape
         if found is None or found == known:
             self._known.pop(name, None)
             raise RetrievalError("unavailable", rejected=True, missing=found is None)
         self._known[name] = found
         return await work(found)
 
+    @read
     async def scroll(
         self, name: str, where: Where, *, limit: int, after: str | None = None, vectors: bool = False
     ) -> list[Point]:
-        """A page."""
-        shape = self._known.get(name) or await self._look(name) or Collection(name, 0)
+        shape = self._known.get(name) or await self._read_shape(name) or Collection(name, 0)
         with faults():
             rows, _ = await self._client.scroll(
                 name,
@@ -188,25 +191,25 @@ class QdrantRemote:
         points = (point_of(row, shape) for row in rows)
         return [point for point in points if point.id != after][:limit]
 
+    @read
     async def count(self, name: str, where: Where) -> int:
-        """Exactly."""
         with faults():
             counted = await self._client.count(name, count_filter=condition(where), exact=True)
         return counted.count
 
+    @unlimited
     async def compact(self, name: str) -> None:
         """The server rewrites its files by itself; it is told to do so as soon as it lets itself be told."""
         with faults():
             await self._client.update_collection(name, optimizers_config=VACUUM)
 
+    @probe
     async def check(self) -> Mapping[str, str | int | float]:
-        """The server and its version."""
         with faults():
-            told = await self._client.info()
-        return {"server": "qdrant", "version": told.version}
+            info = await self._client.info()
+        return {"server": "qdrant", "version": info.version}
 
-    async def aclose(self) -> None:
-        """Let go of the connections."""
+    async def close(self) -> None:
         await self._client.close()
 
 

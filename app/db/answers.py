@@ -33,7 +33,8 @@ import orjson
 import structlog
 
 from app.answer import CHAT_LOG_REF, Answer, Block, Citation, Finish, Kind, Recipe, Ref, Turn, Usage
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant
 from app.db.corpus import COLUMNS as TEXTS
 from app.db.corpus import reference
 from app.db.documents import IN_REACH, is_id
@@ -448,7 +449,7 @@ Found = dict[str, T]
 class OriginalStore:
     """See the module."""
 
-    def __init__(self, pool: Pool, points: Points, rows: Mapping[str, Named] | None = None) -> None:
+    def __init__(self, pool: Pool, points: Qdrant, rows: Mapping[str, Named] | None = None) -> None:
         """`rows`: those of each of the projects' sources, by their ids."""
         self._pool = pool
         self._points = points

@@ -16,8 +16,9 @@ import structlog
 
 from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
-from app.clients.points import DENSE, Point, Points, Where
-from app.db.collections import read_homes
+from app.clients.points import DENSE, Point, Where
+from app.clients.qdrant import Qdrant
+from app.db.collections import move_home, read_homes
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, RAW, memory
@@ -26,6 +27,7 @@ from app.db.vectors import read_spaces
 from app.errors import RetrievalError, Unavailable
 from app.index import referred, remembered
 from app.index.catalogue import Catalogue, Indexed, fits, unavailable
+from app.retrieval.imported import Homes, free
 from app.retrieval.index_cache import EXACT_BYTES
 from app.retrieval.retrievers import qdrant
 from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
@@ -135,16 +137,25 @@ class QdrantCopy:
     """Memories and reference texts, each collection where `ibid.collection_home` says.
 
     That is read anew for each call: `ibid adopt` may import a collection while a replica runs, whose points
-    are not to be written over. Keeps `holding.Files`, too.
+    are not to be written over. Where another tool has a collection of the same name that cannot hold our
+    vectors, the copy gets a home of its own. Keeps `holding.Files`, too.
     """
 
     name = "qdrant"
 
     def __init__(
-        self, pool: Pool, points: Points, catalogue: Catalogue, space: Space, *, external: bool = False
+        self,
+        pool: Pool,
+        points: Qdrant,
+        catalogue: Catalogue,
+        space: Space,
+        *,
+        external: bool = False,
+        homes: Homes | None = None,
     ) -> None:
-        """`external`: Qdrant is a server."""
+        """`external`: Qdrant is a server. `homes`: kept up to date for others."""
         self.external = external
+        self._homes = homes or Homes()
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
@@ -156,14 +167,14 @@ class QdrantCopy:
     async def position(self) -> Position | None:
         """In a point beside the memories."""
         for point in await qdrant.page(self._points, await self._home(RAW), Where(ids=(STATE,)), 1):
-            told = point.payload
-            return Position(str(told.get("identity", "")), int(told.get("seq", 0)))
+            payload = point.payload
+            return Position(str(payload.get("identity", "")), int(payload.get("seq", 0)))
         return None
 
     async def note(self, position: Position) -> None:
         """Likewise."""
-        told = {**MARK, "identity": position.identity, "seq": position.seq}
-        await self._put(RAW, [Point(STATE, told)])
+        payload = {**MARK, "identity": position.identity, "seq": position.seq}
+        await self._put(RAW, [Point(STATE, payload)])
 
     async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Points of one collection."""
@@ -178,7 +189,7 @@ class QdrantCopy:
         gone = set(items) - {each.id for each in points}
         if gone:
             await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
-            await self._vacate(collection)
+            await self._drop_unused(collection)
 
     async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
@@ -191,6 +202,9 @@ class QdrantCopy:
             if not fits(shape, self._space):
                 await self._swept(name, everything=True)
                 yield 0, place
+        for name in {RAW, *await self._counts()}:
+            if not await self._usable(home := await self._home(name)):
+                await self._works(home, partial(self._moved, name, home))
         for part, statement, key in PARTS:
             if place[:1] > (part,):
                 continue
@@ -217,7 +231,7 @@ class QdrantCopy:
         """By the count of the points of ours in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
-        homes = await read_homes(self._pool)
+        homes = await self._read_homes()
         wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
         made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
         for physical in {*wanted, *made, homes.copy_of(RAW), *homes.homes.values()}:
@@ -268,7 +282,7 @@ class QdrantCopy:
         if not await self._works(physical, partial(self._sweep, physical, everything=everything)):
             self._unswept.add(physical)
 
-    async def _works(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+    async def _works(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
         """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
         where Qdrant does not."""
         for last in (False, True):
@@ -287,15 +301,44 @@ class QdrantCopy:
 
     async def _home(self, name: str) -> str:
         """Where the copy of a collection is."""
-        return (await read_homes(self._pool)).copy_of(name)
+        return (await self._read_homes()).copy_of(name)
+
+    async def _read_homes(self) -> Homes:
+        found = await read_homes(self._pool)
+        self._homes.homes, self._homes.spaces = found.homes, found.spaces
+        return found
 
     async def _put(self, name: str, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing."""
-        await self._catalogue.put(await self._home(name), self._space, FIELDS, points)
+        home = await self._home(name)
+        if not await self._usable(home):
+            home = await self._moved(name, home)
+        await self._catalogue.put(home, self._space, FIELDS, points)
+
+    async def _usable(self, physical: str) -> bool:
+        """Whether a collection can hold our vectors, or is not there."""
+        with unavailable():
+            shape = await self._catalogue.get(physical)
+        return shape is None or fits(shape, self._space)
+
+    async def _moved(self, name: str, home: str) -> str:
+        """The home of a copy whose present one cannot hold our vectors: the same, if it only held ours of an
+        older space; else a new one, and the other tool's stays as it is."""
+        await self._sweep(home, everything=True)
+        if await self._usable(home):
+            return home
+        homes = await self._read_homes()
+        new = free(name, {*await self._catalogue.all(), *homes.homes.values()})
+        log.warning(
+            "another tool has a collection of this name; ours is kept apart", collection=name, home=new
+        )
+        await move_home(self._pool, name, new)
+        await self._read_homes()
+        return new
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
         """Delete the points of ours that the record does not have, or all."""
-        name, left = (await read_homes(self._pool)).name_of(physical), False
+        name, left = (await self._read_homes()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
         for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
@@ -315,7 +358,7 @@ class QdrantCopy:
         with postgres_faults():
             return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
 
-    async def _vacate(self, name: str) -> None:
+    async def _drop_unused(self, name: str) -> None:
         """A collection goes with the last text of all tenants."""
         with postgres_faults():
             used = name == RAW or await self._pool.fetchval(USED, name)
@@ -365,14 +408,14 @@ class ChromaCopy:
         """In a vector of its own; asking for it makes no collection."""
         if POSITION not in await self._chroma.names():
             return None
-        for told in await self._chroma.payloads(POSITION, {"of": POSITION}):
-            return Position(str(told.get("identity", "")), int(str(told.get("seq", 0))))
+        for metadata in await self._chroma.payloads(POSITION, {"of": POSITION}):
+            return Position(str(metadata.get("identity", "")), int(str(metadata.get("seq", 0))))
         return None
 
     async def note(self, position: Position) -> None:
         """Likewise."""
-        told = {"of": POSITION, "identity": position.identity, "seq": position.seq}
-        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [told])
+        metadata = {"of": POSITION, "identity": position.identity, "seq": position.seq}
+        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [metadata])
 
     async def follow(self, collection: str, items: Sequence[str]) -> None:
         """Documents one by one."""

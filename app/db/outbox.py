@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import structlog
 
+from app.db.claim import EngineClaim
 from app.db.copies import Copy, Place, Position
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
@@ -52,12 +53,12 @@ NEXT = """
 REFILLS = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1 AND item = ''"
 TAKEN = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
 REFILLED = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
-TOLD = """
+SET_POSITION = """
     INSERT INTO ibid.engine AS known (name, seq) VALUES ($1, $2)
     ON CONFLICT (name) DO UPDATE SET seq = greatest(known.seq, excluded.seq)
 """
 STATE = f"""
-    SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS told,
+    SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS taken,
         (SELECT last_value FROM ibid.outbox_seq_seq) AS last,
         (SELECT count(*) FROM (SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {MOST + 1})
             AS few) AS waiting,
@@ -74,7 +75,7 @@ log = structlog.get_logger(__name__)
 class State:
     """How the record and an engine's copy stand to each other, as Postgres has it."""
 
-    told: int | None
+    taken: int | None
     """The last entry that the engine is known to have taken; None: none ever."""
     last: int
     """The last entry that was ever made."""
@@ -113,14 +114,15 @@ class Refill:
 class Outbox:
     """One engine's."""
 
-    def __init__(self, pool: Pool, copy: Copy, identity: str) -> None:
-        """`identity`: of the database (`db/postgres.py`)."""
+    def __init__(self, pool: Pool, copy: Copy, identity: str, claim: EngineClaim | None = None) -> None:
+        """`identity`: of the database (`db/postgres.py`). `claim`: without it nothing is drained."""
+        self._claim = claim
         self._pool = pool
         self._copy = copy
         self._identity = identity
         self._awaited = asyncio.Event()
         self._seq = 0
-        self._lost = False
+        self._files_lost = False
         self._compared = 0.0
         self._refill: Refill | None = None
         self._logged = 0.0
@@ -154,17 +156,19 @@ class Outbox:
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._awaited.wait()
 
-    def lost(self, *_: object) -> None:
+    def files_lost(self, *_: object) -> None:
         """Something of the engine's files is gone: the next step asks for a refill from the first row."""
-        self._lost = True
+        self._files_lost = True
         self._awaited.set()
 
     async def drain(self) -> None:
         """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
         that fails are left aside, or another process drains: `waits` says so."""
+        if self._claim and self._copy.name in await self._claim.missing():
+            raise Unavailable("another service on this Postgres has an engine of its own")
         now = time.monotonic()
-        due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
-        if due and not self._lost:
+        due = self._files_lost or not self._compared or now - self._compared > COMPARE_SECONDS
+        if due and not self._files_lost:
             await self._refilled(await self.behind())
         await self._emptied()
         if due:
@@ -186,24 +190,24 @@ class Outbox:
             log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
             await self.ask_refill()
 
-    async def _loss(self) -> None:
+    async def _refill_lost_files(self) -> None:
         """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
         it sweeps the engine."""
-        if not self._lost:
+        if not self._files_lost:
             return
         if await self._copy.total():
             await self._refilled("files were lost")
         else:
             async for _ in self._copy.refill():
                 pass
-        self._lost = False
+        self._files_lost = False
 
     async def _emptied(self) -> None:
         """Take entries until nothing waits."""
         found = await state(self._pool, self._copy.name)
-        if not (found.waiting or found.refill or self._lost):
+        if not (found.waiting or found.refill or self._files_lost):
             return
-        self._seq = found.told or 0
+        self._seq = found.taken or 0
         async with self._alone() as holder:
             while holder and await self._step(holder):
                 pass
@@ -215,11 +219,11 @@ class Outbox:
         if found.refill:
             return ""
         if position is None:
-            begun = found.told is not None or (not found.waiting and await self._copy.total())
+            begun = found.taken is not None or (not found.waiting and await self._copy.total())
             return "it has no position" if begun else ""
         if position.identity != self._identity:
             return "it follows another database"
-        if position.seq < (found.told or 0):
+        if position.seq < (found.taken or 0):
             return "its files are older than the record"
         return "its files are newer than the record" if position.seq > last else ""
 
@@ -286,7 +290,7 @@ class Outbox:
 
     async def _step(self, holder: Connection) -> bool:
         """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
-        await self._loss()
+        await self._refill_lost_files()
         with postgres_faults():
             entries = await holder.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
             if not entries and not self._works:  # not those collections failed, but the engine
@@ -345,7 +349,7 @@ class Outbox:
         try:
             rows, refill.place = await anext(refill.steps)
         except StopAsyncIteration:
-            if self._lost:
+            if self._files_lost:
                 return  # the next step begins at the first row
             await self._taken(holder, seq, REFILLED, self._copy.name, seq)
             self._refill = None
@@ -368,7 +372,7 @@ class Outbox:
         with postgres_faults():
             async with holder.transaction():
                 await holder.execute(statement, *values)
-                await holder.execute(TOLD, self._copy.name, self._seq)
+                await holder.execute(SET_POSITION, self._copy.name, self._seq)
                 await self._copy.note(Position(self._identity, self._seq))  # the lock was ours just now
 
 

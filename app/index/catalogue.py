@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from app.clients.points import Collection, Point, Points
+from app.clients.points import Collection, Point
+from app.clients.qdrant import Qdrant
 from app.errors import RetrievalError, Unavailable
 from app.types import Space
 
@@ -48,7 +49,7 @@ class Catalogue:
     """See the module. For one event loop."""
 
     def __init__(
-        self, points: Points, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
+        self, points: Qdrant, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._points = points
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The worker process that parses one PDF, or cuts the source files of one request (`-m app.intake.worker`).
+"""The worker process that parses one PDF, or cuts the source files of one request (`main`).
 
 It drops privileges and limits itself (`child.confine`) before it looks at a file, and never writes text of a
 document to stderr.

@@ -1,4 +1,4 @@
-"""The embedding process (`-m app.models.bundled_child`), called by `apart.py`.
+"""The embedding process (`main`), called by `bundled.py`.
 
 Embedding holds the GIL for part of the time; in a process of its own it does not delay the event loop.
 """

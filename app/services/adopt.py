@@ -35,7 +35,8 @@ from datetime import datetime
 
 import asyncpg
 
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant
 from app.db import corpus
 from app.db import memories as memories_
 from app.db.collections import read_homes
@@ -50,7 +51,7 @@ from app.index import payload, referred, remembered
 from app.index.catalogue import Catalogue, fits
 from app.models.base import Embedder
 from app.models.tokens import O200k
-from app.retrieval.imported import Homes
+from app.retrieval.imported import Homes, free
 from app.retrieval.retrievers.qdrant import NOT_OURS, is_ours
 from app.services.memories import counted
 from app.types import DEFAULT_TENANT, Embedding, Scope, Space, similarity
@@ -499,8 +500,6 @@ BATCH = 64
 ROUNDS = 3
 """Over a table that another tool keeps writing."""
 
-HOME = "{}_ibid"
-
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
@@ -524,7 +523,7 @@ class Shelves:
     """The collections, and their import."""
 
     def __init__(
-        self, points: Points, store: ImportStore, embedder: Embedder, space: Space, only: Collection[str] = ()
+        self, points: Qdrant, store: ImportStore, embedder: Embedder, space: Space, only: Collection[str] = ()
     ) -> None:
         """`only`: the collections to look at beside the memories; none named: all."""
         self._points = points
@@ -536,7 +535,8 @@ class Shelves:
 
     async def found(self, space: Space | None = None) -> list[Shelf]:
         """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
-        homes = (await self._store.homes()).homes
+        known = await self._store.homes()
+        homes = known.homes
         shapes = await self._catalogue.all()
         taken, found = {*homes.values(), *shapes}, []
         for name, shape in shapes.items():
@@ -551,7 +551,7 @@ class Shelves:
                 silent += len(page) - len(told)
                 unowned += len(told) - len(owned)
             fit = fits(shape, space or self._space)
-            found.append(Shelf(name, missing, silent, unowned, fit, home, name in homes))
+            found.append(Shelf(name, missing, silent, unowned, fit, home, known.is_imported(name)))
             taken.add(home)
         return found
 
@@ -734,14 +734,6 @@ def digest(facts: Mapping[str, object]) -> bytes:
 def usable(vector: Embedding | None, space: Space) -> bool:
     """Whether a point's own vector can be kept: of the space's width, and not zero."""
     return vector is not None and len(vector) == 4 * space.dim and any(vector)
-
-
-def free(name: str, taken: Collection[str]) -> str:
-    """A name for our copy of a collection that no other has."""
-    home = HOME.format(name)
-    while home in taken:
-        home = HOME.format(home)
-    return home
 
 
 def taken_of(shelf: Shelf, *, kept: int = 0, embedded: int = 0) -> Taken:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant
 from app.db.pool import Pool, record_faults, retrieval_faults
 from app.index import payload
 from app.index.catalogue import Catalogue, fits
-from app.retrieval.imported import NONE, Homes, imported
+from app.retrieval.imported import Homes, imported
 from app.retrieval.index import Matrix, Place, Segment, rows_segment
 from app.retrieval.index_cache import IndexCache
 from app.retrieval.postings import invert
@@ -76,7 +77,7 @@ class PointSource(IndexedSource[ScopeKey]):
     def __init__(
         self,
         pool: Pool,
-        points: Points,
+        points: Qdrant,
         catalogue: Catalogue,
         cache: IndexCache,
         space: Space,
@@ -85,17 +86,17 @@ class PointSource(IndexedSource[ScopeKey]):
         seconds: float = 6.0,
         shared: bool = False,
         only: Collection[str] = (),
-        homes: Homes = NONE,
+        homes: Homes | None = None,
     ) -> None:
         """`shared`: Qdrant is a server, where other tools may write; `only`: the collections to look at
-        (CORPUS_COLLECTIONS), none named: all; `homes`: the collections that were imported."""
+        (CORPUS_COLLECTIONS), none named: all; `homes`: where our copies are."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
         self._shared = shared
         self._only = frozenset(only)
-        self._homes = homes
+        self._homes = homes or Homes()
 
     @abstractmethod
     def entry(self, scope: ScopeKey, row_id: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from app.cli import indexes
 from app.cli.checks import Ailment
 from app.cli.doctor import Check
-from app.clients.qdrant_files import folder_of
+from app.clients.qdrant_engine import folder_of
 from app.clients.qdrant_process import open_qdrant_process
 from app.db.copies import QdrantCopy
 from app.db.embedded import hold

@@ -12,7 +12,7 @@ import pytest
 from app.child import INTERNAL, REFUSED, Call, Parent
 from app.clients import chroma_child as room
 from app.clients.chroma_child import answer, open_folder, opened
-from app.clients.chroma_client import BROKEN, Answer, Client, Lost, packed, perform, rows, unpacked
+from app.clients.chroma_client import BROKEN, Answer, ChromaFault, Client, packed, perform, rows, unpacked
 
 ROWS = np.eye(3, dtype=np.float32)
 WRITE = {"ids": ["d:1", "d:2", "d:3"], "metadatas": [{"document": "d"}] * 3}
@@ -115,7 +115,7 @@ def test_the_rest_is_done_too(client: Client) -> None:
 
 def test_a_refusal_is_told_and_no_reason_to_end(client: Client, ends: list[tuple[int, str]]) -> None:
     """A matrix of another size, an argument that the vendor does not take."""
-    with pytest.raises(Lost, match="dimension"):
+    with pytest.raises(ChromaFault, match="dimension"):
         ask(client, "upsert", {"ids": ["x"]}, np.ones((1, 5), np.float32))
     call = Told()
     call.name, call.payload = "get", {"of": "ibid-a", "with": {"where": {"$no": 1}}}
@@ -133,7 +133,7 @@ class Failing:
 
     def beat(self) -> None:
         """Fails."""
-        raise Lost(self.said)
+        raise ChromaFault(self.said)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,10 @@ def test_a_failure_of_its_own_ends_it_after_its_answer(
     ("error", "code"),
     [
         pytest.param(OSError(28, "No space left on device"), REFUSED, id="no room"),
-        pytest.param(Lost("InternalError: attempt to write a readonly database"), REFUSED, id="rights"),
-        pytest.param(Lost("InternalError: file is not a database"), BROKEN, id="content"),
+        pytest.param(
+            ChromaFault("InternalError: attempt to write a readonly database"), REFUSED, id="rights"
+        ),
+        pytest.param(ChromaFault("InternalError: file is not a database"), BROKEN, id="content"),
     ],
 )
 def test_how_it_ends_tells_whose_fault_it_is(
@@ -169,7 +171,7 @@ def test_how_it_ends_tells_whose_fault_it_is(
 ) -> None:
     """Only a folder whose content is at fault may be moved aside; else the reason goes to the parent."""
 
-    def fail(folder: Path, *, look: bool) -> None:
+    def fail(folder: Path, *, read_only: bool) -> None:
         raise error
 
     monkeypatch.setattr(room, "open_folder", fail)

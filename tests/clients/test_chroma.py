@@ -21,7 +21,7 @@ import pytest_asyncio
 from app.breaker import Breaker
 from app.clients import chroma as room
 from app.clients.chroma import START_SECONDS, Chroma, InThreads, open_chroma
-from app.clients.chroma_client import Client, Lost, Vendor, VendorClient, VendorCollection, remote
+from app.clients.chroma_client import ChromaFault, Client, Vendor, VendorClient, VendorCollection, remote
 from app.clients.chroma_process import PROGRAM, ChromaProcess
 from app.clients.threads import Threads
 from app.errors import RetrievalError, StartError, Unavailable
@@ -286,15 +286,15 @@ class Hung:
     def use(self, name: str, work: Callable[[VendorCollection], Result]) -> Result:
         """Waits."""
         self.gate.wait(30)
-        raise Lost("no collection here")
+        raise ChromaFault("no collection here")
 
     def names(self) -> list[str]:
         """Refuses."""
-        raise Lost("not for you", down=False)
+        raise ChromaFault("not for you", down=False)
 
     def forget(self, name: str) -> None:
         """Its process has just ended."""
-        raise Lost("ended", down=None)
+        raise ChromaFault("ended", down=None)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app import process
 from app.child import INTERNAL
 from app.clients import chroma_process as room
 from app.clients.chroma_child import NICE, UNFILLED, open_folder
-from app.clients.chroma_client import Lost, VendorCollection
+from app.clients.chroma_client import ChromaFault, VendorCollection
 from app.clients.chroma_process import PROGRAM, ChromaProcess, Damaged
 from app.errors import Overloaded
 from app.process import Child
@@ -60,9 +61,9 @@ async def chroma(folder: Path) -> AsyncIterator[ChromaProcess]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, *, look: bool = False) -> AsyncIterator[ChromaProcess]:
+async def opened(folder: Path, *, read_only: bool = False) -> AsyncIterator[ChromaProcess]:
     """Closed at the end."""
-    made = ChromaProcess(folder, look=look)
+    made = ChromaProcess(folder, read_only=read_only)
     try:
         yield made
     finally:
@@ -112,7 +113,7 @@ async def test_a_call_that_is_lost_says_nothing_of_the_next(chroma: ChromaProces
     call = asyncio.create_task(counted(chroma))
     await asyncio.sleep(0.1)
     os.kill(child.pid, signal.SIGKILL)
-    with pytest.raises(Lost) as caught:
+    with pytest.raises(ChromaFault) as caught:
         await call
     assert caught.value.down is None
 
@@ -123,15 +124,28 @@ async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
     """Whoever asks next has another."""
     monkeypatch.setattr(room, "ANSWER_SECONDS", 0.2)
     os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
-    with pytest.raises(Lost, match="does not answer") as caught:
+    with pytest.raises(ChromaFault, match="does not answer") as caught:
         await counted(chroma)
     assert caught.value.down is True
     monkeypatch.undo()
     assert await counted(chroma) == MANY
 
 
+async def test_a_child_that_keeps_hanging_damns_its_folder(
+    folder: Path, chroma: ChromaProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        assert await counted(chroma) == MANY
+        with monkeypatch.context() as patch:
+            patch.setattr(room, "ANSWER_SECONDS", 0.2)
+            os.kill((await chroma.process.child()).pid, signal.SIGSTOP)
+            with pytest.raises(ChromaFault, match="does not answer"):
+                await counted(chroma)
+    assert (await counted(chroma), len(aside(folder))) == (0, 1)
+
+
 async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma: ChromaProcess) -> None:
-    """Once may be chance; the second time within a minute it begins an empty one, and the old one is kept."""
+    """Once may be chance; the second time within minutes it begins an empty one, and the old one is kept."""
     for _ in range(2):
         assert await counted(chroma) == MANY
         await struck(chroma, signal.SIGSEGV)
@@ -153,8 +167,8 @@ async def test_a_child_that_keeps_crashing_damns_its_folder(folder: Path, chroma
 async def test_which_ends_are_suspicious(
     folder: Path, monkeypatch: pytest.MonkeyPatch, code: int, apart: float, *, suspicious: bool
 ) -> None:
-    """What the child stumbled over by itself, twice within a minute."""
-    monkeypatch.setattr(room, "SUSPECT_SECONDS", apart)
+    """What the child stumbled over by itself, twice within three minutes."""
+    monkeypatch.setattr(process, "SUSPECT_SECONDS", apart)
     end = f"os._exit({code})" if code >= 0 else f"os.kill(os.getpid(), {-code})"
     program = (
         "import os, sys, app.clients.chroma_child as child\n"
@@ -163,12 +177,12 @@ async def test_which_ends_are_suspicious(
     )
     chroma = ChromaProcess(folder, program=replace(PROGRAM, command=(sys.executable, "-c", program)))
     for _ in range(2):
-        with pytest.raises(Lost):
+        with pytest.raises(ChromaFault):
             await chroma.ask("beat")
     if suspicious:
         assert await counted(chroma) == 0
     else:
-        with pytest.raises(Lost):
+        with pytest.raises(ChromaFault):
             await chroma.ask("beat")
     await chroma.close()
     assert len(aside(folder)) == suspicious
@@ -190,7 +204,7 @@ async def test_who_only_looks_moves_nothing(folder: Path, damage: str) -> None:
     """What a start would move aside is told."""
     DAMAGES[damage](folder)
     before = sorted(folder.parent.glob("*"))
-    async with opened(folder, look=True) as looking:
+    async with opened(folder, read_only=True) as looking:
         with pytest.raises(Damaged):
             await looking.ask("beat")
     assert sorted(folder.parent.glob("*")) == before
@@ -200,24 +214,24 @@ async def test_why_a_folder_cannot_be_used_is_logged(folder: Path) -> None:
     """In the vendor's words."""
     (folder / "chroma.sqlite3").write_bytes(b"not a database" * 99)
     with captured() as lines:
-        async with opened(folder, look=True) as looking:
+        async with opened(folder, read_only=True) as looking:
             with pytest.raises(Damaged):
                 await looking.ask("beat")
     assert "not a database" in lines.of("child_says")[0]["text"]
 
 
 async def test_what_is_no_fault_of_the_folder_is_told(tmp_path: Path) -> None:
-    """No rights, no room: `Lost` with the reason, and nothing is moved."""
+    """No rights, no room: `ChromaFault` with the reason, and nothing is moved."""
     (tmp_path / "file").write_text("kept")
     async with opened(tmp_path / "file" / "chroma") as chroma:
-        with pytest.raises(Lost, match="Not a directory"):
+        with pytest.raises(ChromaFault, match="Not a directory"):
             await chroma.ask("beat")
     assert (tmp_path / "file").read_text() == "kept"
 
 
 async def test_what_the_child_refuses_is_lost_with_its_words(chroma: ChromaProcess) -> None:
     """And the child lives on."""
-    with pytest.raises(Lost, match="Error") as caught:
+    with pytest.raises(ChromaFault, match="Error") as caught:
         await chroma.ask("get", "ibid-a", {"where": {"$no": 1}})
     assert caught.value.down is False
     first = await chroma.process.child()
@@ -254,10 +268,12 @@ async def test_closed_it_ends_in_order_and_starts_nothing(chroma: ChromaProcess)
     await asyncio.sleep(0.02)
     for each in (chroma, beginning):
         await each.close()
-        with pytest.raises(Lost, match="closed"):
+        with pytest.raises(ChromaFault, match="closed"):
             await each.ask("beat")
     assert await child.exited() == 0
-    assert isinstance((await asyncio.gather(call, return_exceptions=True))[0], Lost | asyncio.CancelledError)
+    assert isinstance(
+        (await asyncio.gather(call, return_exceptions=True))[0], ChromaFault | asyncio.CancelledError
+    )
 
 
 async def test_a_renewed_folder_holds_nothing_of_before(folder: Path, chroma: ChromaProcess) -> None:

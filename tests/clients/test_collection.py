@@ -1,4 +1,4 @@
-"""The vendor's client as we use it: whatever it raises is `Lost`, and it is opened once."""
+"""The vendor's client as we use it: whatever it raises is `ChromaFault`, and it is opened once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from chromadb.errors import InternalError, InvalidDimensionException
 
 from app.clients.chroma_child import Engine
-from app.clients.chroma_client import Client, Guard, Lost, VendorClient
+from app.clients.chroma_client import ChromaFault, Client, Guard, VendorClient
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from app.clients.chroma_client import Client, Guard, Lost, VendorClient
 )
 def test_whatever_the_vendor_raises_is_lost(error: Exception, *, down: bool) -> None:
     """With its kind and words, and whether it says that Chroma is down."""
-    with pytest.raises(Lost, match=type(error).__name__) as caught, Guard():
+    with pytest.raises(ChromaFault, match=type(error).__name__) as caught, Guard():
         raise error
     assert caught.value.down is down
 
@@ -56,7 +56,7 @@ def test_it_is_opened_when_first_used_and_once(tmp_path: Path) -> None:
 
     client = Client(connect)
     assert tries == []
-    with pytest.raises(Lost, match="not yet"):
+    with pytest.raises(ChromaFault, match="not yet"):
         client.beat()
     client.beat()
     client.names()
@@ -86,7 +86,7 @@ def test_what_we_drop_ourselves_is_no_loss(client: Client) -> None:
 def test_work_that_fails_is_lost(client: Client) -> None:
     """A matrix of another size, say."""
     client.use("ibid-d", lambda store: store.upsert(ids=["x"], embeddings=np.ones((1, 4), np.float32)))
-    with pytest.raises(Lost) as caught:
+    with pytest.raises(ChromaFault) as caught:
         client.use("ibid-d", lambda store: store.upsert(ids=["y"], embeddings=np.ones((1, 3), np.float32)))
     assert caught.value.down is False
     client.close()

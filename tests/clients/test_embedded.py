@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.clients import chroma_child as room
-from app.clients.chroma_child import CANARY, UNFILLED, Engine, measure, open_folder, put_aside, tidy
-from app.clients.chroma_client import Client, Lost, VendorCollection
+from app.clients.chroma_child import CANARY, UNFILLED, Engine, check_sizes, open_folder, put_aside, tidy
+from app.clients.chroma_client import ChromaFault, Client, VendorCollection
 from tests.fakes.chromas import DAMAGES
 
 HUNDREDS = 4
@@ -136,12 +136,12 @@ def test_who_only_looks_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     """No vector is tried, nothing tidied, no folder begun."""
     written(tmp_path, "ibid-a", "d")
     erased(tmp_path, "ibid-a", HUNDREDS - 1)
-    monkeypatch.setattr(room, "sing", erase)  # which would fail
-    client, anew = open_folder(tmp_path, look=True)
+    monkeypatch.setattr(room, "probe_writes", erase)  # which would fail
+    client, anew = open_folder(tmp_path, read_only=True)
     client.close()
     assert (anew, slots(tmp_path) >= 100 * HUNDREDS) == (False, True)
-    with pytest.raises(Lost, match="missing"):
-        open_folder(tmp_path / "none", look=True)
+    with pytest.raises(ChromaFault, match="missing"):
+        open_folder(tmp_path / "none", read_only=True)
     assert list((tmp_path / "none").iterdir()) == []
 
 
@@ -161,7 +161,7 @@ def test_what_fails_only_when_it_is_used_is_found_at_the_start(tmp_path: Path) -
     """The vendor opens it without a word."""
     written(tmp_path, "ibid-a", "d")
     DAMAGES["the metadata are gone"](tmp_path)
-    with pytest.raises(Lost):
+    with pytest.raises(ChromaFault):
         open_folder(tmp_path)
 
 
@@ -171,10 +171,10 @@ def test_an_index_that_was_cut_is_found_by_its_header(tmp_path: Path, name: str,
     """However little is missing: it would open, answer, and find less. As it was written it passes."""
     written(tmp_path, "ibid-a", "d")
     [path] = tmp_path.glob(f"*/{name}")
-    measure(path.with_name("header.bin"))
+    check_sizes(path.with_name("header.bin"))
     os.truncate(path, path.stat().st_size - bytes_less)
-    with pytest.raises(Lost, match=f"{name} is cut"):
-        measure(path.with_name("header.bin"))
+    with pytest.raises(ChromaFault, match=f"{name} is cut"):
+        check_sizes(path.with_name("header.bin"))
 
 
 def test_a_header_of_another_make_is_not_judged(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_header_of_another_make_is_not_judged(tmp_path: Path) -> None:
     [header] = tmp_path.glob("*/header.bin")
     header.write_bytes(b"\x02" + header.read_bytes()[1:])
     header.with_name("link_lists.bin").write_bytes(b"")
-    measure(header)
+    check_sizes(header)
 
 
 @pytest.mark.parametrize("content", [pytest.param(None, id="a folder"), pytest.param("x", id="a file")])
@@ -211,7 +211,7 @@ def test_nothing_to_put_aside_is_no_error(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_a_folder_is_the_machines_fault() -> None:
-    """`OSError`, not `Lost`: moving it would mend nothing."""
+    """`OSError`, not `ChromaFault`: moving it would mend nothing."""
     with pytest.raises(OSError, match="proc"):
         open_folder(Path("/proc/none/chroma"))
 
@@ -219,5 +219,5 @@ def test_a_place_that_cannot_be_a_folder_is_the_machines_fault() -> None:
 def test_a_file_in_its_place_is_the_folders_fault(tmp_path: Path) -> None:
     """It can be moved."""
     (tmp_path / "chroma").write_text("not a folder")
-    with pytest.raises(Lost, match="no folder"):
+    with pytest.raises(ChromaFault, match="no folder"):
         open_folder(tmp_path / "chroma")

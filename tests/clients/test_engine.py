@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from chromadb.api.collection_configuration import create_collection_configuration_to_json_str
 
-from app.clients.chroma_child import Engine, alone
-from app.clients.chroma_client import HNSW, Client, Lost, VendorClient
+from app.clients.chroma_child import Engine, define_errors
+from app.clients.chroma_client import HNSW, ChromaFault, Client, VendorClient
 
 ROWS = np.eye(4, dtype=np.float32)
 IDS = ["d:1", "d:2", "e:1", "e:2"]
@@ -121,9 +121,9 @@ def test_what_is_written_and_deleted_is_alike(both: tuple[Client, Client]) -> No
 def test_what_is_refused_is_refused_alike(both: tuple[Client, Client], work: Work) -> None:
     """A refusal, and no word of the engine being down; the vendor's client knows some of them itself."""
     for client in both:
-        with pytest.raises(Lost):
+        with pytest.raises(ChromaFault):
             client.use("ibid-a", work)
-    with pytest.raises(Lost) as caught:
+    with pytest.raises(ChromaFault) as caught:
         both[1].use("ibid-a", work)
     assert caught.value.down is False
 
@@ -160,14 +160,14 @@ def test_the_vendors_client_is_not_imported_even_for_its_errors(tmp_path: Path) 
     code = f"""
 import sys
 from pathlib import Path
-from app.clients.chroma_client import Client, Lost
-from app.clients.chroma_child import Engine, alone
-alone()
+from app.clients.chroma_client import Client, ChromaFault
+from app.clients.chroma_child import Engine, define_errors
+define_errors()
 client = Client(lambda: Engine(Path({str(tmp_path)!r})))
 client.forget("none")
 try:
     client.use("ibid-a", lambda store: store.get(where={{"$no": 1}}, include=[]))
-except Lost as error:
+except ChromaFault as error:
     print(error.down, sorted(name for name in sys.modules if name.startswith("chromadb.")))
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -176,5 +176,5 @@ except Lost as error:
 
 def test_where_the_vendors_client_is_loaded_it_stays() -> None:
     """Nothing takes its place."""
-    alone()
+    define_errors()
     assert chromadb.PersistentClient.__module__ == "chromadb"

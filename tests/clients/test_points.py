@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
-from app.clients.points import DENSE, Collection, Point, Points, Where, floats, identities, identity, packed
+from app.clients.points import DENSE, Collection, Point, Where, floats, identities, identity, packed
+from app.clients.qdrant import Qdrant
 from app.clients.qdrant_process import open_qdrant_process
 from app.clients.qdrant_server import QdrantRemote, connected
 from app.errors import RetrievalError
@@ -33,23 +34,23 @@ EVERY = Where()
 
 
 @asynccontextmanager
-async def in_memory(_folder: Path) -> AsyncIterator[Points]:
+async def in_memory(_folder: Path) -> AsyncIterator[Qdrant]:
     """The vendor's own engine for tests."""
     engine = QdrantRemote(AsyncQdrantClient(":memory:"))
     yield engine
-    await engine.aclose()
+    await engine.close()
 
 
 @asynccontextmanager
-async def over_http(folder: Path) -> AsyncIterator[Points]:
+async def over_http(folder: Path) -> AsyncIterator[Qdrant]:
     """A server's."""
     with qdrant_server(folder) as server:
         engine = connected(server.url, None)
         yield engine
-        await engine.aclose()
+        await engine.close()
 
 
-ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Points]]] = {
+ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Qdrant]]] = {
     "embedded": open_qdrant_process,
     "in memory": in_memory,
     "server": over_http,
@@ -57,7 +58,7 @@ ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Points]]] = {
 
 
 @pytest.fixture(params=list(ENGINES))
-async def points(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Points]:
+async def points(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Qdrant]:
     """An engine with one empty collection."""
     async with ENGINES[request.param](tmp_path / "qdrant") as engine:
         await engine.create(NAME, DIM)
@@ -65,14 +66,14 @@ async def points(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.fixture(params=["embedded", "server"])
-async def real(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Points]:
+async def real(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Qdrant]:
     """An engine that users have."""
     async with ENGINES[request.param](tmp_path / "qdrant") as engine:
         await engine.create(NAME, DIM)
         yield engine
 
 
-async def test_the_nearest_come_first_with_their_cosine(points: Points) -> None:
+async def test_the_nearest_come_first_with_their_cosine(points: Qdrant) -> None:
     """At most as many as were asked for."""
     stored = [point(n) for n in range(30)]
     await points.put(NAME, stored)
@@ -84,7 +85,7 @@ async def test_the_nearest_come_first_with_their_cosine(points: Points) -> None:
     )
 
 
-async def test_equal_scores_are_ordered_by_id(points: Points) -> None:
+async def test_equal_scores_are_ordered_by_id(points: Qdrant) -> None:
     """Whoever was written first."""
     stored = [Point(point(n).id, {"at": n * 37 % 60}, embedding(5)) for n in range(60)]
     stored.sort(key=lambda each: each.payload["at"])
@@ -92,7 +93,7 @@ async def test_equal_scores_are_ordered_by_id(points: Points) -> None:
     assert ids(await points.search(NAME, EVERY, embedding(5), 99)) == sorted(ids(stored))
 
 
-async def test_filters_are_exact(points: Points) -> None:
+async def test_filters_are_exact(points: Qdrant) -> None:
     """Every kind of condition, alone and together, for searches, pages and counts."""
     chance = random.Random(7)  # noqa: S311 - the same on every run
     kinds = [{}, {"kind": "note"}, {"kind": "card"}, {"kind": "fact", "vantage_id": "v"}]
@@ -119,7 +120,7 @@ def drawn(chance: random.Random, stored: list[Point]) -> Where:
     )
 
 
-async def test_another_users_points_move_nothing(real: Points) -> None:
+async def test_another_users_points_move_nothing(real: Qdrant) -> None:
     """Every id, score, order and count is the same to the last bit with fifty of another user's beside."""
     await real.put(NAME, [point(n, "ann") for n in range(40)])
     before = await real.search(NAME, owned("ann"), embedding(3), 10)
@@ -128,7 +129,7 @@ async def test_another_users_points_move_nothing(real: Points) -> None:
     assert await real.count(NAME, owned("ann")) == 40
 
 
-async def test_what_is_written_is_read_back(real: Points) -> None:
+async def test_what_is_written_is_read_back(real: Qdrant) -> None:
     """Payload of any JSON, the vector bit for bit; written again it is replaced, at once."""
     told = {"text": "Ünïcode ☃", "n": 1, "f": 1.5, "tags": ["a", "b"], "none": None, "o": {"deep": [1]}}
     one = Point(point(1).id, told, embedding(1))
@@ -140,7 +141,7 @@ async def test_what_is_written_is_read_back(real: Points) -> None:
     assert await real.count(NAME, EVERY) == 2
 
 
-async def test_a_search_gives_what_was_asked_for(points: Points) -> None:
+async def test_a_search_gives_what_was_asked_for(points: Qdrant) -> None:
     """Payloads or none, never the vector."""
     await points.put(NAME, [point(1)])
     [full] = await points.search(NAME, EVERY, embedding(1), 1)
@@ -149,14 +150,14 @@ async def test_a_search_gives_what_was_asked_for(points: Points) -> None:
     assert (bare.payload, bare.dense) == ({}, None)
 
 
-async def test_a_point_may_lack_its_vector(points: Points) -> None:
+async def test_a_point_may_lack_its_vector(points: Qdrant) -> None:
     """Then a search does not find it; it is there all the same."""
     await points.put(NAME, [Point(point(1).id, {}, embedding(1)), Point(point(2).id, {})])
     assert ids(await points.search(NAME, EVERY, embedding(1), 9)) == [point(1).id]
     assert await points.count(NAME, EVERY) == 2
 
 
-async def test_what_is_removed_is_gone_at_once(points: Points) -> None:
+async def test_what_is_removed_is_gone_at_once(points: Qdrant) -> None:
     """From searches, pages and counts; again is no error."""
     await points.put(NAME, [point(n, "ann" if n % 2 else "bob") for n in range(20)])
     for _ in range(2):
@@ -167,7 +168,7 @@ async def test_what_is_removed_is_gone_at_once(points: Points) -> None:
     assert len(await points.scroll(NAME, EVERY, limit=99)) == 10
 
 
-async def test_pages_show_everything_once(points: Points) -> None:
+async def test_pages_show_everything_once(points: Qdrant) -> None:
     """By id, however long a page is; a page after the last is empty."""
     stored = [point(n) for n in range(23)]
     await points.put(NAME, stored)
@@ -177,7 +178,7 @@ async def test_pages_show_everything_once(points: Points) -> None:
     assert seen == sorted(ids(stored))
 
 
-async def test_collections_are_listed_with_their_shape(points: Points) -> None:
+async def test_collections_are_listed_with_their_shape(points: Qdrant) -> None:
     """By name; one that is there already stays as it is, but for new indexes; one that is dropped is gone."""
     await points.put(NAME, [point(1)])
     await points.create("a notebook", 4, keys=("kind",), tenants=("tenant",), times=("created_at",))
@@ -189,7 +190,7 @@ async def test_collections_are_listed_with_their_shape(points: Points) -> None:
     assert await points.collections() == [ours[1]]
 
 
-async def test_a_collection_that_is_not_there_is_told(points: Points) -> None:
+async def test_a_collection_that_is_not_there_is_told(points: Qdrant) -> None:
     """Nothing is down; to remove from it is no error."""
     calls = (
         lambda: points.search("gone", EVERY, embedding(1), 1),
@@ -204,7 +205,7 @@ async def test_a_collection_that_is_not_there_is_told(points: Points) -> None:
     await points.remove("gone", EVERY)
 
 
-async def test_what_does_not_fit_is_told(points: Points) -> None:
+async def test_what_does_not_fit_is_told(points: Qdrant) -> None:
     """A vector of another size, an id that is none: nothing is down, and nothing is written."""
     await points.put(NAME, [point(1)])
     calls = (
@@ -219,13 +220,13 @@ async def test_what_does_not_fit_is_told(points: Points) -> None:
     assert await points.count(NAME, EVERY) == 1
 
 
-async def test_nothing_written_is_nothing_found(points: Points) -> None:
+async def test_nothing_written_is_nothing_found(points: Qdrant) -> None:
     """An empty write, an empty collection."""
     await points.put(NAME, [])
     assert await points.search(NAME, EVERY, embedding(1), 5) == []
 
 
-async def test_whoever_leaves_is_let_go(real: Points) -> None:
+async def test_whoever_leaves_is_let_go(real: Qdrant) -> None:
     """Cancellation passes through, and spoils nothing for the next."""
     await real.put(NAME, [point(n) for n in range(20)])
     leaving = [asyncio.create_task(real.search(NAME, EVERY, embedding(n), 5)) for n in range(20)]
@@ -237,7 +238,7 @@ async def test_whoever_leaves_is_let_go(real: Points) -> None:
     assert len(await real.search(NAME, EVERY, embedding(1), 5)) == 5
 
 
-async def test_it_says_what_it_is(points: Points) -> None:
+async def test_it_says_what_it_is(points: Qdrant) -> None:
     """As `/readyz` and `ibid doctor` show it; compacting changes nothing that can be asked."""
     assert {"server", "version"} <= set(await points.check())
     await points.put(NAME, [point(n) for n in range(5)])

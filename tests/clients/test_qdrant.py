@@ -14,7 +14,7 @@ from app.breaker import Breaker
 from app.clients import qdrant as module
 from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant, greet, open_points, too_old
-from app.clients.qdrant_files import folder_of
+from app.clients.qdrant_engine import folder_of
 from app.errors import RetrievalError, StartError
 from app.settings import Ibid, Settings
 from app.settings import Qdrant as Named
@@ -44,7 +44,7 @@ def at(server: QdrantServer) -> Settings:
 
 def eager(points: Qdrant) -> None:
     """Open at the third failure, for a moment."""
-    points._breaker = Breaker(time.monotonic, seconds=0.3)
+    points.breaker = Breaker(time.monotonic, seconds=0.3)
 
 
 async def reason(points: Qdrant) -> str:
@@ -104,7 +104,7 @@ async def test_a_server_that_hangs_costs_a_deadline_and_then_nothing(
         server.fault = Fault()
         await asyncio.sleep(0.35)
         assert await nearest(points) == []
-        assert points._breaker.closed
+        assert points.breaker.closed
 
 
 @pytest.mark.parametrize("fault", [Fault(status=404), Fault(status=429), Fault(status=403)], ids=str)
@@ -115,7 +115,7 @@ async def test_what_is_refused_is_no_failure(server: QdrantServer, fault: Fault)
         server.fault = fault
         for _ in range(5):
             await reason(points)
-        assert points._breaker.closed
+        assert points.breaker.closed
 
 
 async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
@@ -129,7 +129,7 @@ async def test_who_leaves_says_nothing_of_it(server: QdrantServer) -> None:
             task.cancel()
         await asyncio.wait(leaving)
         assert all(task.cancelled() for task in leaving)
-        assert points._breaker.closed
+        assert points.breaker.closed
 
 
 async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) -> None:
@@ -141,17 +141,17 @@ async def test_the_probe_asks_whatever_the_breaker_says(server: QdrantServer) ->
         for _ in range(4):
             with pytest.raises(RetrievalError):
                 await points.check()
-        assert points._breaker.refuses
+        assert points.breaker.refuses
         server.start()
         assert await points.check() == {"server": "qdrant", "version": "1.20.0"}
-        assert points._breaker.closed
+        assert points.breaker.closed
 
 
 async def test_every_call_goes_through(tmp_path: Path) -> None:
     """With what it was given, and what came."""
     async with open_points(Settings(ibid=Ibid(data_dir=tmp_path))) as points:
         told: list[str] = []
-        points.on_renewal(told.append)
+        points.on_set_aside(told.append)
         await points.create(NAME, DIM, keys=("kind",), tenants=("user_id",), times=("created_at",))
         await points.put(NAME, [point(1), point(2)])
         await points.remove(NAME, Where(ids=(point(2).id,)))

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from app import process
 from app.child import Call
-from app.clients import qdrant_files
+from app.clients import qdrant_engine
 from app.clients import qdrant_process as module
 from app.clients.points import Point, Where
-from app.clients.qdrant_child import answer
-from app.clients.qdrant_engine import Edge
+from app.clients.qdrant_engine import Engine, answer
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.errors import NoRoom, RetrievalError
 from app.process import Child
-from tests.clients.test_edge import DAMAGES, inside, stored
+from tests.clients.test_qdrant_engine import DAMAGES, inside, stored
 from tests.fakes.logged import captured
 from tests.fakes.points import DIM, embedding, point
 
@@ -68,7 +68,7 @@ async def dies(engine: QdrantProcess, number: int) -> Child:
 async def test_a_child_that_is_killed_is_replaced_at_the_next_call(engine: QdrantProcess) -> None:
     """What was acknowledged is there, nothing is put aside, and it is logged."""
     told: list[str] = []
-    engine.on_renewal(told.append)
+    engine.on_set_aside(told.append)
     with captured() as lines:
         first = await dies(engine, signal.SIGKILL)
         for _ in range(3):
@@ -83,18 +83,18 @@ async def test_a_child_that_is_killed_is_replaced_at_the_next_call(engine: Qdran
 async def test_a_collection_that_keeps_crashing_it_is_put_aside(
     engine: QdrantProcess, tmp_path: Path
 ) -> None:
-    """Once may be chance; after the second time within a minute it is missing, told of, and can be filled
+    """Once may be chance; after the second time within minutes it is missing, told of, and can be filled
     anew. The others stay."""
     await fill(engine, "other")
     told: list[str] = []
-    engine.on_renewal(told.append)
+    engine.on_set_aside(told.append)
     await dies(engine, signal.SIGSEGV)
     assert len(await nearest(engine)) == 5
     await dies(engine, signal.SIGSEGV)
     assert await names(engine) == ["other"]
     assert told == [NAME]
-    place = qdrant_files.folder_of(tmp_path, NAME)
-    assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
+    place = qdrant_engine.folder_of(tmp_path, NAME)
+    assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
     await fill(engine)
     await dies(engine, signal.SIGSEGV)
     assert len(await nearest(engine)) == 5
@@ -103,7 +103,7 @@ async def test_a_collection_that_keeps_crashing_it_is_put_aside(
 
 async def test_crashes_long_apart_are_chance(engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is put aside."""
-    monkeypatch.setattr(module, "SUSPECT_SECONDS", 0.0)
+    monkeypatch.setattr(process, "SUSPECT_SECONDS", 0.0)
     for _ in range(3):
         await dies(engine, signal.SIGSEGV)
     assert len(await nearest(engine)) == 5
@@ -112,10 +112,10 @@ async def test_crashes_long_apart_are_chance(engine: QdrantProcess, monkeypatch:
 async def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """Whatever crashes, or cannot be read; the damage is told."""
     place, told = stored(tmp_path), list[str]()
-    DAMAGES["log"](qdrant_files.folder_of(tmp_path, "other"))
+    DAMAGES["log"](qdrant_engine.folder_of(tmp_path, "other"))
     before = sorted(inside(tmp_path))
-    async with open_qdrant_process(tmp_path, look=True) as engine:
-        engine.on_renewal(told.append)
+    async with open_qdrant_process(tmp_path, read_only=True) as engine:
+        engine.on_set_aside(told.append)
         for _ in range(3):
             await dies(engine, signal.SIGSEGV)
         assert await names(engine) == [NAME]
@@ -130,7 +130,7 @@ async def test_who_comes_late_is_told_too(tmp_path: Path) -> None:
     told: list[str] = []
     async with open_qdrant_process(tmp_path) as engine:
         assert await names(engine) == ["other"]
-        engine.on_renewal(told.append)
+        engine.on_set_aside(told.append)
     assert told == [NAME]
 
 
@@ -147,6 +147,45 @@ async def test_a_call_that_hangs_is_lost_and_so_is_its_child(
         await nearest(engine)
     monkeypatch.undo()
     assert len(await nearest(engine)) == 5
+
+
+async def test_a_collection_that_keeps_hanging_is_put_aside(
+    engine: QdrantProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were asked for later are not to blame."""
+    await fill(engine, "other")
+    told: list[str] = []
+    engine.on_set_aside(told.append)
+    for _ in range(2):
+        child = await engine.process.child()
+        os.kill(child.pid, signal.SIGSTOP)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "ANSWER_SECONDS", 0.2)
+            first = asyncio.create_task(nearest(engine))
+            await asyncio.sleep(0)
+        later = asyncio.create_task(engine.count("other", EVERY))
+        for call in (first, later):
+            with pytest.raises(RetrievalError, match="unavailable"):
+                await call
+    assert await names(engine) == ["other"]
+    assert told == [NAME]
+
+
+async def test_who_gave_up_before_the_crash_is_remembered(engine: QdrantProcess) -> None:
+    """The child still works on what was asked for."""
+    told: list[str] = []
+    engine.on_set_aside(told.append)
+    for _ in range(2):
+        child = await engine.process.child()
+        os.kill(child.pid, signal.SIGSTOP)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await nearest(engine)
+        os.kill(child.pid, signal.SIGSEGV)
+        os.kill(child.pid, signal.SIGCONT)
+        await child.exited()
+    assert await names(engine) == []
+    assert told == [NAME]
 
 
 async def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
@@ -204,7 +243,7 @@ def test_what_fails_is_told_apart(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Edge, "drop", fail)
+    monkeypatch.setattr(Engine, "drop", fail)
     call = Heard("drop", {"name": NAME})
-    answer(Edge(tmp_path), call)
+    answer(Engine(tmp_path), call)
     assert [told["fault"] for told in call.faults] == [fault]

@@ -32,7 +32,7 @@ async def qdrant(server: QdrantServer) -> AsyncIterator[QdrantRemote]:
     """A client of it."""
     opened = connected(server.url, "secret")
     yield opened
-    await opened.aclose()
+    await opened.close()
 
 
 async def nearest(qdrant: QdrantRemote, name: str = NAME) -> list[Point]:
@@ -167,7 +167,7 @@ async def test_collections_are_known_by_their_shape(
     server.create("n", {"vectors": vectors, "sparse_vectors": SPARSE})
     client = connected(server.url, "secret", DIM)
     assert await client.collections() == [found]
-    await client.aclose()
+    await client.close()
 
 
 async def test_a_write_learns_another_shape_too(qdrant: QdrantRemote, server: QdrantServer) -> None:
@@ -238,7 +238,7 @@ async def test_the_key_is_sent(server: QdrantServer) -> None:
     with pytest.raises(RetrievalError) as caught:
         await stranger.collections()
     assert caught.value.rejected
-    await stranger.aclose()
+    await stranger.close()
 
 
 async def test_a_collection_that_goes_while_they_are_listed_is_left_out(

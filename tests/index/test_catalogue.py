@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.clients.points import DENSE, Collection, Point, Where
+from app.clients.qdrant import Qdrant
 from app.errors import RetrievalError, Unavailable
 from app.index.catalogue import SECONDS, Catalogue, Indexed, fits
 from app.types import Embedding
@@ -16,8 +17,10 @@ FIELDS = Indexed(keys=("kind",), tenants=("tenant",), times=("created_at",))
 
 
 @dataclass
-class Engine:
-    """Keeps points.Points, as far as it is asked here; counts what it is asked."""
+class Engine(Qdrant):
+    """As far as it is asked here; counts what it is asked."""
+
+    embedded = True
 
     listed: list[Collection] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -75,6 +78,9 @@ class Engine:
     async def check(self) -> Mapping[str, str | int | float]:
         """Not asked here."""
         raise NotImplementedError
+
+    async def close(self) -> None:
+        """Not asked here."""
 
 
 async def test_the_list_is_asked_for_once_in_a_while() -> None:

@@ -1,5 +1,5 @@
-"""Two replicas of the service on one Postgres, one Chroma server and one cache: what one writes the other's
-very next answer knows, what one has found the other need not search, and one may die."""
+"""Two replicas of the service on one Postgres, Chroma server, Qdrant server and cache: what one writes the
+other's very next answer knows, what one has found the other need not search, and one may die."""
 
 import asyncio
 import copy
@@ -17,6 +17,7 @@ from tests.fakes.chromas import chroma_server
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.fakes.processes import wait_for
+from tests.fakes.qdrant import qdrant_server
 from tests.fakes.redis import RedisServer
 
 QUESTION = "How many lanterns does the ferry carry?"
@@ -60,8 +61,12 @@ def pair(cluster: Cluster, redis: RedisServer, tmp_path_factory: pytest.TempPath
     admin = Pair(None, None, cluster.quarters.dsn("postgres", "postgres"))  # type: ignore[arg-type]
     admin.query(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
     dsn = cluster.quarters.dsn("ibid", name)
-    with chroma_server(tmp_path_factory.mktemp("chroma")) as chroma:
-        shared = {"POSTGRES_DSN": dsn, "CHROMA_URL": chroma.url, "CACHE_URL": redis.url}
+    with (
+        chroma_server(tmp_path_factory.mktemp("chroma")) as chroma,
+        qdrant_server(tmp_path_factory.mktemp("qdrant")) as qdrant,
+    ):
+        shared = {"POSTGRES_DSN": dsn, "CACHE_URL": redis.url}
+        shared |= {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url}
         settings = shared | {"RAG_DEBUG_MODE": "true"}
         with service(folder / "one", **settings) as one, service(folder / "other", **settings) as other:
             yield Pair(one, other, dsn)
@@ -206,3 +211,29 @@ def test_one_dies_and_the_other_goes_on(pair: Pair, session: str) -> None:
     wait_for(lambda: lives.client.get(path).json()["state"] == "ready", TAKEN_OVER_SECONDS)
     said = ask(lives, session, "What did barge 67 carry past the weir?")
     assert "voyages.pdf" in cited(said)
+
+
+def test_a_second_service_with_embedded_engines_is_refused(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Two would refill each other for ever. The first goes on, and the second starts once it has ended."""
+    folder, name = tmp_path_factory.mktemp("embedded"), "embedded"
+    admin = Pair(None, None, cluster.quarters.dsn("postgres", "postgres"))  # type: ignore[arg-type]
+    admin.query(f"CREATE DATABASE {name} TEMPLATE ibid OWNER ibid")
+    dsn = cluster.quarters.dsn("ibid", name)
+    try:
+        with service(folder / "one", POSTGRES_DSN=dsn) as one:
+            place(one, "s")
+            with (
+                pytest.raises(AssertionError, match=r"Set QDRANT_URL and CHROMA_URL"),
+                service(folder / "other", POSTGRES_DSN=dsn),
+            ):
+                pass
+            assert "thirty-one" in ask(one, "s")["answer"]
+            wait_for(partial(whole, one), 30)
+        with service(folder / "other", POSTGRES_DSN=dsn) as other:
+            assert "thirty-one" in ask(other, "s")["answer"]
+        log = (folder / "one.log").read_text()
+        assert "refilled" not in log
+    finally:
+        admin.query(f"DROP DATABASE {name} WITH (FORCE)")

@@ -11,7 +11,8 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from app.clients.chroma import Chroma, open_chroma
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant
 from app.clients.qdrant_process import open_qdrant_process
 from app.clients.qdrant_server import QdrantRemote, connected
 from app.retrieval.index import Matrix
@@ -72,7 +73,7 @@ class ChromaEngine:
 class QdrantEngine:
     """Qdrant's."""
 
-    client: Points
+    client: Qdrant
 
     async def put(self, name: str, points: Sequence[Point]) -> None:
         await self.client.create(name, len(points[0].dense or b"") // 4)
@@ -138,14 +139,14 @@ async def embedded_qdrant(qdrant_folder: Path) -> AsyncIterator[Engine]:
 async def served_qdrant(qdrant_at: QdrantServer) -> AsyncIterator[Engine]:
     engine = connected(qdrant_at.url, None)
     yield QdrantEngine(engine)
-    await engine.aclose()
+    await engine.close()
 
 
 @pytest.fixture
 async def qdrant_in_memory() -> AsyncIterator[Engine]:
     engine = QdrantRemote(AsyncQdrantClient(":memory:"))
     yield QdrantEngine(engine)
-    await engine.aclose()
+    await engine.close()
 
 
 CHROMAS = ["embedded_chroma", "served_chroma"]
@@ -302,4 +303,4 @@ async def test_what_is_ours_can_be_left_out(qdrant_at: QdrantServer, name: str) 
     assert await qdrant.count(client, name, others) == 1
     await client.drop(name)
     assert (await qdrant.count(client, name, others), await qdrant.page(client, name, others, 5)) == (0, [])
-    await client.aclose()
+    await client.close()

@@ -68,7 +68,7 @@ async def following(pool: Pool, chroma: Chroma) -> AsyncIterator[ChromaCopy]:
     """Chroma's copy, kept up in the background."""
     copy = ChromaCopy(pool, chroma, SPACE)
     outbox = Outbox(pool, copy, await identity(pool))
-    chroma.renewed = outbox.lost
+    chroma.renewed = outbox.files_lost
     await chroma.ready()
     running = asyncio.create_task(outbox.run())
     try:

@@ -14,7 +14,7 @@ import pytest
 from app.clients.chroma import Chroma, InThreads
 from app.clients.chroma_child import REMADE_MOST, Engine
 from app.clients.chroma_client import Client
-from app.clients.points import Points
+from app.clients.qdrant import Qdrant
 from app.clients.threads import Threads
 from app.db.copies import ChromaCopy, Position, QdrantCopy
 from app.db.documents import Part
@@ -182,7 +182,7 @@ class Compacting:
 
 
 def points_of(pool: Pool, engine: Compacting) -> QdrantCopy:
-    points = cast(Points, engine)
+    points = cast(Qdrant, engine)
     return QdrantCopy(pool, points, Catalogue(points), SPACE)
 
 

@@ -7,13 +7,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from qdrant_client import AsyncQdrantClient, models
 
-from app.clients.points import Point, Where
+from app.clients.points import DENSE, Point, Where
 from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
+from app.clients.qdrant_server import QdrantRemote
 from app.db import copies
 from app.db import outbox as outbox_
+from app.db.collections import read_homes
 from app.db.copies import STATE, Place, Position, QdrantCopy
 from app.db.corpus import CorpusStore, Given
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
@@ -24,6 +28,7 @@ from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
 from app.index.catalogue import Catalogue
+from app.retrieval.imported import Homes
 from app.types import Scope, Space
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say
@@ -347,23 +352,69 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         assert await house.texts("sleep") == ["tides"]
 
 
-async def test_a_collection_of_another_shape_holds_up_no_refill(house: House) -> None:
-    """Another tool's has the name of one of ours: its rows wait, the rest is written and swept, and an
-    erasure does not wait for them."""
-    async with house.running():
-        await house.edge.create("sleep", 4)
-        await house.edge.put("sleep", [Point("7", {"text": "theirs"}, struct.pack("<4f", 1, 0, 0, 0))])
-        await shelve(house.pool, Given("tides", "a1"))
-        await shelve(house.pool, Given("surf", "a1"), collection="waves")
-        await say(house.pool, "I moved.")
-        await house.pool.execute("DELETE FROM ibid.outbox")
-        await house.outbox.ask_refill()
-        with pytest.raises(Unavailable, match="another space"):
-            await house.outbox.drain()
+FOREIGN = {
+    "another size": models.VectorParams(size=4, distance=models.Distance.COSINE),
+    "another distance": models.VectorParams(size=SPACE.dim, distance=models.Distance.DOT),
+    "our name, another size": {DENSE: models.VectorParams(size=4, distance=models.Distance.COSINE)},
+    "no single vector": models.VectorParams(
+        size=SPACE.dim,
+        distance=models.Distance.COSINE,
+        multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
+    ),
+}
 
-        assert (await house.texts(), await house.texts("waves")) == (["I moved."], ["surf"])
-        assert await house.texts("sleep") == ["theirs"]
-        assert [(name, bool(item)) for _, name, item in await entered(house.pool)] == [("sleep", True)]
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect")
+@pytest.mark.parametrize("entered_by", ["entries", "a refill"])
+@pytest.mark.parametrize("shape", FOREIGN.values(), ids=FOREIGN.keys())
+async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
+    pool: Pool, shape: Any, entered_by: str
+) -> None:
+    """Another tool's has the name of one of ours on a shared server: our copy is kept apart, none waits."""
+    client = AsyncQdrantClient(":memory:")
+    server, homes = QdrantRemote(client, SPACE.dim), Homes()
+    for name in (RAW, "sleep"):
+        await client.create_collection(name, vectors_config=shape)
+        await client.upsert(name, [models.PointStruct(id=7, vector={}, payload={"text": "theirs"})])
+    copy = QdrantCopy(pool, server, Catalogue(server), SPACE, external=True, homes=homes)
+    outbox = Outbox(pool, copy, await identity(pool))
+    await say(pool, "I moved.")
+    await shelve(pool, Given("tides", "a1"))
+    await shelve(pool, Given("surf", "a1"), collection="waves")
+    if entered_by == "a refill":
+        await pool.execute("DELETE FROM ibid.outbox")
+        await outbox.ask_refill()
+
+    await outbox.drain()
+    await outbox.compare()
+
+    async def texts(name: str) -> list[object]:
+        points = await server.scroll(name, Where(), limit=9)
+        return [point.payload["text"] for point in points if point.id != STATE]
+
+    assert [await texts(name) for name in (RAW, "sleep")] == [["theirs"], ["theirs"]]
+    assert [await texts(homes.copy_of(name)) for name in (RAW, "sleep", "waves")] == [
+        ["I moved."],
+        ["tides"],
+        ["surf"],
+    ]
+    assert homes.homes == {RAW: f"{RAW}_ibid", "sleep": "sleep_ibid"}
+    assert (await outbox.waits(), await outbox.behind(), await outbox.differs()) == ("", "", False)
+    await server.close()
+
+
+async def test_a_collection_of_an_older_space_is_made_anew_under_its_name(house: House) -> None:
+    """It held nothing but ours: no other home is needed."""
+    async with house.running(NEXT):
+        await house.edge.create(RAW, SPACE.dim + 1)
+        old = Point(STATE, {"ibid": "1", "identity": "x", "seq": 0})
+        await house.edge.put(RAW, [old])
+    async with house.running():
+        await say(house.pool, "I moved.")
+        await house.outbox.drain()
+
+        assert await house.texts() == ["I moved."]
+        assert (await read_homes(house.pool)).homes == {}
 
 
 async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: House) -> None:
@@ -453,7 +504,7 @@ async def test_a_refill_that_loses_its_engine_begins_again(pool: Pool) -> None:
     with pytest.raises(RetrievalError):
         await outbox.drain()
     copy.taken.clear()
-    outbox.lost()
+    outbox.files_lost()
     await outbox.drain()
 
     assert (copy.taken, await entered(pool)) == ([*range(6)], [])
@@ -463,7 +514,7 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
     """As at a first start: nothing is entered, and /readyz says nothing of a refill."""
     copy = Failing()
     outbox = Outbox(pool, copy, "me")
-    outbox.lost()
+    outbox.files_lost()
     with captured() as logged:
         await outbox.drain()
 
@@ -477,12 +528,12 @@ async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
     first = asyncio.create_task(Outbox(pool, slow, "me").drain())
     await asyncio.sleep(0.2)
     outbox = Outbox(pool, copy, "me")
-    outbox.lost()
+    outbox.files_lost()
     await outbox.drain()
-    assert (copy.refills, outbox._lost) == (0, True)
+    assert (copy.refills, outbox._files_lost) == (0, True)
     await first
     await outbox.drain()
-    assert (copy.refills, outbox._lost) == (1, False)
+    assert (copy.refills, outbox._files_lost) == (1, False)
 
 
 async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:

@@ -5,7 +5,8 @@ Ours are marked by the payload field `ibid`, so that a search for what other too
 
 from collections.abc import Collection, Mapping
 
-from app.clients.points import Point, Points, Where
+from app.clients.points import Point, Where
+from app.clients.qdrant import Qdrant
 from app.errors import RetrievalError
 from app.types import Embedding
 
@@ -18,7 +19,7 @@ LEGACY = frozenset({"tenant", "text", "tokens", "space"})
 
 
 async def nearest(
-    points: Points, collection: str, vector: Embedding, where: Where, limit: int, *, payload: bool = False
+    points: Qdrant, collection: str, vector: Embedding, where: Where, limit: int, *, payload: bool = False
 ) -> list[Point]:
     """About the nearest points, best first; none of a collection that is not there."""
     try:
@@ -29,7 +30,7 @@ async def nearest(
         raise
 
 
-async def count(points: Points, collection: str, where: Where) -> int:
+async def count(points: Qdrant, collection: str, where: Where) -> int:
     """How many, exactly; 0 of a collection that is not there."""
     try:
         return await points.count(collection, where)
@@ -40,7 +41,7 @@ async def count(points: Points, collection: str, where: Where) -> int:
 
 
 async def page(
-    points: Points, collection: str, where: Where, limit: int, after: str | None = None
+    points: Qdrant, collection: str, where: Where, limit: int, after: str | None = None
 ) -> list[Point]:
     """Points by id, those after `after`; none of a collection that is not there."""
     try:

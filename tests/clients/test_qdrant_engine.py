@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.clients import qdrant_files
+from app.clients import qdrant_engine
 from app.clients.points import Point, Where
-from app.clients.qdrant_engine import Broken, Edge, Shard
+from app.clients.qdrant_engine import Engine, EngineError, StoredCollection
 from app.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, point
 
@@ -19,32 +19,32 @@ EVERY = Where()
 FIELDS: tuple[tuple[str, ...], ...] = ((), (), ())
 
 
-def nearest(edge: Edge) -> list[Point]:
+def nearest(edge: Engine) -> list[Point]:
     """Five points."""
     return edge.search(NAME, EVERY, embedding(1), 5, payload=True)
 
 
-def names(edge: Edge) -> list[str]:
+def names(edge: Engine) -> list[str]:
     """Of the collections."""
     return [name for name, _ in edge.shapes()]
 
 
 @contextmanager
-def opened(root: Path, *, look: bool = False) -> Iterator[Edge]:
+def opened(root: Path, *, read_only: bool = False) -> Iterator[Engine]:
     """Closed at the end."""
-    edge = Edge(root, look=look)
+    edge = Engine(root, read_only=read_only)
     yield edge
     edge.close()
 
 
-def fill(edge: Edge, name: str) -> None:
+def fill(edge: Engine, name: str) -> None:
     """A collection of twenty points."""
     edge.create(name, DIM, *FIELDS)
     edge.put(name, [point(n) for n in range(20)])
 
 
 @pytest.fixture
-def edge(tmp_path: Path) -> Iterator[Edge]:
+def edge(tmp_path: Path) -> Iterator[Engine]:
     """Open, with one collection."""
     with opened(tmp_path / "qdrant") as edge:
         fill(edge, NAME)
@@ -56,7 +56,7 @@ def stored(root: Path) -> Path:
     with opened(root) as edge:
         fill(edge, NAME)
         fill(edge, "other")
-    return qdrant_files.folder_of(root, NAME)
+    return qdrant_engine.folder_of(root, NAME)
 
 
 def inside(folder: Path) -> list[Path]:
@@ -104,72 +104,72 @@ def test_files_that_cannot_be_read_are_put_aside(tmp_path: Path, damage: str) ->
     place = stored(tmp_path)
     DAMAGES[damage](place)
     with opened(tmp_path) as edge:
-        with pytest.raises((Broken, RetrievalError)):
+        with pytest.raises((EngineError, RetrievalError)):
             nearest(edge)
         with pytest.raises(RetrievalError) as caught:
             nearest(edge)
         assert caught.value.rejected
-        assert [*edge.lost] == [NAME]
-        assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
+        assert [*edge.set_aside] == [NAME]
+        assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
         assert names(edge) == ["other"]
 
         fill(edge, NAME)
         assert len(nearest(edge)) == 5
         edge.compact(NAME)
-        assert not place.with_name(place.name + qdrant_files.ASIDE).exists()
-        assert [*edge.lost] == [NAME]
+        assert not place.with_name(place.name + qdrant_engine.ASIDE).exists()
+        assert [*edge.set_aside] == [NAME]
 
 
 def test_who_only_looks_puts_nothing_aside(tmp_path: Path) -> None:
     """It is named, again each time, and what a crash left stays for a start to sweep."""
     place = stored(tmp_path)
     DAMAGES["log"](place)
-    (tmp_path / f"half{qdrant_files.GONE}").mkdir()
+    (tmp_path / f"half{qdrant_engine.GONE}").mkdir()
     before = sorted(inside(tmp_path))
-    with opened(tmp_path, look=True) as edge:
+    with opened(tmp_path, read_only=True) as edge:
         for _ in range(2):
             with pytest.raises(RetrievalError):
                 edge.count(NAME, EVERY)
-        assert [*edge.lost] == [NAME, NAME]
+        assert [*edge.set_aside] == [NAME, NAME]
     assert sorted(inside(tmp_path)) == before
 
 
 def test_a_page_that_is_gone_costs_its_collection(tmp_path: Path) -> None:
     """Nobody knows its name any more until it is created again; its files are put aside then."""
     place = stored(tmp_path)
-    (place / qdrant_files.PAGE).unlink()
+    (place / qdrant_engine.PAGE).unlink()
     with opened(tmp_path) as edge:
         assert names(edge) == ["other"]
         edge.create(NAME, DIM, *FIELDS)
         assert edge.count(NAME, EVERY) == 0
-        assert place.with_name(place.name + qdrant_files.ASIDE).is_dir()
+        assert place.with_name(place.name + qdrant_engine.ASIDE).is_dir()
 
 
-def test_a_full_disk_puts_nothing_aside(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_puts_nothing_aside(edge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do too many open files: it is tried again by the next."""
 
     def full(*_: object, **__: object) -> object:
-        raise Broken("IO Error: No space left on device (os error 28)")
+        raise EngineError("IO Error: No space left on device (os error 28)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Shard, "search", full)
+        patch.setattr(StoredCollection, "search", full)
         for _ in range(3):
-            with pytest.raises(Broken):
+            with pytest.raises(EngineError):
                 nearest(edge)
     assert len(nearest(edge)) == 5
-    assert not edge.lost
+    assert not edge.set_aside
 
 
-def test_what_fails_once_is_tried_on_files_read_anew(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_once_is_tried_on_files_read_anew(edge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A moment's fault loses nothing."""
-    search, fails = Shard.search, [True]
+    search, fails = StoredCollection.search, [True]
 
-    def once(self: Shard, *asked: Any, **also: Any) -> object:
+    def once(self: StoredCollection, *asked: Any, **also: Any) -> object:
         if fails and fails.pop():
-            raise Broken("a moment's fault")
+            raise EngineError("a moment's fault")
         return search(self, *asked, **also)
 
-    monkeypatch.setattr(Shard, "search", once)
+    monkeypatch.setattr(StoredCollection, "search", once)
     assert len(nearest(edge)) == 5
     assert edge.count(NAME, EVERY) == 20
 
@@ -185,7 +185,7 @@ def test_what_a_crash_left_of_a_compaction_is_swept(tmp_path: Path) -> None:
         assert edge.count(NAME, EVERY) == 20
 
 
-def test_a_collection_dropped_is_gone_with_its_files(edge: Edge, tmp_path: Path) -> None:
+def test_a_collection_dropped_is_gone_with_its_files(edge: Engine, tmp_path: Path) -> None:
     """Made again it is empty."""
     edge.drop(NAME)
     assert inside(tmp_path / "qdrant") == []

@@ -10,10 +10,9 @@ from uuid import UUID
 import pytest
 import qdrant_edge as engine
 
-from app.clients import qdrant_files
+from app.clients import qdrant_engine
 from app.clients.points import DENSE, Point, Where, floats
-from app.clients.qdrant_engine import SEARCHERS, Broken, Shard
-from app.clients.qdrant_files import Shape, read
+from app.clients.qdrant_engine import SEARCHERS, EngineError, Shape, StoredCollection, read_shape
 from app.errors import RetrievalError
 from tests.fakes.points import DIM, embedding, ids, owned, point
 
@@ -23,10 +22,9 @@ CANARY = "the heron of Varberg sings at four"
 WRITER = """
 import sys
 from pathlib import Path
-from app.clients.qdrant_files import Shape
-from app.clients.qdrant_engine import Shard
+from app.clients.qdrant_engine import Shape, StoredCollection
 from tests.fakes.points import DIM, point
-shard = Shard.make(Path(sys.argv[1]), Shape("n", DIM))
+shard = StoredCollection.make(Path(sys.argv[1]), Shape("n", DIM))
 for number in range(100_000):
     shard.put([point(2 * number), point(2 * number + 1)])
     print(number, flush=True)
@@ -34,14 +32,14 @@ for number in range(100_000):
 
 
 @pytest.fixture
-def shard(tmp_path: Path) -> Iterator[Shard]:
+def shard(tmp_path: Path) -> Iterator[StoredCollection]:
     """An empty one with indexes."""
-    made = Shard.make(tmp_path / "n", SHAPE)
+    made = StoredCollection.make(tmp_path / "n", SHAPE)
     yield made
     made.close()
 
 
-def nearest(shard: Shard, limit: int, where: Where = EVERY) -> list[Point]:
+def nearest(shard: StoredCollection, limit: int, where: Where = EVERY) -> list[Point]:
     """A search."""
     return shard.search(where, embedding(1), limit, payload=True)
 
@@ -60,9 +58,9 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         acknowledged = [int(next(writer.stdout)) for _ in range(25)][-1]
         writer.kill()
 
-    shape = read(place)
+    shape = read_shape(place)
     assert shape
-    shard = Shard.load(place, shape)
+    shard = StoredCollection.load(place, shape)
     stored = set(ids(shard.scroll(EVERY, 10_000, None, vectors=False)))
     assert stored >= {point(number).id for number in range(2 * acknowledged + 2)}
     assert len(nearest(shard, 10)) == 10
@@ -70,7 +68,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     shard.close()
 
 
-def test_after_compaction_what_was_removed_is_in_no_file(shard: Shard, tmp_path: Path) -> None:
+def test_after_compaction_what_was_removed_is_in_no_file(shard: StoredCollection, tmp_path: Path) -> None:
     """Before it the log and the payloads still hold it; the rest is there to the last bit."""
     shard.put([point(n) for n in range(300)] + [point(n, "bob", text=CANARY) for n in range(300, 320)])
     shard.remove(owned("bob"))
@@ -85,7 +83,7 @@ def test_after_compaction_what_was_removed_is_in_no_file(shard: Shard, tmp_path:
     assert sorted(each.name for each in (tmp_path / "n").iterdir()) == ["2", "collection.json"]
 
 
-def test_writes_during_compaction_are_not_lost(shard: Shard) -> None:
+def test_writes_during_compaction_are_not_lost(shard: StoredCollection) -> None:
     """Nor is what was removed meanwhile back again; after a restart too."""
     shard.put([point(n) for n in range(300)])
     over = threading.Event()
@@ -111,12 +109,12 @@ def test_writes_during_compaction_are_not_lost(shard: Shard) -> None:
     wanted = {point(n).id for n in range(len(written), 300 + len(written))}
     assert set(ids(shard.scroll(EVERY, 99_999, None, vectors=False))) == wanted
     shard.close()
-    again = Shard.load(shard.place, shard.shape)
+    again = StoredCollection.load(shard.place, shard.shape)
     assert set(ids(again.scroll(EVERY, 99_999, None, vectors=False))) == wanted
     shard._vendor = again._vendor  # the fixture closes it
 
 
-def test_searches_go_on_while_another_takes_over(shard: Shard) -> None:
+def test_searches_go_on_while_another_takes_over(shard: StoredCollection) -> None:
     """One that began on the old files ends on them."""
     shard.put([point(n) for n in range(100)])
     faults: list[BaseException] = []
@@ -126,7 +124,7 @@ def test_searches_go_on_while_another_takes_over(shard: Shard) -> None:
         while not over.is_set():
             try:
                 assert len(nearest(shard, 5)) == 5
-            except (Broken, RetrievalError, AssertionError) as error:
+            except (EngineError, RetrievalError, AssertionError) as error:
                 faults.append(error)
 
     asker = threading.Thread(target=ask)
@@ -137,7 +135,7 @@ def test_searches_go_on_while_another_takes_over(shard: Shard) -> None:
     assert faults == []
 
 
-def test_beside_a_write_everything_is_of_one_state(shard: Shard) -> None:
+def test_beside_a_write_everything_is_of_one_state(shard: StoredCollection) -> None:
     """Four ask while one writes points anew with another owner: none fails, none is told what its filter
     hides, and what a write that has returned has changed is never seen as it was."""
     states = [[point(n, owner, text=owner) for n in range(64)] for owner in ("ann", "bob")]
@@ -169,7 +167,7 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
     """One made with a sparse vector beside the dense one: it loads, is searched and written, survives another
     start, and compaction leaves the sparse vectors out."""
     place = tmp_path / "n"
-    files = qdrant_files.files(place, SHAPE)
+    files = qdrant_engine.files_of(place, SHAPE)
     files.mkdir(parents=True)
     made = engine.EdgeShard.create(
         str(files),
@@ -187,15 +185,15 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
     made.update(engine.UpdateOperation.upsert_points(rows))
     made.flush()
     made.close()
-    qdrant_files.write(place, SHAPE)
+    qdrant_engine.write_shape(place, SHAPE)
 
-    shard = Shard.load(place, SHAPE)
+    shard = StoredCollection.load(place, SHAPE)
     assert shard.scroll(EVERY, 99, None, vectors=True) == sorted(old, key=lambda each: each.id)
     shard.put([point(3, "bob"), point(30)])
     shard.remove(Where(ids=(point(4).id,)))
     shard.close()
 
-    shard = Shard.load(place, SHAPE)
+    shard = StoredCollection.load(place, SHAPE)
     wanted = {point(n).id: point(n) for n in (*range(20), 30) if n != 4} | {point(3).id: point(3, "bob")}
     for _ in range(2):
         found = nearest(shard, 99)
@@ -204,21 +202,23 @@ def test_a_collection_of_an_older_version_is_used_as_it_is(tmp_path: Path) -> No
         }
         assert {each.id: each for each in shard.scroll(EVERY, 99, None, vectors=True)} == wanted
         shard.compact()
-    config = (qdrant_files.files(place, shard.shape) / "edge_config.json").read_text()
+    config = (qdrant_engine.files_of(place, shard.shape) / "edge_config.json").read_text()
     shard.close()
     assert "words" not in config
 
 
-def test_a_compaction_that_fails_changes_nothing(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compaction_that_fails_changes_nothing(
+    shard: StoredCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The old files count, and the next one does it."""
     shard.put([point(n) for n in range(20)])
 
     def full(*_: object) -> object:
-        raise Broken("no space left (os error 28)")
+        raise EngineError("no space left (os error 28)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Shard, "_copied", full)
-        with pytest.raises(Broken):
+        patch.setattr(StoredCollection, "_copied", full)
+        with pytest.raises(EngineError):
             shard.compact()
     shard.put([point(30)])
     assert shard.count(EVERY) == 21
@@ -226,7 +226,7 @@ def test_a_compaction_that_fails_changes_nothing(shard: Shard, monkeypatch: pyte
     assert shard.count(EVERY) == 21
 
 
-def test_writers_that_come_together_share_a_flush(shard: Shard) -> None:
+def test_writers_that_come_together_share_a_flush(shard: StoredCollection) -> None:
     """Whoever finds its write on disk does not flush again."""
     flushes = []
 
@@ -249,9 +249,13 @@ def test_writers_that_come_together_share_a_flush(shard: Shard) -> None:
 def test_a_collection_costs_few_threads(tmp_path: Path, loaded: bool) -> None:
     """There may be hundreds, and the engine begins eight for each if it is not told."""
     if loaded:
-        Shard.make(tmp_path / "n", SHAPE).close()
+        StoredCollection.make(tmp_path / "n", SHAPE).close()
     before = len(list(Path("/proc/self/task").iterdir()))
-    shard = Shard.load(tmp_path / "n", SHAPE) if loaded else Shard.make(tmp_path / "n", SHAPE)
+    shard = (
+        StoredCollection.load(tmp_path / "n", SHAPE)
+        if loaded
+        else StoredCollection.make(tmp_path / "n", SHAPE)
+    )
     try:
         assert len(list(Path("/proc/self/task").iterdir())) - before <= SEARCHERS
     finally:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.clients.qdrant_engine import Broken, engine_faults
+from app.clients.qdrant_engine import EngineError, vendor_errors
 from app.errors import RetrievalError
 
 
@@ -17,7 +17,7 @@ from app.errors import RetrievalError
 )
 def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
     """Nothing is put aside for it."""
-    with pytest.raises(Broken) as caught, engine_faults:
+    with pytest.raises(EngineError) as caught, vendor_errors:
         raise Exception(said)
     assert caught.value.files is files
 
@@ -27,12 +27,12 @@ def test_a_full_disk_is_no_damage(said: str, files: bool) -> None:
 )
 def test_what_the_engine_refuses_is_no_failure(said: str) -> None:
     """The request is at fault."""
-    with pytest.raises(RetrievalError) as caught, engine_faults:
+    with pytest.raises(RetrievalError) as caught, vendor_errors:
         raise Exception(said)
     assert caught.value.rejected
 
 
 def test_our_own_errors_pass() -> None:
     """Only the vendor's are turned."""
-    with pytest.raises(KeyError), engine_faults:
+    with pytest.raises(KeyError), vendor_errors:
         raise KeyError
