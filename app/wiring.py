@@ -81,8 +81,9 @@ from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.index.catalogue import Catalogue
-from app.intake.cutter import CodeCutter
-from app.intake.pdf import PdfParser
+from app.ingest.cutter import CodeCutter
+from app.ingest.jobs import Ingest, Worker
+from app.ingest.pdf import PdfParser
 from app.models.base import ChatModel, Embedder
 from app.models.bundled import grasping
 from app.models.chat import LASTING, chat_name, chat_server, model_at, open_chat, open_token
@@ -106,8 +107,6 @@ from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
 from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
-from app.services.ingest import Ingest
-from app.services.jobs import Worker
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
 from app.services.profiles import PersonaService, ProfileService, Summary

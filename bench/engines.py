@@ -18,7 +18,7 @@ import numpy as np
 
 from app.cli.eval import KEPT, Source, apart, chosen, shelf
 from app.domain.benchmark import Benchmark
-from app.intake.plain import PlainParser
+from app.ingest.plain import PlainParser
 from app.models.embeddings import Patient
 from app.models.memo import Memo, Pages, pages
 from app.models.tokens import O200k

@@ -14,9 +14,9 @@ from app.answer import Role, Turn
 from app.answering.citations import CitationFilter
 from app.answering.extractive import quotable
 from app.answering.followup import refers, resolve
-from app.domain.secret import is_secret, masked
-from app.intake.section import sections
-from app.intake.sentence import fitting
+from app.ingest.chunking import fit
+from app.ingest.code import sections
+from app.ingest.secrets import is_secret, mask
 from app.retrieval.ranking import is_test
 from app.retrieval.tags import extract_tag_from_message, infer_query_tags
 from app.retrieval.terms import terms
@@ -89,10 +89,10 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "quote": quote,
     "one line": one_line,
     "name": sanitise_name,
-    "secrets masked": masked,
+    "secrets masked": mask,
     "secret file": is_secret,
     "terms": terms,
-    "sentences of a chunk": lambda text: fitting(text, 200, lambda piece: len(piece) // 4 + 1),
+    "sentences of a chunk": lambda text: fit(text, 200, lambda piece: len(piece) // 4 + 1),
     "sections": lambda text: list(sections([text, "==="], "markdown")),
     "sentences to quote": quotable,
     "words weighed": read,

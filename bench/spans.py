@@ -26,7 +26,7 @@ from rich.table import Table
 
 from app.cli.report import short
 from app.cli.resample import interval
-from app.intake.plain import PlainParser, disguised
+from app.ingest.plain import PlainParser, disguised
 from app.models.tokens import O200k
 from app.retrieval.vocabulary import o200k
 from app.services.shelf import named

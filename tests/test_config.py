@@ -79,9 +79,9 @@ ELSEWHERE = {
     "openai.base_url": "models/chat.py, of a group beside another",
     "chat.api_key": "models/chat.py, as openai.api_key",
     "chat.answer_tokens": "knobs.py, answer_reserve",
-    "document.max_pages": "intake/pdf.py, which is given the group",
-    "document.memory_mb": "intake/pdf.py",
-    "document.timeout_seconds": "intake/pdf.py",
+    "document.max_pages": "ingest/pdf.py, which is given the group",
+    "document.memory_mb": "ingest/pdf.py",
+    "document.timeout_seconds": "ingest/pdf.py",
     "feedback.model": "models/chat.py, model_at",
     "vantage.model": "models/chat.py, model_at",
 }

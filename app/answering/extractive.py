@@ -2,7 +2,7 @@
 
 Made for text that came out of PDFs: lines may be wrapped in mid-sentence, tables stand one row a line, and
 a run may have no end at all. A quote is the text's own words, white space apart, at most `LONGEST`
-characters. Time is linear. Kin to `intake/sentence.py`, which keeps every character and no limit of length.
+characters. Time is linear. Kin to `ingest/chunking.py`, which keeps every character and no limit of length.
 
 Which sentences of the packed passages answer a question: by its words, by meaning, by what it asks for.
 

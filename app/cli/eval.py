@@ -34,7 +34,7 @@ from app.cli.written import distinct, lines, wanted
 from app.db.embedded import read_lock
 from app.domain.benchmark import SERVED, Benchmark
 from app.errors import StartError
-from app.intake.plain import PlainParser, disguised
+from app.ingest.plain import PlainParser, disguised
 from app.models.embeddings import Patient
 from app.models.memo import Memo, Pages, pages
 from app.models.tokens import O200k

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from app.cli.ignore import Rules
-from app.domain.secret import is_secret, masked
-from app.intake.language import language_of
+from app.ingest.secrets import is_secret, mask
+from app.ingest.syntax import language_of
 
 MOST_BYTES = 512 << 10
 """Of a file: what is longer is made by a machine, mostly."""
@@ -205,7 +205,7 @@ def told(path: str, data: bytes) -> Text | Skipped:
         return Skipped(path, Reason.EMPTY)
     if len(data) >= FROM and len(data) > LONG_LINES * (text.count("\n") + text.count("\r") + 1):
         return Skipped(path, Reason.MADE)
-    return Text(path, *masked(text))
+    return Text(path, *mask(text))
 
 
 def decoded(data: bytes) -> str | None:

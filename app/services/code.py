@@ -34,8 +34,8 @@ from app.db.code import (
     row_id,
 )
 from app.db.project_text import code_text
-from app.domain.secret import keepable
 from app.errors import Missing
+from app.ingest.secrets import mask_file
 from app.models.base import Embedder
 from app.services.memories import embedded
 from app.types import Embedding, Scope
@@ -51,7 +51,7 @@ def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
     return [
         replace(
             row,
-            chunk_text=keepable(path := row.file_path or "", row.chunk_text),
+            chunk_text=mask_file(path := row.file_path or "", row.chunk_text),
             chunk_metadata={name: told(path, fact) for name, fact in row.chunk_metadata.items()},
         )
         for row in rows
@@ -61,7 +61,7 @@ def covered(rows: Sequence[CodeRow]) -> list[CodeRow]:
 def told(path: str, fact: object) -> object:
     """A fact that a tool adds, words of the file among them."""
     several = [told(path, each) for each in fact] if isinstance(fact, list) else fact
-    return keepable(path, fact) if isinstance(fact, str) else several
+    return mask_file(path, fact) if isinstance(fact, str) else several
 
 
 def remembered(kept: Iterable[CodeVector], paths: Mapping[str, str]) -> dict[Key, Embedding]:

@@ -113,7 +113,7 @@ def words(text: str) -> list[str]:
 
 
 BATCH = 64
-"""Texts embedded at once (as in `services/ingest.py`)."""
+"""Texts embedded at once (as in `ingest/jobs.py`)."""
 SECONDS = 60.0
 """For one write: five hundred long texts with the bundled model take about that."""
 BATCH_SECONDS = 86_400.0

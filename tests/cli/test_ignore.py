@@ -8,7 +8,7 @@ import pytest
 
 from app.cli.ignore import Rules, excluded, lined, trimmed
 from app.cli.tree import Root, Skipped, walk
-from app.intake.language import language_of
+from app.ingest.syntax import language_of
 
 GIT = shutil.which("git")
 TREES = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from app.intake.worker import parse
+from app.ingest.worker import parse
 from tests.fakes.pdfs import leaves, stream, text_pdf
 from tests.fakes.process import Service
 

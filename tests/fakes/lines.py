@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.intake.line import Line, Style
+from app.ingest.lines import Line, Style
 
 BODY = Style(10.0)
 TITLE = Style(18.0, bold=True)

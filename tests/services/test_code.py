@@ -8,7 +8,7 @@ import pytest
 from app.db.code import CodeFile, CodeFiled, CodeOutcome, CodeRow, CodeStore
 from app.db.pool import Pool
 from app.errors import Missing, RetrievalError, Unavailable
-from app.intake.cutter import CodeCutter
+from app.ingest.cutter import CodeCutter
 from app.services import code as module
 from app.services.code import CodeService
 from app.types import Scope

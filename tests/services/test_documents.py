@@ -22,9 +22,8 @@ from app.errors import (
     RemovedMeanwhile,
     TooLarge,
 )
+from app.ingest.jobs import Ingest, Worker
 from app.services.documents import DocumentService, Outcome
-from app.services.ingest import Ingest
-from app.services.jobs import Worker
 from tests.fakes.intake import FakeEmbedder, FakeParser, until
 from tests.fakes.uploads import ALICE, SPACE, TENANT, upload
 

@@ -1,0 +1,143 @@
+"""PDF parsing in a child process per document (`worker.py`), under limits.
+
+A hostile file can use up the time and memory of its worker, nothing else: the worker is killed at the
+deadline and at cancellation, and the service checks the types and ranges of what it sends. Raises
+`EmptyFile`, `NotPdf`, `PdfEncrypted`, `PdfDamaged`, `PdfTextless`, `PdfUnreadable`, `PdfTooComplex`;
+`Unavailable` if no process can be started.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from app.db.documents import Chunk, Parsed
+from app.errors import (
+    BadInput,
+    EmptyFile,
+    NotPdf,
+    PdfDamaged,
+    PdfEncrypted,
+    PdfTextless,
+    PdfTooComplex,
+    PdfUnreadable,
+    Unavailable,
+)
+from app.process import Died, Fault, NotStarted, Program, python, started
+from app.settings import DocumentLimits
+
+HEADER_BYTES = 1024
+"""Bytes within which `%PDF-` must appear, as readers have always accepted it (PDF 32000-1, annex H.3)."""
+MAX_OUTPUT = 128 << 20
+"""Bytes a worker may send: more than the longest text it accepts (`reader.MAX_CHARS`)."""
+RETRY_SECONDS = 5
+WORKER = Program("pdf", python("app.ingest.worker"), close_seconds=0.0, output_bytes=MAX_OUTPUT)
+
+DETAIL_CHARS = 1_000
+"""Maximum characters of a problem's detail."""
+INTEGER_MAX = 2**31 - 1
+"""The maximum of the database's columns."""
+MALFORMED = (ValueError, TypeError, KeyError, RecursionError)
+"""What decoding malformed data raises."""
+UNREADABLE = "The worker that read it said nothing that can be understood"
+
+PROBLEMS: dict[str, type[BadInput]] = {
+    problem.slug: problem
+    for problem in (NotPdf, PdfDamaged, PdfEncrypted, PdfTextless, PdfTooComplex, PdfUnreadable)
+}
+"""What a worker may raise."""
+
+
+class PdfParser:
+    """Has no state: any number of files may be parsed concurrently."""
+
+    def __init__(self, limits: DocumentLimits, worker: Program = WORKER) -> None:
+        self.limits = limits
+        self._worker = worker
+
+    async def parse(self, path: Path, filename: str) -> Parsed:
+        with await asyncio.to_thread(path.open, "rb") as file:
+            await asyncio.to_thread(check_header, file)
+            data = await self._call_worker(file.fileno(), filename)
+        return await asyncio.to_thread(decode, data)
+
+    async def _call_worker(self, file: int, filename: str) -> bytes | bytearray:
+        """The worker inherits the file's descriptor, since it may not be allowed to open the path."""
+        limits = self.limits
+        request = {
+            "file": file,
+            "filename": filename,
+            "max_pages": limits.max_pages,
+            "memory_mb": limits.memory_mb,
+            "seconds": limits.timeout_seconds,
+        }
+        try:
+            async with asyncio.timeout(limits.timeout_seconds), started(self._worker, files=[file]) as worker:
+                return (await worker.call("parse", request)).data
+        except TimeoutError:
+            raise PdfTooComplex(f"Reading it takes more than {limits.timeout_seconds:g} s") from None
+        except Fault as fault:
+            raise decode_problem(fault.payload) from None
+        except Died as died:
+            if isinstance(died, NotStarted) and died.code is None:
+                raise Unavailable(f"PDFs cannot be read: {died}", retry_after=RETRY_SECONDS) from died
+            raise exit_problem(died.code, limits.memory_mb) from None
+
+
+def check_header(file: BinaryIO) -> None:
+    """Raise `EmptyFile` or `NotPdf` by the first bytes of a file."""
+    header = file.read(HEADER_BYTES)
+    if not header:
+        raise EmptyFile("The file has no bytes")
+    if b"%PDF-" not in header:
+        raise NotPdf(f"No %PDF- within its first {HEADER_BYTES:,} bytes")
+
+
+def exit_problem(code: int | None, memory_mb: int) -> BadInput:
+    """The problem for a worker's exit code; None: it broke the protocol. PDFium aborts when it gets no
+    memory; other crashes come from a structure it cannot read."""
+    if code in {-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGKILL}:
+        return PdfTooComplex(f"Reading it takes more than {memory_mb:,} MiB of memory")
+    if code in {-signal.SIGXCPU, -signal.SIGALRM}:
+        return PdfTooComplex("Reading it takes more time than a worker is given")
+    if code:
+        return PdfDamaged("Its structure cannot be read: the reader crashed on it")
+    return PdfDamaged(UNREADABLE)
+
+
+def decode_problem(payload: Mapping[str, Any]) -> BadInput:
+    """The problem that a worker reports."""
+    problem = PROBLEMS.get(str(payload.get("fault")))
+    return problem(str(payload.get("detail"))[:DETAIL_CHARS]) if problem else PdfDamaged(UNREADABLE)
+
+
+def decode(data: bytes | bytearray) -> Parsed:
+    """A document as the worker encodes it. Raises `PdfDamaged` if a value has another type or range."""
+    try:
+        header, *rows = [json.loads(line) for line in data.split(b"\n")]
+        parsed = Parsed(header["pages"], header["title"], tuple(Chunk(**row) for row in rows))
+    except MALFORMED:
+        raise PdfDamaged(UNREADABLE) from None
+    if not (is_integer(parsed.pages, 1, INTEGER_MAX) and isinstance(parsed.title, str)):
+        raise PdfDamaged(UNREADABLE)
+    for n, chunk in enumerate(parsed.chunks, 1):
+        if not (is_integer(chunk.ordinal, n, n) and is_valid(chunk, parsed.pages)):
+            raise PdfDamaged(UNREADABLE)
+    return parsed
+
+
+def is_valid(chunk: Chunk, pages: int) -> bool:
+    return (
+        isinstance(chunk.text, str)
+        and isinstance(chunk.heading, str)
+        and is_integer(chunk.tokens, 0, INTEGER_MAX)
+        and is_integer(chunk.page, 1, pages)
+        and is_integer(chunk.page_end, chunk.page, pages)
+    )
+
+
+def is_integer(value: object, minimum: int, maximum: int) -> bool:
+    """True for an integer within the range; False for a boolean."""
+    return type(value) is int and minimum <= value <= maximum

@@ -1,0 +1,449 @@
+"""What PDFium reads of a PDF: lines, form fields, outline and title. Runs in the worker process only: PDFium
+is native code and not thread-safe, and the files come from anyone.
+
+Also decides which pages have text that cannot be read, because their fonts lack a usable character map.
+Raises `PdfEncrypted`, `PdfDamaged`, `PdfUnreadable`, and `PdfTooComplex` for more pages or text than the
+limits allow.
+"""
+
+import ctypes
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import BinaryIO, TypeAlias
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as native
+
+from app.errors import IbidError, PdfDamaged, PdfEncrypted, PdfTooComplex, PdfUnreadable
+from app.ingest.lines import BREAK, Bookmark, Line, Style, body_style
+from app.retrieval.vocabulary import count
+
+MAX_CHARS = 20_000_000
+"""Characters per document: some 6,000 full pages."""
+MAX_BOOKMARKS = 10_000
+
+BOLD_NAME = re.compile(r"bold|black|heavy|demi|medium|medi$|(?:cm|sf|ec)bx", re.IGNORECASE)
+"""Names of bold fonts, TeX's included. The font weight in the file is derived from stems and unreliable."""
+ITALIC_FLAG, BOLD_FLAG = 1 << 6, 1 << 18
+"""PDF 32000-1, table 123."""
+WORD = re.compile(r"\S+")
+TALL = 1.6
+"""A line higher than so many times its font size is several lines."""
+LOWER = 0.6
+"""A word so many font sizes lower than the one before, and to the left of it, begins another line."""
+
+LETTERS = re.compile(r"[^\W\d_]{2,}")
+LOWERCASE_WORD = re.compile(r"(?<!\w)[A-Z]?[a-z]{2,24}(?!\w)")
+"""A lower-case ASCII word; its first letter may be a capital. Codes and abbreviations do not match."""
+SYMBOL_BULLETS = frozenset("\uf0b7\uf0a7\uf0d8\uf076")
+UNMAPPED_SHARE = 0.5
+"""Share of unmapped characters above which a page may be unreadable."""
+UNMAPPED_BYTES_PER_TOKEN, UNMAPPED_MIN_BYTES = 2.4, 20
+"""Threshold for letters that the font does not map, and the minimum number of bytes to judge."""
+MAPPED_BYTES_PER_TOKEN, MAPPED_MIN_BYTES, MIN_ALPHABET = 1.95, 200, 12
+"""The same for letters that the font maps, and how many different ones: a DNA sequence has four."""
+SAMPLE_CHARS = 4_000
+"""Characters of a page whose tokens are counted."""
+
+UNSEEN = native.FPDF_ANNOT_FLAG_HIDDEN | native.FPDF_ANNOT_FLAG_NOVIEW
+PASSWORD = 1 << 13
+"""PDF 32000-1, table 228."""
+TEXT_FIELDS = {native.FPDF_FORMFIELD_TEXTFIELD, native.FPDF_FORMFIELD_COMBOBOX, native.FPDF_FORMFIELD_LISTBOX}
+CHECK_FIELDS = {native.FPDF_FORMFIELD_CHECKBOX, native.FPDF_FORMFIELD_RADIOBUTTON}
+MAX_VALUE_CHARS = 100_000
+"""Maximum characters of a field's value; a longer one is skipped."""
+MAX_OPTIONS = 1_000
+"""Maximum options of a field for which option labels are read; beyond it the raw value is used."""
+MARGIN = 2.0
+"""Points by which text may exceed its field."""
+MAX_FIELDS = 5_000
+"""Maximum fields read per document, because PDFium's time grows with the square of the number of fields. If
+a page has more annotations, its fields and those of the pages after it are skipped."""
+
+TITLE_CHARS = 160
+PROGRAM_PREFIX = re.compile(
+    r"^(?:microsoft (?:word|powerpoint|excel)|powerpoint presentation) - ", re.IGNORECASE
+)
+DEFAULT_TITLE = re.compile(
+    r"untitled|document\d*|title|presentation\d*|book\d*|slide 1|\(?anonymous\)?", re.IGNORECASE
+)
+FILE_NAME = re.compile(r"\S+\.\w{2,5}")
+
+Annotation: TypeAlias = native.FPDF_ANNOTATION
+Word: TypeAlias = tuple[str, int]
+"""A word and its index in PDFium's text of the page."""
+
+
+@contextmanager
+def opened(source: Path | BinaryIO, max_pages: int) -> Iterator[pdfium.PdfDocument]:
+    try:
+        pdf = pdfium.PdfDocument(source)
+    except pdfium.PdfiumError as error:
+        raise open_problem(error.err_code) from None
+    try:
+        if len(pdf) > max_pages:
+            raise PdfTooComplex(f"{len(pdf):,} pages; at most {max_pages:,} are taken")
+        if pdf.get_formtype() == native.FORMTYPE_XFA_FULL and len(pdf) == 1:
+            raise PdfUnreadable("It is a dynamic XFA form: its one page asks the reader to wait for another")
+        yield pdf
+    finally:
+        pdf.close()
+
+
+def open_problem(code: int | None) -> IbidError:
+    """Our problem for PDFium's error code."""
+    if code == native.FPDF_ERR_PASSWORD:
+        return PdfEncrypted("It opens only with a password")
+    if code == native.FPDF_ERR_SECURITY:
+        return PdfEncrypted("It is protected by a scheme that cannot be opened here")
+    return PdfDamaged("Its structure cannot be read")
+
+
+def lines(pdf: pdfium.PdfDocument) -> list[Line]:
+    """The lines of all pages. Damaged and unreadable pages are skipped; raises if nothing else is left."""
+    found: list[Line] = []
+    damaged = chars = unreadable = 0
+    with form_of(pdf) as form:
+        for number in range(1, len(pdf) + 1):
+            try:
+                page = page_lines(pdf, number, form)
+            except pdfium.PdfiumError:
+                damaged += 1
+                continue
+            if page is None:
+                unreadable += 1
+                continue
+            found += page
+            chars += sum(len(line.text) for line in page)
+            if chars > MAX_CHARS:
+                raise PdfTooComplex(f"More than {MAX_CHARS:,} characters of text by page {number:,}")
+    if damaged == len(pdf):
+        raise PdfDamaged(f"{damaged:,} pages, none of which can be read")
+    if unreadable and not any(char.isalnum() for line in found for char in line.text):
+        pages = "1 page" if unreadable == 1 else f"{unreadable:,} pages"
+        raise PdfUnreadable(
+            f"{pages} with text, none of which can be read: the fonts do not say which letters they show"
+        )
+    return found
+
+
+def page_lines(pdf: pdfium.PdfDocument, number: int, form: "Form") -> list[Line] | None:
+    """The lines of one page, with those of its form fields; None: its text is unreadable."""
+    page = pdf[number - 1]
+    text_page = page.get_textpage()
+    text = text_page.get_text_range()
+    readable = is_readable(text, lambda: unmapped_chars(text_page))
+    lines = form.add_fields(page, text_page, text_lines(text_page, text, number) if readable else [], number)
+    text_page.close()
+    page.close()
+    return lines if readable or lines else None
+
+
+def text_lines(text_page: pdfium.PdfTextPage, text: str, number: int) -> list[Line]:
+    """The lines of a page's text that are not blank."""
+    found: list[Line] = []
+    start = 0
+    for row in text.split("\r\n"):
+        words = [(word[0], start + utf16_length(row[: word.start()])) for word in WORD.finditer(row)]
+        if words:
+            found += split_rows(text_page, words, number)
+        start += utf16_length(row) + 2
+    return found
+
+
+def utf16_length(text: str) -> int:
+    """The length as PDFium counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def split_rows(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> list[Line]:
+    """The visible lines of what PDFium reads as one line: it joins close rows of tables."""
+    line = line_of(text_page, words, page)
+    if line.top - line.bottom < TALL * line.style.size:
+        return [line]
+    rows, previous = [[words[0]]], origin(text_page, words[0])
+    for word in words[1:]:
+        here = origin(text_page, word)
+        if abs(here[1] - previous[1]) > LOWER * line.style.size and here[0] < previous[0]:
+            rows.append([])
+        rows[-1].append(word)
+        previous = here
+    return [line_of(text_page, row, page) for row in rows]
+
+
+def origin(text_page: pdfium.PdfTextPage, word: Word) -> tuple[float, float]:
+    """Where a word begins: (left, base line)."""
+    left, base = ctypes.c_double(), ctypes.c_double()
+    index = native.FPDFText_GetCharIndexFromTextIndex(text_page, word[1])
+    native.FPDFText_GetCharOrigin(text_page, index, left, base)
+    return left.value, base.value
+
+
+def line_of(text_page: pdfium.PdfTextPage, words: list[Word], page: int) -> Line:
+    """The line of these words; coordinates and style are those of its first and last character."""
+    first, last = words[0][1], words[-1][1] + utf16_length(words[-1][0]) - 1
+    start = native.FPDFText_GetCharIndexFromTextIndex(text_page, first)
+    end = native.FPDFText_GetCharIndexFromTextIndex(text_page, last)
+    left, right = char_box(text_page, start), char_box(text_page, end)
+    bold, italic = map(all, zip(font_style(text_page, start), font_style(text_page, end), strict=True))
+    size = max(left.top - left.bottom, right.top - right.bottom)
+    return Line(
+        text=" ".join(word for word, _ in words),
+        page=page,
+        left=min(left.left, right.left),
+        right=max(left.right, right.right),
+        top=max(left.top, right.top),
+        bottom=min(left.bottom, right.bottom),
+        style=Style(round(size * 2) / 2, bold, italic),
+    )
+
+
+def char_box(text_page: pdfium.PdfTextPage, index: int) -> native.FS_RECTF:
+    """A character's box, as high as its font; all zero for one that is not on the page."""
+    box = native.FS_RECTF()
+    native.FPDFText_GetLooseCharBox(text_page, index, box)
+    return box
+
+
+def font_style(text_page: pdfium.PdfTextPage, index: int) -> tuple[bool, bool]:
+    """(bold, italic) of a character."""
+    flags, name = ctypes.c_int(), ctypes.create_string_buffer(128)
+    native.FPDFText_GetFontInfo(text_page, index, name, 128, flags)
+    return style_of_font(name.value, flags.value)
+
+
+@cache  # a few fonts, two calls per line: parsing an annual report takes 10 % longer without it
+def style_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
+    bold = bool(flags & BOLD_FLAG) or bool(BOLD_NAME.search(name.decode("latin-1")))
+    return bold, bool(flags & ITALIC_FLAG)
+
+
+def unmapped_chars(text_page: pdfium.PdfTextPage) -> int:
+    """The number of characters that the fonts do not map to Unicode: PDFium returns their glyph numbers."""
+    chars = range(text_page.count_chars())
+    return sum(native.FPDFText_HasUnicodeMapError(text_page, n) == 1 for n in chars)
+
+
+def is_readable(text: str, unmapped: Callable[[], int]) -> bool:
+    """False if a page's text is not what a reader sees. Three cases, independent of language:
+
+    - More than half of the characters have no meaning: controls, private use, unassigned, U+FFFD.
+    - Glyph numbers stand for characters, where the font has no character map, and the text resembles no
+      language. (In some old fonts the glyph numbers are ASCII.)
+    - The character map gives other letters than those that are seen.
+
+    Whether text resembles a language is measured in UTF-8 bytes of letters per o200k token, which has long
+    tokens for the words of languages only. Texts in 40 languages and code: from 2.3; shifted alphabets: up to
+    2.1; arbitrary ideographs: 1.6. `unmapped` counts the characters without a map; it is slow, so it is
+    called last.
+    """
+    chars = Counter("".join(text.replace(BREAK, "").split()))
+    if 2 * sum(times for char, times in chars.items() if is_meaningless(char)) > chars.total():
+        return False
+    text = text[:SAMPLE_CHARS]
+    if (
+        is_no_language(LETTERS.findall(text), UNMAPPED_BYTES_PER_TOKEN, UNMAPPED_MIN_BYTES)
+        and unmapped() > UNMAPPED_SHARE * chars.total()
+    ):
+        return False
+    words = LOWERCASE_WORD.findall(text)
+    alphabet = len(set("".join(words)))
+    return alphabet < MIN_ALPHABET or not is_no_language(words, MAPPED_BYTES_PER_TOKEN, MAPPED_MIN_BYTES)
+
+
+def is_meaningless(char: str) -> bool:
+    if char.isascii():
+        return not char.isprintable()
+    return char == "\ufffd" or (
+        unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} and char not in SYMBOL_BULLETS
+    )
+
+
+def is_no_language(words: list[str], threshold: float, min_bytes: int) -> bool:
+    """True if words have fewer than `threshold` bytes per token; False if there are fewer than
+    `min_bytes`."""
+    size = sum(len(word.encode("utf-8", "replace")) for word in words)
+    return size >= min_bytes and size < threshold * count(" ".join(words))
+
+
+@contextmanager
+def form_of(pdf: pdfium.PdfDocument) -> Iterator["Form"]:
+    """The form of a document. pypdfium2's own would prepare all fields of a page for display, which takes
+    minutes if there are many."""
+    config = native.FPDF_FORMFILLINFO(version=2)
+    handle = native.FPDFDOC_InitFormFillEnvironment(pdf, config)
+    try:
+        yield Form(handle or None)
+    finally:
+        if handle:
+            native.FPDFDOC_ExitFormFillEnvironment(handle)
+
+
+class Form:
+    """Values of form fields and free-text annotations, which PDFium's text of a page lacks.
+
+    Only what a reader of the page sees: no hidden fields, passwords, buttons or pop-up notes, and nothing
+    that the page itself shows at the same place. JavaScript is never run: this PDFium is built without it.
+    """
+
+    def __init__(self, handle: native.FPDF_FORMHANDLE | None) -> None:
+        self._handle = handle
+        self._fields_left = MAX_FIELDS if handle else 0
+
+    def add_fields(
+        self, page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, lines: list[Line], number: int
+    ) -> list[Line]:
+        """The lines of a page with those of its fields, each at its place."""
+        found: list[Line] = []
+        bounds = page.get_bbox()
+        annotations = native.FPDFPage_GetAnnotCount(page)
+        if annotations > MAX_FIELDS:
+            self._fields_left = 0
+        for n in range(annotations):
+            annotation = native.FPDFPage_GetAnnot(page, n)
+            if not annotation:
+                continue
+            box = visible_box(annotation, bounds)
+            name, value = self._value(annotation) if box else ("", "")
+            native.FPDFPage_CloseAnnot(annotation)
+            if box and value and value not in text_within(text_page, box):
+                text = f"{name}: {value}" if name else value
+                found.append(Line(text, number, box.left, box.right, box.top, box.bottom))
+        return insert_fields(found, lines) if found else lines
+
+    def _value(self, annotation: Annotation) -> tuple[str, str]:
+        """(name, value) of a field or free text; empty if it shows nothing."""
+        subtype = native.FPDFAnnot_GetSubtype(annotation)
+        if subtype == native.FPDF_ANNOT_FREETEXT:
+            return "", read_string(partial(native.FPDFAnnot_GetStringValue, annotation, b"Contents"))
+        if subtype != native.FPDF_ANNOT_WIDGET or self._fields_left <= 0:
+            return "", ""
+        self._fields_left -= 1
+        return field_value(self._handle, annotation)
+
+
+def visible_box(annotation: Annotation, bounds: tuple[float, float, float, float]) -> native.FS_RECTF | None:
+    """The rectangle of an annotation; None if it is not visible on the page."""
+    box = native.FS_RECTF()
+    if native.FPDFAnnot_GetFlags(annotation) & UNSEEN or not native.FPDFAnnot_GetRect(annotation, box):
+        return None
+    left, bottom, right, top = bounds
+    across = max(box.left, left) < min(box.right, right)
+    return box if across and max(box.bottom, bottom) < min(box.top, top) else None
+
+
+def text_within(text_page: pdfium.PdfTextPage, box: native.FS_RECTF) -> str:
+    """The page's own text within a rectangle."""
+    edges = (box.left - MARGIN, box.bottom - MARGIN, box.right + MARGIN, box.top + MARGIN)
+    return " ".join(text_page.get_text_bounded(*edges).split())
+
+
+def field_value(form: native.FPDF_FORMHANDLE, annotation: Annotation) -> tuple[str, str]:
+    """(name, value) of a form field; empty if it shows none."""
+    kind = native.FPDFAnnot_GetFormFieldType(form, annotation)
+    value = ""
+    if kind in CHECK_FIELDS:
+        # The appearance that is shown: PDFium knows what is checked only on a page prepared for display.
+        state = read_string(partial(native.FPDFAnnot_GetStringValue, annotation, b"AS"))
+        value = "" if state == "Off" else state
+    elif kind in TEXT_FIELDS and not native.FPDFAnnot_GetFormFieldFlags(form, annotation) & PASSWORD:
+        value = selected_options(form, annotation) if kind != native.FPDF_FORMFIELD_TEXTFIELD else ""
+        value = value or read_string(partial(native.FPDFAnnot_GetFormFieldValue, form, annotation))
+    if not value:
+        return "", ""
+    label = read_string(partial(native.FPDFAnnot_GetFormFieldAlternateName, form, annotation))
+    return label or read_string(partial(native.FPDFAnnot_GetFormFieldName, form, annotation)), value
+
+
+def selected_options(form: native.FPDF_FORMHANDLE, annotation: Annotation) -> str:
+    """The labels of the selected options; empty if there are more than MAX_OPTIONS."""
+    options = native.FPDFAnnot_GetOptionCount(form, annotation)
+    return ", ".join(
+        read_string(partial(native.FPDFAnnot_GetOptionLabel, form, annotation, n))
+        for n in range(options if options <= MAX_OPTIONS else 0)
+        if native.FPDFAnnot_IsOptionSelected(form, annotation, n)
+    )
+
+
+def read_string(read: Callable[..., int]) -> str:
+    """A string that a PDFium function writes into a buffer, on one line."""
+    size = min(read(None, 0), 2 * MAX_VALUE_CHARS)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    if read(ctypes.cast(buffer, ctypes.POINTER(native.FPDF_WCHAR)), size) > size:
+        return ""
+    return " ".join(buffer.raw[:-2].decode("utf-16-le", "replace").split())
+
+
+def insert_fields(fields: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
+    """The lines of a page with those of fields, each after what is to the left of it, else after what is
+    above."""
+    style = body_style(lines)
+    after: defaultdict[int, list[Line]] = defaultdict(list)
+    for field in fields:
+        middle = (field.top + field.bottom) / 2
+        beside = [
+            n for n, line in enumerate(lines) if line.bottom <= middle <= line.top and line.left <= field.left
+        ]
+        above = [n for n, line in enumerate(lines) if line.bottom >= middle]
+        if beside:
+            at = max(beside, key=lambda n: lines[n].left)
+        else:
+            at = min(above, key=lambda n: lines[n].bottom, default=-1)
+        after[at].append(replace(field, style=style))
+    merged = [*after[-1]]
+    for n, line in enumerate(lines):
+        merged += [line, *after[n]]
+    return merged
+
+
+def outline(pdf: pdfium.PdfDocument) -> list[Bookmark]:
+    """The bookmarks that point to a page, in order."""
+    found = []
+    for entry in islice(pdf.get_toc(max_depth=6), MAX_BOOKMARKS):
+        target = entry.get_dest()
+        page = target.get_index() if target else None
+        title = " ".join(entry.get_title().split())
+        if page is not None and title:
+            found.append(Bookmark(title, entry.level, page + 1))
+    return found
+
+
+def metadata_title(pdf: pdfium.PdfDocument) -> str:
+    """The title in the file's metadata, or ""."""
+    return " ".join(str(pdf.get_metadata_value("Title")).replace("\x00", " ").split())
+
+
+def document_title(metadata: str, lines: Sequence[Line], filename: str) -> str:
+    """The title of the metadata, else the largest line of the first page, else the file name; at most 160
+    characters. Titles that only a program chose (`Microsoft Word - F20.docx`, `untitled`, a number) do not
+    count, because the title is shown in citations and embedded with every chunk."""
+    title = PROGRAM_PREFIX.sub("", metadata)
+    if not is_chosen_title(title):
+        title = largest_line(lines) or " ".join(PurePath(filename).stem.replace("_", " ").split())
+    return title[:TITLE_CHARS].strip()
+
+
+def is_chosen_title(text: str) -> bool:
+    """True if a person may have written a title."""
+    letters = sum(char.isalpha() for char in text)
+    if letters < 3 or 2 * letters < len(text):
+        return False
+    return not DEFAULT_TITLE.fullmatch(text) and not FILE_NAME.fullmatch(text)
+
+
+def largest_line(lines: Sequence[Line]) -> str:
+    """The first line on the first page in its largest type, if that is clearly larger than the text's."""
+    first = [line for line in lines if line.page == lines[0].page and is_chosen_title(line.text)]
+    size = max((line.style.size for line in first), default=0.0)
+    if size < 1.2 * body_style(lines).size:
+        return ""
+    return next(line.text for line in first if line.style.size == size)

@@ -1,0 +1,115 @@
+"""The worker process, which parses one PDF or chunks the source files of one request
+(`-m app.ingest.worker`). Its clients are `pdf.py` and `cutter.py`.
+
+It drops privileges and limits itself (`child.confine`) before it looks at a file, and never writes text of a
+document to stderr. Results are JSON: for a PDF one line with pages and title and a line per chunk, for a
+source file one line.
+"""
+
+import json
+import os
+import signal
+import time
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from app.child import Call, confine, connected
+from app.db.code import CodeFile
+from app.db.documents import Parsed
+from app.errors import IbidError, PdfTextless, PdfTooComplex
+from app.ingest import reader
+from app.ingest.chunking import chunks
+from app.ingest.layout import blocks, merge_headings, remove_running_heads
+from app.ingest.lines import clean
+from app.retrieval.vocabulary import count
+
+FILE_SECONDS = 8.0
+"""Processor time after which a source file kills the worker: parsing ends by itself after `syntax.SECONDS`,
+chunking takes one second."""
+PARSING_SECONDS = 20.0
+"""Processor time for parsing the files of a request; later ones are cut by lines."""
+
+
+def main() -> None:
+    parent, _ = connected()
+    parent.ready()
+    parent.serve(partial(answer, parent.pid))
+
+
+def answer(parent: int, call: Call) -> None:
+    """Answer `parse` (file, filename, max_pages, memory_mb, seconds) or `cut` (plain, memory_mb, seconds; the
+    files are the data)."""
+    if call.name == "cut":
+        cut_files(parent, call)
+        return
+    request = call.payload
+    try:
+        if os.geteuid() == 0:
+            count("")  # loads the vocabulary, which may be unreadable after the change of user
+        confine(parent, request["memory_mb"], request["seconds"])
+        with os.fdopen(request["file"], "rb") as file:
+            parsed = encode(parse(file, request["filename"], request["max_pages"]))
+    except MemoryError:
+        problem: IbidError = PdfTooComplex(
+            f"Reading it takes more than {request['memory_mb']:,} MiB of memory"
+        )
+        call.fail({"fault": problem.slug, "detail": problem.detail})
+    except IbidError as error:
+        call.fail({"fault": error.slug, "detail": error.detail})
+    else:
+        call.reply(data=parsed)
+
+
+def parse(source: Path | BinaryIO, filename: str, max_pages: int) -> Parsed:
+    """The chunks of a PDF. Raises what `reader.py` does, and `PdfTextless`."""
+    with reader.opened(source, max_pages) as pdf:
+        pages, metadata, outline, raw = (
+            len(pdf),
+            reader.metadata_title(pdf),
+            reader.outline(pdf),
+            reader.lines(pdf),
+        )
+    lines = merge_headings(remove_running_heads(clean(raw)))
+    if not any(char.isalnum() for line in lines for char in line.text):
+        raise PdfTextless(f"{pages:,} {'page' if pages == 1 else 'pages'}, none with text; is it a scan?")
+    title = reader.document_title(metadata, lines, filename)
+    return Parsed(pages, title, tuple(chunks(blocks(lines, outline), count)))
+
+
+def cut_files(parent: int, call: Call) -> None:
+    """Send an empty item, then an item per file as soon as it is cut; the first `plain` files are cut by
+    lines. A file that takes too much processor time or memory kills the process, since nothing else
+    interrupts native code."""
+    from app.index.pieces import pieces  # noqa: PLC0415 - not needed for PDFs
+    from app.ingest.code import cut_file  # noqa: PLC0415
+    from app.ingest.syntax import SECONDS, TEXT, grammar, language_of  # noqa: PLC0415
+
+    files = [CodeFile(**file) for file in json.loads(call.data)]
+    for file in files:  # load what cannot be read after the change of user
+        grammar(file.language or language_of(file.path) or TEXT)
+    pieces("")
+    confine(parent, call.payload["memory_mb"], call.payload["seconds"])
+    call.item()
+    left = PARSING_SECONDS
+    for n, file in enumerate(files):
+        signal.setitimer(signal.ITIMER_PROF, FILE_SECONDS)
+        began = time.thread_time()
+        cut = cut_file(file, 0.0 if n < call.payload["plain"] else min(left, SECONDS))
+        left -= time.thread_time() - began
+        call.item(data=to_json(asdict(cut)))
+    call.reply()
+
+
+def encode(parsed: Parsed) -> bytes:
+    rows = [{"pages": parsed.pages, "title": parsed.title}, *map(asdict, parsed.chunks)]
+    return b"\n".join(map(to_json, rows))
+
+
+def to_json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    main()

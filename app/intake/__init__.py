@@ -1,1 +1,0 @@
-"""Bytes in, chunks out. PDFs are read in a worker process (`pdf.py` here, `worker.py` there)."""
