@@ -1,19 +1,9 @@
-"""How a prompt was put together, so that it can be rebuilt from the trace and today's stores.
+"""Value types of an answer: the prompt the model sees, the recipe to rebuild it, and the answer as stored.
 
-A block keeps its text only where that is the request's own or the service's; whatever came of a store is
-named by reference and hash, so that a trace shows nothing of a source that was erased since. The passages of
-the context block are the trace's packed entries, the message is the answer's question. Nothing here raises.
-
-An answer as it is kept: what was said, from what, how it ended and how long each part took.
-
-What the model is shown, in the one order there is: system, persona and overlay, context, notes, earlier
-turns, message.
-
-Source: docs/contract.md. As roles: system text; a system block
-`[Context]` with one line a passage, `- From doc.pdf#1: "chunk text…"`; the earlier turns; the user's message.
-Of memories one system text: persona, overlay, `- [collection][kind] [label] text`, gravity note. Retrieved
-text stays on its line, so that it cannot forge a `[System]` or `[User]` line of its own, nor a chat
-template's marks (`text/sanitise.py`). Nothing here raises.
+A prompt's blocks have one order: system, persona and overlay, context, notes, earlier turns, message.
+Retrieved text stays on its own line and is sanitised (`text/sanitise.py`), so that it cannot forge a role or
+a chat template's marks. A recipe stores the text of a block only where it came from the request or from Ibid
+itself; everything else is a reference and a hash, so that a trace shows nothing of what was erased since.
 """
 
 import hashlib

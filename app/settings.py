@@ -1,13 +1,8 @@
-"""The groups of settings: every knob with its default, its range and what it does.
+"""Settings: every environment variable with its default, its range and what it does; read here, once.
 
-A group's name and a field's make the name in the environment: `Rag.token_budget` is `RAG_TOKEN_BUDGET`.
-Tokens are o200k, times seconds, similarity in [-1, 1]. Names and defaults of RAG_, RETRIEVE_, VANTAGE_ and
-FEEDBACK_ are those of older tools. `app/settings.py` reads them; `.env.example` is made of what stands here.
-
-Settings: reads every knob of `app/settings.py` from the environment, once. The only reader of it.
-
-Sources: the process environment, then `.env`. Blanks around a value do not count, an empty one is unset.
-A misspelt name of ours stops the start with its name, so does a value out of range. Raises `StartError`.
+A group's name and a field's make the variable's name: `Rag.token_budget` is `RAG_TOKEN_BUDGET`. The process
+environment comes before `.env`; blanks around a value do not count, an empty value is unset. A misspelt name
+of Ibid's own prefixes or a value out of range raises `StartError`. Tokens are o200k, times seconds.
 """
 
 import difflib

@@ -1,22 +1,8 @@
-"""The words of retrieval: who asks (Scope), what (Query), what was found (Passage), and how (Leg).
+"""Value types of retrieval: Scope (who asks), Query, Passage, Candidate, Found, and the trace of an answer.
 
-Similarity is cosine in [-1, 1] after the space's floor; tokens are o200k tokens;
-an embedding is little-endian float32 bytes of unit length, so that it is hashable, compact and
-needs no numeric library here. Times are UTC.
-
-The candidate ledger: every passage seen, with its figures and its verdict. Told once, shown many ways
-(the reply's `notes`, the stream's `debug`, the kept trace, the log line).
-
-What a retrieval starts from (`Reach`), what it came to (`Found`), and where that is kept (`Shared`).
-
-Times are milliseconds, but for `Shared`, which counts seconds.
-
-How every reply tells a time.
-
-An embedding space, and how its cosines become similarities that mean the same in every space.
-
-Cosines are in [-1, 1]. Unrelated texts do not lie near 0 in every space (bundled models: .4 and more), so
-the space's floor is taken out. Pure; raises nothing.
+Similarity is a cosine in [-1, 1] after the embedding space's floor was taken out: unrelated texts do not lie
+near 0 in every space. An embedding is little-endian float32 bytes of unit length: hashable, compact, no
+numeric library needed. Tokens are o200k tokens, times UTC, durations milliseconds where not said otherwise.
 """
 
 from collections import Counter

@@ -1,41 +1,8 @@
-"""Projects: their sources and services (a part of `wiring.py`).
+"""Opens everything and builds the services: `open_services(settings)`, `open_adopt`, `open_reembed`.
 
-Memories and the corpus: Qdrant with the two sources, their records and services (a part of `wiring.py`).
-
-Qdrant may be away at the start, and come later. Raises `StartError` for an address that is none.
-
-What is open before any service is built: the data folder, the stores, the models (a part of `wiring.py`).
-
-Order: the data folder, the cache, Chroma (opened in the background), Postgres (migrated), the embedding
-space, Qdrant, the sources, the models. All closed in reverse. Raises `StartError` with what to do.
-from app.db.claim import claim_engines
-
-What answers with citations: /api/chat from documents and projects, /rag/query from memory (a part of
-`wiring.py`, which hands in what is open).
-from app.db.claim import EngineClaim, claim_engines
-from app.db.claim import EngineClaim
-
-What is kept of a person: every holding and every engine's files, for export and erasure; and
-what an answer was made of, for its replay.
-
-A part of `wiring.py`, which hands in what is open. Whatever comes to keep something of a person is listed
-here; a test walks the schema and the sources for what is missing.
-
-What fills projects: conversations, dreams, knowledge (a part of `wiring.py`, which gives what is open).
-
-What answers within the policy (/vantage), wired: a part of `wiring.py`.
-
-What goes beyond the first stage of retrieval (a part of `wiring.py`): RERANK_URL, RAG_REWRITE.
-
-open_services(settings): everything opened, the services built on it, all closed in reverse.
-
-The only place where the storing and the serving columns meet; parts of it are `opened.py` (what is open),
-`keeping.py` (memories and corpus), `moving.py` (`ibid reembed`) and `estate.py` (what is kept of a person).
-Raises `StartError` with what to do.
-
-`ibid reembed`: the stores opened for a move to another embedding space (a part of `wiring.py`).
-
-It needs the data folder for itself. Raises `StartError`, and what the work raises.
+Order of opening: data folder, cache, Chroma (in the background), Postgres (migrated), embedding space,
+Qdrant, sources, models; closed in reverse. Every table that holds something of a person is listed in `users`;
+a test walks the schema for what is missing. Raises `StartError` with what to do.
 """
 
 import asyncio

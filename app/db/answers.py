@@ -1,22 +1,10 @@
-"""An answer as JSON, and back: what `db/answers.py` keeps in `body`, and the row of a vantage answer's
-trace.
+"""Answers: stored as columns and one JSON body, read back, and their sources looked up again for a replay.
 
-Strict JSON that jsonb can hold: no NaN, no NUL, no lone surrogates. What a newer version added is passed
-over, what an older one did not write has its default. Times are RFC 3339. Raises KeyError and ValueError for
-what no version wrote.
-
-The record of every answer (`ports.Answers`): what was seen, what was packed, what was said.
-
-What is searched or listed by is in columns, the rest in `body` (jsonb), as `ledger.py` writes it: citations,
-cited, unknown, appended, the prompt's hash, trace, usage, timings (milliseconds), recipe and ruling. A
-vantage answer has a row of public.vantage_answer_trace too. Raises `Unavailable`, `NoRoom`, `Rejected`.
-
-What answers were made of, looked up again by id (`domain/replay.Originals`): passages, cards, turns.
-
-Postgres is the record of what Ibid wrote; what it does not know are points of older tools, asked of Qdrant.
-Rows of projects are read by their sources, so that a passage is made of a row in one place.
-Only what is in the reach of the scope in which the answer was asked. Not there is not there; a store that
-does not answer is `Unavailable`, never an erasure.
+Searched and listed fields are columns; citations, trace, usage, timings (milliseconds) and recipe are in
+`body`. A vantage answer also has a row in `public.vantage_answer_trace`. The JSON is strict (no NaN, NUL or
+lone surrogates); fields of a newer version are ignored, missing ones have defaults. What cannot be found
+again is reported as missing; a store that does not answer raises `Unavailable`. Also raises `NoRoom` and
+`Rejected`.
 """
 
 import json

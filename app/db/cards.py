@@ -1,14 +1,8 @@
-"""Vantage cards and facts: what a namespace (`vantage_id`) tells every answer given from it.
+"""Vantage cards and facts: texts of a namespace (`vantage_id`) that join every prompt of that namespace.
 
-A card is a text with a weight; a fact has a key, and a later fact of the same key replaces it. Of one user,
-or (user_id None) of all users of the namespace. Times are UTC; tokens are the answering model's. Nothing
-here raises. Source: docs/contract.md.
-
-Vantage cards and facts (`domain/card.VantageCards`): ibid.vantage_card and ibid.vantage_fact.
-
-A row's id is a UUIDv5 of whose it is and its key, else its words: who writes the same again replaces, also
-when two race. A row without a user is every user's of the namespace. Raises `Unavailable`, `RemovedMeanwhile`
-for a user who is being erased, and `RetrievalError` from `shown`.
+A card has a weight; a fact has a key, and a later fact of the same key replaces it. Ids are UUIDv5 of owner
+and key or words, so that writing the same again replaces, also when two race. A row without a user belongs to
+all users of the namespace. Raises `Unavailable`, `RemovedMeanwhile`, and `RetrievalError` from `shown`.
 """
 
 import uuid

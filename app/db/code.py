@@ -1,24 +1,10 @@
-"""Code and other texts of a project, as chunks with their places: what is cut, kept, listed and replaced.
+"""Code chunks of a project in `public.code_index`: value types and store.
 
-A chunk's metadata are {function_name, class_name, signature, heading} (null where there is none) and
-{start_line, end_line} (from 1, both included). Hashes are SHA-256 of a whole file's text in UTF-8, hex; a row
-sent by itself has one of its own. Ids are UUIDs: the one given, where the tenant is `default` and the row has
-no owner, if nobody else's row has it; else a UUIDv5 of where the row is and what it is called, or says:
-written again it is the same row.
-Source: docs/contract.md.
-
-Rows of public.code_index: found, written, dropped; the table may be another tool's (`shape.py`).
-
-A row with a hash is Ibid's; others are read alone. Statements are made from names in this file and from the
-catalog; values are parameters always. What was derived of a row goes with it. Raises `Rejected`,
-`InvalidField` for an id of a file's chunk.
-
-`public.code_index` (`domain/code.CodeRecord`): the chunks that Ibid writes, beside those of other tools.
-
-A chunk whose sha256 is a file's is of one that is kept whole, and goes with it; ALONE stands before that of
-one which was written by itself; one without is another tool's, adopted or not, and only read. The table may
-be another tool's, with no key: nothing is left to a constraint, writers of one owner take turns.
-Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField`, `KeptElsewhere`.
+Lines count from 1, both ends included. A chunk of a whole file carries the file's SHA-256 and is replaced
+with it; a chunk written by itself has a hash with the prefix ALONE; a row without a hash is another tool's
+and only read. The table may be another tool's, with other column types and without a key: writers of one
+owner take turns. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `InvalidField`,
+`KeptElsewhere`.
 """
 
 import asyncio

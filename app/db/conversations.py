@@ -1,21 +1,10 @@
-"""Rows of conversation_index as they are written and what their write side asks for.
+"""Conversations and dreams of a project in `public.conversation_index`: value types and store.
 
-A row is known by its id: the UUID that was given, where its tenant is `default` and it has no owner, else a
-UUIDv5 of (tenant, owner, project, id); unnamed, of what was given. What was given is hashed (SHA-256): the
-same again costs nothing. What was said (`said`, `text`) is raw material for what is missing, and is not kept.
-Lengths are characters, times UTC. Source: docs/contract.md, docs/adr/0019.
-
-Rows of public.conversation_index: found by what their writers call them, read, written.
-
-Whatever another tool left in a column, it reads as a `Conversation`. Statements are made from names in this
-file and from the catalog (`shape.py`); values are parameters always. Raises `Rejected`.
-
-Conversations and dreams as Ibid keeps them (`domain/conversation.Conversations`): conversation_index.
-
-The table may be another tool's: an id of another type, no unique index, columns of theirs. So a row is
-updated, and inserted where there was none to update (`roll.py`), by one writer of a tenant at a time. Texts
-of a list are cut at BRIEF characters. What Ibid wrote has a hash; other tools' rows, adopted or not, are read
-alone. Raises `Unavailable`, `NoRoom`, `Rejected`, `RemovedMeanwhile`, `KeptElsewhere`, `InvalidField`.
+A row keeps the id it was given where possible, else a UUIDv5 of (tenant, owner, project, id). Its input is
+hashed, so that writing the same again costs nothing. The table may be another tool's (other id types, no
+unique index): a row is updated, or inserted where none was there, by one writer of a tenant at a time. Rows
+of other tools are only read. Lengths are characters. Raises `Unavailable`, `NoRoom`, `Rejected`,
+`RemovedMeanwhile`, `KeptElsewhere`, `InvalidField`.
 """
 
 import asyncio

@@ -1,12 +1,8 @@
-"""The corpus: reference texts that a tenant keeps, in collections of its own naming, for all of its users.
+"""Reference texts (`ibid.corpus_text`): collections that a tenant shares with all of its users.
 
-A text is keyed (tenant, collection, id); its point is a UUIDv5 of them. Tokens are o200k, times UTC.
-Source: docs/contract.md, and `POST /corpus/{collection}`.
-
-The record of the corpus (`domain/corpus.Corpus`): `ibid.corpus_text`, and the version of each tenant's.
-
-A text is searchable when its transaction is committed, as in `memories.py`. Writers of one collection take
-turns; an id again replaces. Raises `Unavailable`, `NoRoom`, `TooMany`, `InvalidField`.
+A text is keyed (tenant, collection, id); its point in Qdrant is a UUIDv5 of them. It is searchable as soon as
+its transaction is committed. Writers of one collection take turns; an id again replaces. Raises
+`Unavailable`, `NoRoom`, `TooMany`, `InvalidField`.
 """
 
 import asyncio

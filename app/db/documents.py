@@ -1,38 +1,10 @@
-"""A document on its way in: what was uploaded, the chunks it became, and how it stands.
+"""Documents: uploads, chunks and their states, as the API and the background jobs see them.
 
-Pages are physical, from 1; a chunk's ordinal counts from 1 in its document and is its citation.
-
-A part (session or global) of the record: its lock, its version, and the jobs of its documents.
-
-The order of locks is the same everywhere, so that no two writers wait for each other: the part's lock, then
-rows of `document`, then the row of `part`. Statements run in the caller's transaction.
-
-What an asker can reach of the record, and how its rows look to them.
-
-The condition is in the SQL: another's document is not filtered out after it was read, it is never read.
-Labels follow docs/contract.md: in a session its own documents keep their names, a global one of the same name
-shows as `name-2.pdf`, by the same `domain/label.distinct` that search uses over the same names.
-
-The door of the record: a file's bytes, its row and its job, in one transaction or not at all.
-
-Bytes go in first and outside of any lock, in pieces of 1 MiB; then the part's lock is taken and it is decided
-who came first. Raises `Conflict` (the name is taken), `Overloaded` (no turn within TURN_SECONDS),
-`RemovedMeanwhile` (the user was erased), `Unavailable`.
-
-A document's life behind the door, as the background work moves it: read, ready, failed, purged.
-
-Every step is one transaction, safe to repeat, and quiet about a document that is gone: a job that was killed
-is leased again and starts over. Raises `Missing` (removed under the work), `Unavailable`.
-
-Waiting for documents to be read: however many wait, one small query a tick looks for all of them.
-
-Times are seconds. No connection is held between looks, so hundreds of waiting uploads need none of the pool.
-Polling rather than LISTEN: nothing to lose when Postgres restarts in the middle of a wait.
-
-The record of documents: rows, bytes, chunks (`ports.Documents` and `ports.DocumentRecord`).
-
-Everything an asker may do; what the background work does is in `record.py`, the door in `admission.py`.
-Whatever is out of the scope's reach is not there. Raises `Unavailable` when Postgres does not answer.
+Pages are physical, from 1; a chunk's ordinal counts from 1. A part is a session or the tenant's global
+documents. An upload's bytes are stored first, without a lock; then the part's lock decides which of two
+uploads came first. Locks are always taken in one order: the part's advisory lock, rows of `document`, the row
+of `part`. What an asker may see is a condition in the SQL. Steps of a job are one transaction each and may be
+repeated. Raises `Conflict`, `Overloaded`, `Missing`, `RemovedMeanwhile`, `Unavailable`.
 """
 
 import asyncio

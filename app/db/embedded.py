@@ -1,22 +1,10 @@
-"""Where an embedded PostgreSQL lives: its programs (from a wheel), its folders, its user, its socket.
+"""The embedded PostgreSQL: its folders, its supervisor, and the lock of the data folder.
 
-`HOME/data` is the cluster, `HOME/run` the socket's folder, `HOME/log` what the server says. Only HOME is
-ever chowned, never a parent. As root the server runs as HOME's owner, or as `nobody` where that is root.
-Whoever the server runs as owns HOME and could plant links there; root follows none of them.
-Raises `StartError`.
-
-The supervisor of the embedded PostgreSQL: made once, started, watched, stopped; never left behind.
-
-No TCP: one Unix socket in a 0700 folder, so that the file system says who may connect and no port can
-collide. The server is a child of this thread and dies with it (`launcher.py`), even of `kill -9`; the next
-start then recovers. One that dies while we live is started again by a watching task. Waits are seconds.
-Raises `StartError`. Why not the wheel's own launcher: docs/adr/0001.
-
-Who holds the data folder: `ibid.lock`, flocked by the one process whose stores are open on it.
-
-The kernel drops a flock with its holder, so a file left by a crash counts for nothing. Once a service knows
-its address the file says {pid, url, token}, mode 0600, and commands work through it.
-Waits are seconds. Raises `StartError`.
+`HOME/data` is the cluster, `HOME/run` the socket's folder, `HOME/log` the server's log. No TCP: one Unix
+socket in a 0700 folder. As root the server runs as HOME's owner, or as `nobody` where that is root, and root
+follows no links in HOME. The server dies with this process (`launcher.py`) and is restarted when it dies
+alone. The lock file `ibid.lock` is flocked by the process that has the stores open; a service writes {pid,
+url, token} into it (mode 0600), and commands work through it. Raises `StartError`.
 """
 
 import asyncio

@@ -1,22 +1,9 @@
-"""Work that is done behind the requests: jobs, leased so that a crash repeats them.
+"""The job queue (`ibid.jobs`) and the LISTEN/NOTIFY listener that wakes its workers.
 
-Leases and delays are seconds. `Unavailable` when Postgres does not answer; cancellation passes through.
-
-Who holds a lease: a worker's name, which tells other workers of this machine whether it still lives.
-
-`<host>:<pid namespace>:<pid>:<random>`. The namespace keeps containers that share a host's name apart: of a
-process that cannot be seen from here nothing is said. Nothing here raises.
-
-Rings when something is announced (NOTIFY), as a job is, at the latest after POLL seconds.
-
-A notification only saves waiting: if the listening connection breaks (Postgres restarts, a failover) the
-bell polls until it listens again. Times are seconds. Nothing here raises.
-
-The `jobs` table (`ports.Jobs`): a queue in Postgres, beside the rows its jobs are about.
-
-A claimed job is leased; the lease ends by finish, by retry, or by running out, which is how the death of a
-worker is noticed. Jobs of one document run in the order they were made, one at a time. Times are seconds of
-the database's clock. Raises `Unavailable`. Why it is written by hand: docs/adr/0002.
+A claimed job is leased; the lease ends by finish, by retry, or by running out after a crash. Jobs of one
+document run in order, one at a time. A worker's name, `<host>:<pid namespace>:<pid>:<random>`, tells others
+on the machine whether it still lives. A notification only saves waiting: without it the queue is polled.
+Seconds. Raises `Unavailable`. Why written by hand: docs/adr/0002.
 """
 
 import asyncio

@@ -1,14 +1,8 @@
-"""An API key as lists show it: the key itself is shown once, when it is made, and never kept. And how hard it
-is to guess a key that a person chose.
+"""API keys, stored as SHA-256 (docs/adr/0011 says why a fast hash is enough), and a cache of look-ups.
 
-What the database last said, for a while: saves a look-up a request, and bridges a short outage.
-
-Times are seconds of a monotonic clock. At most SIZE entries; the one least lately confirmed goes first.
-
-API keys, kept as SHA-256 (`ports.Keys`); why a fast hash is right here: docs/adr/0011.
-
-A key is `ibid_<tenant>_<48 hex digits>`: 192 random bits, made here, shown once. Times are seconds.
-Raises `Unavailable` when Postgres does not answer and the key was not seen within OUTAGE seconds.
+A key is `ibid_<tenant>_<48 hex digits>`, shown once. The cache (SIZE entries, the least recently confirmed
+evicted) saves a query per request and bridges an outage: `Unavailable` when Postgres does not answer and the
+key was not seen within OUTAGE seconds.
 """
 
 import asyncio

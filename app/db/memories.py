@@ -1,22 +1,9 @@
-"""Memories: what a person said and kept, and the cards derived from it. Reference texts: the corpus.
+"""Memories (`ibid.memory`): value types and store, and what a person heard in a conversation.
 
-A memory belongs to (tenant, user_id); its id is a UUIDv5 of (tenant, user, namespace, its words), so that
-the same words are the same memory on every replica. Times are UTC, tokens o200k. Source: docs/contract.md.
-
-Rows of `ibid.memory`: how drafts become them, and what they are read as.
-
-Under the user's lock, so that no two writers decide at once. Raises nothing of its own.
-
-The record of memories (`domain/memory.Memories`): `ibid.memory`, and the version of each user's.
-
-Writers of one user take turns by an advisory lock, so that `place` counts without gaps or doubles on any
-number of replicas. A memory is searchable when its transaction is committed; triggers enter it in the outbox
-for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
-
-What a person heard in a conversation: what the assistant said there, and the memories it recalled.
-
-Of the thread named, else of the user's default one; a thread that others speak in too gives only what was
-said to this user or to nobody in particular. The newest, up to a bound. Raises `Unavailable`.
+A memory belongs to (tenant, user_id); its id is a UUIDv5 of tenant, user, namespace and words, so that the
+same words are the same memory on every replica. Writers of one user take turns by an advisory lock, so that
+`place` counts without gaps. A memory is searchable when its transaction is committed; triggers enter it in
+the outbox for Qdrant. Raises `Unavailable`, `NoRoom`, `RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio

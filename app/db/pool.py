@@ -1,22 +1,10 @@
-"""What asyncpg raises when Postgres is down, slow, full or restarting, turned into ours at one place.
+"""The pool of Postgres connections: deadlines (seconds), circuit breaker, errors, pgvector's binary format.
 
-A statement's own fault (a unique violation, wrong SQL, a missing right) says something about the caller, not
-about the server: it passes `postgres_faults` as it is, costs an answer no more than what it could do without
-(`retrieval_faults`), and is told apart for the answer log (`record_faults`). A damaged file is neither: it is
-logged with the file or index that Postgres names. Raises `Unavailable`, `NoRoom`, `Damaged`, `Rejected`,
-`RetrievalError`.
-
-pgvector's binary wire format to and from the domain's `Embedding`, so that no list of floats is made.
-
-`vector` on the wire (pgvector src/vector.c, vector_send): uint16 dimensions, uint16 unused, then float32,
-all big-endian. An Embedding is the same floats little-endian. Either way is one byte swap: about 1 µs for
-384 dimensions. Raises `ValueError` for bytes that are not float32.
-
-The pool of Postgres connections, with deadlines (seconds) and Postgres's breaker (`breaker.py`).
-
-Every wait has a deadline, also the wait for a free connection. Opening connects to nothing; a first statement
-does. Methods raise what asyncpg raises; `reading`, `recording` and `asking` go around them, translate that
-(`faults.py`), and refuse at once while Postgres is known to be down.
+Opening connects to nothing; the first statement does. `reading`, `recording` and `asking` translate asyncpg's
+errors and refuse at once while Postgres is down. A statement's own fault (a unique violation, wrong SQL) says
+nothing about the server and passes unchanged. A `vector` on the wire is big-endian float32 after two uint16
+(pgvector, vector_send); an Embedding is the same, little-endian. Raises `Unavailable`, `NoRoom`, `Damaged`,
+`Rejected`, `RetrievalError`.
 """
 
 import asyncio

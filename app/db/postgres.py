@@ -1,26 +1,9 @@
-"""Whether a database has the newest schema, asked without alembic: to import that takes half a second of a
-processor, and at nearly every start there is nothing to migrate.
+"""Postgres, opened: embedded or at POSTGRES_DSN, migrated if needed, behind the pool.
 
-The newest revision is read from the scripts' own lines; a test holds that against alembic. Raises
-`StartError` where the scripts are missing, `Damaged`, else what asyncpg raises for a server that is not
-there.
-
-Postgres, opened: the embedded server where POSTGRES_DSN is unset, migrated, behind a pool.
-
-The pool's connections give and take `vector` columns as the domain's `Embedding` bytes (`vector.py`), jsonb
-as text, times as aware UTC. Statements' faults: `faults.py`. Raises `StartError` on opening.
-
-Which database this is: what kept results are bound to, since two databases may share a cache.
-
-A restored dump and CREATE DATABASE … TEMPLATE take every row along, so that rows alone do not tell. Raises
-`Unavailable`.
-
-Files of the embedded PostgreSQL rewritten, so that deleted rows are in none of them.
-
-`VACUUM FULL` writes a table anew; statistics hold samples of texts; the log (WAL) holds every row that was
-written since the last checkpoint, and is begun anew (`wal_recycle=off` in `cluster.py`: old segments are
-removed, not kept for reuse). A table waits for its turn at most LOCK_SECONDS, and is then locked while it is
-rewritten, about a second for 100 MB. Seconds. Raises `Unavailable`. Tried on whole folders: docs/adr/0017.
+The schema's revision is compared without alembic, whose import takes half a second that nearly no start
+needs. `identity` names the database, since two may share a cache, and a restored dump takes every row along.
+`VACUUM FULL` and a new log remove deleted rows from the files of the embedded server (docs/adr/0017); a table
+is locked meanwhile, about a second for 100 MB. Seconds. Raises `StartError`, `Damaged`, `Unavailable`.
 """
 
 import asyncio

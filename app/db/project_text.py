@@ -1,13 +1,8 @@
-"""What a row of a project is embedded as, found by and shown as: plain text of its columns as they stand.
+"""The text of a project's row: what is embedded, analysed for BM25 and shown.
 
-Whoever writes a row embeds `conversation_text(…)` or `code_text(…)`, whoever adopts or re-embeds it too, or
-vectors of one table would not compare. Any column may be null, JSON may come as text, as a value or broken
-(then it stays as text). What is given back holds no NUL and no lone surrogate. Nothing here raises.
-
-The projects' two tables as those see them who embed what others wrote: what of a row is embedded.
-
-Other tools wrote many of the rows and go on doing so: any column may be null, or hold megabytes, of which no
-embedder reads more than is fetched here. Nothing here raises.
+Every writer of a row embeds `conversation_text(…)` or `code_text(…)`, adoption and `reembed` included, or the
+vectors of one table would not compare. Columns of other tools may be null, broken JSON or megabytes long; the
+result has no NUL and no lone surrogate. Raises nothing.
 """
 
 import json

@@ -1,35 +1,9 @@
-"""What a project has: its sources, and its knowledge. A project is named by `Scope.project`.
+"""Projects: knowledge (overview, rules, notes), changes of their tables, and tables that other tools made.
 
-A passage of `conversations` or `dreams` carries the row's columns in `fields` as they are stored: title,
-tags, key_entities (JSON text), summary_short, summary_detailed, memory_snippet, project, indexed_at (ISO
-8601); one of `code` file_path, language, chunk_metadata (JSON text), start_line, end_line, project. Null is
-None.
-Source: docs/contract.md.
-
-What is told of a project whatever is asked (`domain/project.KnowledgeRecord`): ibid.project_knowledge.
-
-A row is the tenant's and the project's; no user has one of his own. Writers of one project take turns, so
-that a part written beside another is never lost. Raises `Unavailable` (`get`: `RetrievalError`), `TooMany`.
-
-How a table is made that another tool may have made: its columns, and how our values fit into them.
-
-What the catalog says of a column's type is put into statements as it stands there, quoted by Postgres; values
-are parameters always. What a column of theirs must have and nobody gives is filled with the neutral value of
-its type. Raises `InvalidField` for what a table of theirs refuses in a row (its constraints and triggers, the
-length of a column), `Rejected` where it cannot take what we write at all, `Unavailable`.
-
-Ids of rows in a table whose id another tool may have typed: as UUIDs, as text, as numbers.
-
-A number is the first 63 bits of the UUID that the row would have. An id of ours that somebody else's row has
-gives way to the next in a chain: names can be guessed, and nobody is told of the other's row.
-Raises `Rejected` for any other type, and for numbers that are too short to tell rows apart.
-
-`ibid.project_event`: a row for every change of the projects' tables, folded before there are many.
-
-Triggers add them, whoever writes (alembic 0012), so that no writer waits for another; the version of a part
-is made of the marks of its events. Those of a part are put together as one that has the marks of all: the
-version stays as it is. Here too, since nobody tells of it: what was derived of rows that other tools removed.
-Raises `Unavailable`.
+Writers of one project's knowledge take turns. `ibid.project_event` has a row for every change, whoever made
+it; events are folded before there are many, which leaves the version as it is. Column types of another tool's
+table are read from the catalog; values are always parameters. An id that another row has already gives way to
+the next in a chain of UUIDv5. Raises `Unavailable`, `TooMany`, `InvalidField`, `Rejected`.
 """
 
 import asyncio

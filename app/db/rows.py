@@ -1,13 +1,7 @@
-"""Cursors of lists that are ordered by time: where the next page begins, in a form that promises nothing.
+"""Helpers for rows: cursors of lists, text that Postgres can hold, transactions.
 
-Microseconds since 1970 and a key that tells equal times apart, as base64url. Raises `InvalidField`.
-
-Text as Postgres can hold it: UTF-8 without NUL. PDFs, models and clients produce both faults.
-
-One transaction of a store, all or none: the one door for writes of more than one statement.
-
-Raises `Unavailable` when Postgres is down or slow, `NoRoom` when its disk is full; what the body raises rolls
-back and passes on.
+A cursor is base64url of microseconds since 1970 and a key that orders equal times (`InvalidField` if it is
+not one). A transaction raises `Unavailable` when Postgres is down or slow and `NoRoom` when its disk is full.
 """
 
 import base64

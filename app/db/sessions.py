@@ -1,23 +1,9 @@
-"""Sessions as their owner looks back at them: what was uploaded into one, and what was said in it.
+"""Sessions and threads: what a session holds, and the turns of a thread in `public.chat_log`.
 
-A session is keyed (tenant, owner, id) and is there as long as it holds a document or a turn. Times are UTC.
-
-What a session holds, over the tables that hold it (`domain/session.Sessions`): it has no table itself,
-but its part says when it was last removed.
-
-Its documents are those of its part, its turns the rows of `public.chat_log` under its id. Other tools may
-write that table: a row without a time counts as the oldest, roles that are no turns are passed over.
-Raises `Unavailable`, and `InvalidField` for a cursor.
-
-`public.chat_log`, the turns of every thread (`ports.ChatLog`), read.
-
-A thread is keyed (tenant, owner, id). None given: the session's, else the user's default thread, whose id
-is "" and which is told from other users' by the user. Other tools may write the table too: rows are ordered
-by time, then id; roles that are not turns are passed over. Raises `RetrievalError`, `Unavailable`.
-
-The turns of a thread, as far as the log gives them in time; without them an answer goes on.
-
-Seconds. Raises nothing but on cancellation: a log that is away ends in `degraded`.
+A session is keyed (tenant, owner, id) and exists while it has a document or a turn. A thread is keyed the
+same way; without one it is the session's, else the user's default thread (id ""). Other tools may write the
+table: rows without a time count as the oldest, unknown roles are skipped. Raises `Unavailable`,
+`InvalidField` (a cursor), `RetrievalError` for turns that an answer can do without.
 """
 
 import asyncio

@@ -1,22 +1,9 @@
-"""A holding: anything that keeps something of a person. Export and erasure walk the list of them; what was
-erased may still stand in files, which `Files` rewrite afterwards.
+"""Everything stored about a person: export, erasure, and the record of erasures.
 
-Counts are rows, points or files. Source: docs/contract.md, docs/adr/0017.
-
-The record of erasures (`domain/holding.Erasures`), in the user's row of `ibid.memory_user`.
-
-Whoever writes for a user asks `ibid.user_stands` (alembic 0006), or reads `erased_at` under the user's own
-lock (`db/memories.py`): so both locks are taken here. Times are Postgres's. Raises `Unavailable`.
-
-What the record keeps of a person (`domain/holding.Holding`), one holding a table, and his documents.
-
-A row is a person's by its `user_id`, or by its `owner`: the user of the key that wrote it. Every table with
-such a column is named here (a test walks the schema). Raises `Unavailable`.
-
-The record's files after an erasure (`domain/holding.Files`): the tables of a holding, rewritten.
-
-The embedded server is ours to rewrite; of a configured one (POSTGRES_DSN) vacuum and log are its operator's.
-Raises `Unavailable`.
+A row is a person's by `user_id`, or by `owner`, the user of the key that wrote it; every table with such a
+column is listed here (a test walks the schema). Writers for a user check `ibid.user_stands` or `erased_at`
+under the user's lock, so an erasure takes both locks. Afterwards the embedded server's tables are rewritten,
+so that no file holds erased rows; a configured server's files are its operator's. Raises `Unavailable`.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping

@@ -1,12 +1,8 @@
-"""Vectors of a space in the making, beside the current ones, and the swap (ports.Vectors).
+"""Embedding spaces (`ibid.space`) and the vectors of a space that `ibid reembed` is building.
 
-Of chunks, memories, reference texts and the rows of projects: `ibid.chunk_next` and `ibid.text_next` hold
-them until everything has one. A project's row that another tool wrote keeps that tool's vector: the new one
-goes beside it. Rows without a space are nobody's yet, and left to `ibid adopt`. Raises `Unavailable`.
-
-The embedding spaces that vectors were written in; one is current (`ibid.space`).
-
-A space's floor is measured when it is first used and kept with it. Raises `Unavailable`.
+`ibid.chunk_next` and `ibid.text_next` hold new vectors beside the current ones until every text has one; then
+one transaction swaps them. A row that another tool wrote keeps that tool's vector; the new one goes beside
+it. A space's floor is measured when it is first used. Raises `Unavailable`.
 """
 
 from collections.abc import Sequence

@@ -1,19 +1,9 @@
-"""`/memory_feedback`: one person's votes on their own memories (`domain/memory.Votes`, `ibid.memory_vote`).
+"""Votes on memories, last activity, and a person's own utterances.
 
-A vote belongs to (tenant, user, memory, answer); one without an answer to its day, in UTC. Whose a memory is,
-`ibid.memory` says; for points that older tools wrote the index is asked. Raises `Missing`, `Unavailable`, and
-`RetrievalError` from `tallies`.
-
-`/temporal/{user_id}`: when a person last said something (`domain/memory.Temporal`, `ibid.activity`).
-
-The clock is Postgres's, which also wrote the time: replicas need not agree with each other. Seconds.
-A request marks its user active with its record, at its end: what it reads at its beginning is what was before
-it. Raises `RetrievalError`. Source: docs/contract.md.
-
-What a person said and kept in their own words (`domain/profile.Utterances`): turns of all their threads,
-and memories that no daemon and no assistant wrote.
-
-What was said in a chat and remembered counts once. Read only; the newest first. Raises `Unavailable`.
+A vote belongs to (tenant, user, memory, answer), or to its UTC day without an answer. Activity is marked with
+an answer's record, at its end, by Postgres's clock. Utterances are a person's turns in all threads and the
+memories that no daemon and no assistant wrote, newest first. Raises `Missing`, `Unavailable`,
+`RetrievalError`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

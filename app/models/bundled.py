@@ -1,22 +1,10 @@
-"""The bundled model in a child process (`child.py`), restarted when it dies.
+"""The bundled embedder: in a child process for a service, in this process for a command.
 
-A call that a child did not answer because it died or hung is repeated once with the next. Raises
-`RetrievalError`: embedding (it failed twice), unavailable (no child can be started now, or it is closing),
-overloaded, and the errors of a lane; `StartError` when the model's files are not the expected ones, or no
-child can be started at all.
-
-How much of a question an embedder can read, told by the pieces that it takes it apart into. Pure.
-
-A vocabulary of word pieces holds the words of the languages it was made for, some four letters a piece, and
-of other scripts only their letters: similarities of what is merely spelled are noise, and noise falls off
-from place to place like evidence. One measure for all languages, and no table of them: the bundled English
-model reads German at 2.7 letters a piece, Russian and Arabic at 1. Figures: docs/adr/0004.
-
-The bundled embedder: the model of `encoder.py` behind lanes, in this process or in one of its own.
-
-A service has the process (`apart.py`): its event loop then shares the interpreter with no embedding, and it
-outlives a crash of the native code. A command has the model itself, which is there sooner. Raises
-`StartError` when files are not the measured ones, `RetrievalError` when it cannot embed.
+In a child, embedding does not share the event loop's interpreter, and a crash of the native code does not end
+the service. A call whose child died or hung is repeated once with the next child. `grasp` says how much of a
+question the model can read, from the number of letters per word piece: the English model reads German at 2.7,
+Russian at 1 (docs/adr/0004). Raises `RetrievalError` and, when model files are not the expected ones,
+`StartError`.
 """
 
 import asyncio

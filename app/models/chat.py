@@ -1,27 +1,11 @@
-"""A server that speaks the OpenAI protocol: the vendor's own, vLLM, Ollama, llama.cpp and others.
+"""Chat models that speak the OpenAI protocol: connection, streaming, errors.
 
-Where it is, the connection to it, and what its failures mean: 401/403/404 `ModelRefused`, 429 `ModelBusy`,
-no answer in time `ModelTimeout`, all else `ModelError`. The server's own words never reach
-a detail or a log, because they may repeat the prompt or a key; only its status and error code do.
-
-A line to a chat server: one POST, and its answer read as the bytes arrive.
-
-aiohttp and not the vendor's client, which costs ten times as much a request and a token
-(docs/adr/0020). What goes wrong is one of `Line.faults`; a status other than 2xx, a
-redirect too, is `Refused`, which `models/chat.py` reads like the vendor's own errors. Times are seconds.
-
-A chat model's stream of events, read into deltas. Keeps `ports.ModelStream`; raises `ModelError`.
-
-Read here rather than with the client's typed events: less work a token, and no surprise in what a server
-leaves out. An event is a line `data: {…}`; the last is `data: [DONE]`. Times are seconds.
-
-A chat model behind the OpenAI protocol. Keeps `ports.ChatModel`; raises `ModelError` and its kin.
-
-Opening means: the response head has arrived. Limits of length: OpenAI's reasoning models refuse
-`max_tokens`, Ollama and older llama.cpp ignore `max_completion_tokens`, so the vendor is sent the one and
-all others the other; a server that refuses one by name is sent the other from then on. The same for
-`stream_options`. A model that has failed several times in a row is not asked for some seconds
-(`breaker.py`): no answer, nobody there and 5xx count, refusals do not.
+aiohttp instead of the vendor's client, which costs ten times as much a request and a token (docs/adr/0020). A
+stream is open once the response head has arrived. 401/403/404 raise `ModelRefused`, 429 `ModelBusy`, silence
+`ModelTimeout`, all else `ModelError`; the server's own words never reach a detail or a log, because they may
+repeat the prompt or a key. A model that fails several times in a row is not asked for some seconds
+(`breaker.py`). OpenAI's reasoning models refuse `max_tokens`, Ollama ignores `max_completion_tokens`: a
+server that refuses one is sent the other. Seconds.
 """
 
 import asyncio

@@ -1,15 +1,9 @@
-"""Embeddings behind the OpenAI protocol. Keeps `ports.Embedder`.
+"""Embeddings over the OpenAI protocol, and the patient embedder of batch work.
 
-Vectors come back as float or base64 and leave as little-endian float32 of unit length. Raises
-`RetrievalError`: timeout, unavailable (nobody there, or 5xx), overloaded (429), or embedding for any other
-fault, a wrong count or a wrong dimension among them. A server that is down is not asked for every query: see
-`breaker.py`.
-
-An embedder for batch work, which has no deadline: it waits for a model that is busy or away.
-
-A request that was not answered in time is asked again in halves: a slow server may only need smaller ones. A
-busy server (429) and one that is down (5xx, no answer) are asked again after growing pauses, until there was
-no vector for `seconds`. Keeps `ports.Embedder`. Raises the last `RetrievalError` then, and any other at once.
+Vectors arrive as float or base64 and leave as little-endian float32 of unit length. Raises `RetrievalError`:
+timeout, unavailable (no answer or 5xx), overloaded (429), embedding (anything else, wrong counts and
+dimensions included). Batch work has no deadline: a request that timed out is asked again in halves, and a
+busy or absent server after growing pauses.
 """
 
 import asyncio

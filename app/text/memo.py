@@ -1,13 +1,8 @@
-"""A text that remembers what was worked out from it: its quotation, its hash, its tokens.
+"""Strings that remember what was computed from them (hash, quotation, tokens), and fast constructors.
 
-The same passages are packed for many questions; a store that keeps its texts for a while hands out `Text`s,
-and what each costs to prepare is paid once. To everybody else it is a plain string. Nothing here raises.
-
-Values that are made by the hundred for each answer, at a third of the price of their own constructor.
-
-A frozen dataclass sets each field through `object.__setattr__`. Here a value is written as its twin that is
-not frozen and has the same slots, and then becomes the frozen kind: equal, hashed and refusing changes like
-any other (docs/adr/0020). No `__post_init__` is run. Nothing here raises.
+The same passages are packed for many questions, so their costs are paid once; for everyone else a `Text` is a
+plain string. `quick` builds a frozen dataclass with slots through an unfrozen twin, at a third of the price
+of its constructor (docs/adr/0020); `__post_init__` does not run.
 """
 
 from collections.abc import Callable, Hashable
