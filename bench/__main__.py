@@ -2,7 +2,7 @@
 
 usage: python -m bench [--quick] [--full] [--rounds N]
 --quick: a look in two minutes; --full (FULL=1 make bench): growth up to 100,000 passages. Figures go to
-`bench/out/` and are printed; `python -m bench.page` makes docs/bench.md of them. They need a quiet machine.
+`bench/out/` and are printed; `python -m bench.page` makes measurements/bench.md. They need a quiet machine.
 """
 
 import argparse

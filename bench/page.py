@@ -1,4 +1,4 @@
-"""docs/bench.md from `bench/out/*.json`: `python -m bench.page`, after `make bench` (and memory, health).
+"""measurements/bench.md from `bench/out/*.json`: `python -m bench.page` after `make bench` (memory, health).
 
 What stands between the page's two marks is written anew, the words around them stay; pictures are copied
 beside it. A measurement that was not made has no section.
@@ -12,7 +12,7 @@ from bench.figures import OUT, kept
 from bench.promise import Found, cell, excess, promised
 from bench.table import Cell, table
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "measurements"
 BEGIN, END = "<!-- figures: written by python -m bench.page -->", "<!-- end of figures -->"
 SPEED_HEAD = (
     "server",

@@ -1,4 +1,4 @@
-"""The README's commands, run as they stand there: a newcomer copies them."""
+"""Documentation: the examples of README and guide run as written, links and citations lead somewhere."""
 
 import json
 import re
@@ -11,7 +11,13 @@ import pytest
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import service
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    *(DOCS / "guide" / f"{task}.md" for task in ("documents", "memory", "vantage", "projects")),
+]
+"""Pages with examples, in the order in which a newcomer runs them."""
 ADDRESS = "http://127.0.0.1:8000"
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are for curl")
@@ -19,7 +25,18 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the exampl
 
 def examples() -> list[str]:
     """The blocks marked as shell."""
-    return re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def links() -> list[tuple[str, str]]:
+    """Relative links of README and docs, with the page that has them."""
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+    return [
+        (str(page.relative_to(ROOT)), target)
+        for page in pages
+        for target in re.findall(r"\]\(((?!http|#)[^)]+)\)", page.read_text(encoding="utf-8"))
+    ]
 
 
 @needs_curl
@@ -64,15 +81,41 @@ def test_the_commands_lead_to_a_cited_answer(tmp_path: Path) -> None:
     assert informed["cited"] == [informed["citations"][0]["label"]]
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(((?!http|#)[^)]+)\)", README))))
-def test_every_link_leads_somewhere(path: str) -> None:
-    """Files of the repository that the README names are there."""
-    assert (Path(__file__).parents[1] / path).exists()
+@pytest.mark.parametrize(("page", "target"), links())
+def test_every_link_leads_somewhere(page: str, target: str) -> None:
+    """To a file of the repository."""
+    assert ((ROOT / page).parent / target.partition("#")[0]).exists()
 
 
-def test_every_decision_is_in_the_index() -> None:
-    """A page that nobody finds decides nothing."""
-    folder = Path(__file__).parents[1] / "docs" / "decisions"
-    index = (folder / "README.md").read_text()
+def test_only_the_guide_has_further_examples() -> None:
+    """Each page with examples is run."""
+    with_examples = {page for page in DOCS.rglob("*.md") if "\n```sh\n" in page.read_text(encoding="utf-8")}
+    assert with_examples <= set(PAGES)
 
-    assert [page.name for page in sorted(folder.glob("[0-9]*.md")) if f"({page.name})" not in index] == []
+
+@pytest.mark.parametrize("folder", ["adr", "guide", "measurements"])
+def test_every_page_is_in_its_index(folder: str) -> None:
+    """A page that nobody finds helps nobody."""
+    index = (DOCS / folder / "README.md").read_text(encoding="utf-8")
+    pages = [page.name for page in sorted((DOCS / folder).glob("*.md")) if page.name != "README.md"]
+    assert [page for page in pages if f"({page})" not in index] == []
+
+
+def test_decisions_are_few_and_cited_ones_exist() -> None:
+    """At most twenty; modules cite them by `docs/adr/` and the number."""
+    numbers = {page.name[:4] for page in (DOCS / "adr").glob("[0-9]*.md")}
+    modules = [
+        path for folder in ("app", "bench", "tests", "alembic") for path in (ROOT / folder).rglob("*.py")
+    ]
+    cited = {
+        number
+        for module in modules
+        for number in re.findall(r"docs/adr/(\d{4})", module.read_text(encoding="utf-8"))
+    }
+    assert len(numbers) <= 20
+    assert cited <= numbers
+
+
+def test_the_readme_is_short() -> None:
+    """What it is, two commands, one answer; the rest is in the guide."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
