@@ -30,11 +30,12 @@ run: install ## Start Ibid on http://127.0.0.1:8000 with every store embedded
 test: install ## Run the whole test suite against real embedded stores
 	@$(BIN)/python -m pytest
 
-check: install ## Format, lint, types and import contracts
+check: install ## Format, lint, types, import contracts and prose
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.prose
 
 fmt: install ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .

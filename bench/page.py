@@ -60,7 +60,7 @@ def speed(found: Found, parts: Found) -> str:
         table(SPEED_HEAD, rows),
         "Ratios, each taken within a round, medians of the rounds:",
         compared(found["ratios"]),
-        "What was promised:",
+        "Promises:",
         table(("promise", "wanted", "measured", "kept"), promised(found, parts)),
         stages(found, parts),
         "Megabytes at the end (the service resident, its children by their share):",
