@@ -57,7 +57,7 @@ RULES = (
         "the textbook word: index cache, alias, codec, child process, cache, repair",
     ),
     Rule(
-        re.compile(r"\b(?:CONTRACT|DESIGN)\b|\bseeds? 0\d\d\b|\bissue \d|docs/decisions|/work/"),
+        re.compile(r"\b[A-Z]{5,}(?:\.md)? §|\bseeds? 0\d\d\b|\b[Ii]ssue \d|docs/decisions"),
         "a reference to a file of the project",
     ),
 )

@@ -15,7 +15,7 @@ from tests.prose import found_in
         "Whether anything has left.",
         "Searched by words and meaning.",
         "All shelves.",
-        "Source: CONTRACT.",
+        "Source: PLANS §2.",
     ],
 )
 def test_private_phrases_are_found(text: str) -> None:
@@ -34,7 +34,7 @@ def test_private_phrases_are_found(text: str) -> None:
         "The error while the breaker is open: 504 after timeouts, otherwise 502.",
         "Lists what was found and who wrote it.",
         "What is wrong with it?",
-        "`stands` and `CONTRACT` in backticks.",
+        "`stands` and `PLANS §2` in backticks.",
     ],
 )
 def test_plain_english_passes(text: str) -> None:
