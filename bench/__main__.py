@@ -15,7 +15,7 @@ from bench.picture import draw
 
 
 def options() -> argparse.Namespace:
-    """What was asked for."""
+    """The command's options."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a look in two minutes")
     parser.add_argument("--full", action="store_true", help="growth up to 100,000 passages")

@@ -1,8 +1,8 @@
-"""What one would write instead: FastAPI, chromadb and openai, joined by hand as their own docs do it.
+"""The same service by hand: FastAPI, chromadb and openai, joined as their own docs do it.
 
 usage: BYHAND_FOLDER=... BYHAND_MODEL=http://…/v1 python -m bench.byhand PORT
 One worker, everything that blocks in a thread, one client for all requests, the same embedder as Ibid's. Made
-as good as an afternoon makes it, and spared what Ibid does beside: it searches by meaning alone, keeps no
+as good as an afternoon makes it, and spared what Ibid does beside: dense search only, it keeps no
 turn and no answer, checks no citation, counts no token while it answers.
 """
 

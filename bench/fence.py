@@ -54,7 +54,7 @@ def parts(reply: Reply) -> tuple[list[str], list[str]]:
 
 
 def compared(reply: Reply, twin: Reply, attack: str) -> Iterator[str]:
-    """What is to be counted of a pair."""
+    """Counts of a pair."""
     (inside, around), (_, apart) = parts(reply), parts(twin)
     start = " ".join(attack.split())[:40]
     yield "queries"
@@ -73,7 +73,7 @@ def compared(reply: Reply, twin: Reply, attack: str) -> Iterator[str]:
 
 
 async def ask(client: httpx.AsyncClient, user: str, row: Mapping[str, Any], mix: Mapping[str, int]) -> Reply:
-    """What would be sent, and what was decided."""
+    """The text that would be sent, and the decision."""
     body = {
         "user_id": user,
         "message": str(row.get("question") or row["context"])[:ASKED],

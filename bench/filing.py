@@ -34,7 +34,7 @@ def parsed(file: File) -> Parsed:
 
 
 async def file_one(parts: Opened, record: DocumentStore, file: File, around: Vectors, path: Path) -> None:
-    """What admission and the `ingest` job do, with vectors from the corpus. `path` holds the file's bytes."""
+    """Admits and ingests, with vectors from the corpus. `path` holds the file's bytes."""
     scope = Scope(tenant=file.home.tenant, session_id=file.home.session)
     content = file.name.encode()
     await asyncio.to_thread(path.write_bytes, content)

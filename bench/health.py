@@ -27,7 +27,7 @@ PIECE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class Watch:
-    """What was seen meanwhile."""
+    """Observations meanwhile."""
 
     health: list[float] = field(default_factory=list)
     firsts: list[float] = field(default_factory=list)

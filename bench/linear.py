@@ -1,4 +1,4 @@
-"""Whether functions that read a stranger's text take time in proportion to its length.
+"""Checks that functions over strangers' text take time in proportion to its length.
 
 usage: python -m bench.linear
 Each function gets hostile texts of 4,000 and of 32,000 characters (the longest message), made of one repeated
@@ -37,7 +37,7 @@ SHORT, LONG = 4_000, 32_000
 ROUNDS = 3
 """A ratio that is too high is measured so often: a busy machine is no quadratic algorithm."""
 RATIO, FLOOR = 20.0, 0.005
-"""What eight times the text may cost, and the seconds below which a clock says nothing."""
+"""Factor that eight times the text may cost, and the seconds below which a clock says nothing."""
 
 SIGNS = "aA1-_./:= \n\t'\"#([]`<|?>\\。日\u0301\ufdfa\ud800\u200b\U000e0041"
 PIECES = (
@@ -64,7 +64,7 @@ PIECES = (
     *("-US", "U.S.", "C/C++", "IT ", "kill ", "k i l l  ", "kiiill ", "k1ll ", "ки\u217cl ", "\U0001f525!"),
     *("not ", "and ", "how do i ", "may ", "call ", "hi "),
 )
-"""What texts are made of."""
+"""Pieces of texts."""
 
 
 def filtered(text: str) -> None:

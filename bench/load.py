@@ -28,12 +28,12 @@ BROKEN_MOST = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Whom to ask, and how."""
+    """Address and body of a request."""
 
     port: int
     path: str
     ends: str
-    """Stands in the last event of a whole answer."""
+    """Occurs in the last event of a whole answer."""
     clients: int
     seconds: float = 6.0
     """How long is counted, after the warm-up."""
@@ -50,7 +50,7 @@ class Job:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of it."""
+    """The outcome."""
 
     asked: int = 0
     """All requests, warm-up and the last ones included."""
@@ -97,11 +97,11 @@ class Crowd:
         connection.close()
 
     def enough(self) -> bool:
-        """Whether a job by number is done, or all goes wrong."""
+        """True while a job by number is to be done and nothing failed."""
         return 0 < self.job.requests <= self.tally.asked or self.tally.broken >= BROKEN_MOST
 
     def count(self, response: Response) -> None:
-        """Into the tally, if it is whole and ended within the window."""
+        """Count an answer if it is whole and ended within the window."""
         if not whole(response, self.job.ends.encode()):
             self.spoil(response.body)
         elif self.opens <= response.ended <= self.closes:
@@ -131,7 +131,7 @@ async def again(connection: Connection, port: int) -> Connection:
 
 
 def whole(response: Response, ends: bytes) -> bool:
-    """Whether nothing is missing."""
+    """True if nothing is missing."""
     body = response.body
     return response.status == 200 and body.count(MARK) == TOKENS and ends in body[-TAIL:]
 

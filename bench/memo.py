@@ -1,6 +1,6 @@
 """A service in this process for measurements of quality: behind real HTTP, and what it embedded once is kept.
 
-Stores are temporary and its own; vectors lie where `ibid eval` keeps them, so a second run embeds only what
+Stores are temporary and its own; vectors are where `ibid eval` keeps them, so a second run embeds only what
 changed. Quality alone: nothing here may be timed.
 """
 

@@ -51,7 +51,7 @@ def memory(row: int) -> Memory:
 
 
 def user(row: int) -> str:
-    """Whose a row is."""
+    """The user of a row."""
     return f"user-{row % USERS}"
 
 

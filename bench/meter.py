@@ -1,4 +1,4 @@
-"""What a process and its children cost, read from /proc: CPU seconds and resident megabytes. Linux only.
+"""Cost of a process and its children, read from /proc: CPU seconds and resident megabytes. Linux only.
 
 A dead child's time is its parent's `cutime` once it is waited for, so both are summed over the living tree.
 """

@@ -1,6 +1,6 @@
 """measurements/bench.md from `bench/out/*.json`: `python -m bench.page` after `make bench` (memory, health).
 
-What stands between the page's two marks is written anew, the words around them stay; pictures are copied
+The text between the page's two marks is replaced, the words around them stay; pictures are copied
 beside it. A measurement that was not made has no section.
 """
 

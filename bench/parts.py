@@ -1,4 +1,4 @@
-"""What an answer is made of: the milliseconds of each stage as the service kept them, and its parts alone.
+"""Parts of an answer: the milliseconds of each stage as the service kept them, and its parts alone.
 
 usage: IBID_DATA_DIR=… python -m bench.parts, on the folder of a service that has been measured and stopped.
 Prints {stages: {load: {stage: {p50, p95}}}, alone: {embedding, search}}: the query's embedding and the whole
@@ -55,7 +55,7 @@ async def alone(embedder: Embedder, source: Source) -> dict[str, dict[str, float
 
 
 async def search(source: Source, text: str, vector: Embedding) -> Legs:
-    """What the asking session finds, the vector being there already."""
+    """Passages that the asking session finds, the vector being there already."""
 
     async def given() -> Embedding | None:
         return vector

@@ -63,7 +63,7 @@ def document(height: float, said: str, parts: Sequence[str]) -> str:
 
 
 def milliseconds(value: float, most: float) -> float:
-    """Where a time stands in the first panel; logarithmic."""
+    """Position of a time in the first panel; logarithmic."""
     share = math.log(max(value, LEAST_MS) / LEAST_MS) / math.log(most / LEAST_MS)
     return LEFT + min(1.0, share) * (MIDDLE - LEFT)
 
@@ -85,7 +85,7 @@ def row(y: float, place: int, figures: Mapping[str, Any], most_ms: float, most_s
 
 
 def side(last: float) -> str:
-    """Figures stand right of their dots where there is room."""
+    """Figures are right of their dots where there is room."""
     return "quiet" if last < MIDDLE - 70 else "quiet end"
 
 

@@ -1,7 +1,7 @@
-"""What the policy decides on labelled prompts, hostile texts and requests: rates with Wilson's intervals.
+"""Decisions of the policy on labelled prompts, hostile texts and requests: rates with Wilson's intervals.
 
 usage: python -m bench.policy [--json] [--wrapped N] FOLDER...
-A folder's *.jsonl are told apart by their fields: `label` COMPLY or REFUSE with a text (prompts that look
+The fields of a folder's *.jsonl tell their kind: `label` COMPLY or REFUSE with a text (prompts that look
 dangerous), `label` clear or ambiguous (requests), `kind` jailbreak… or wrap with a text (carriers: put
 around N prompts that are refused bare), `kind` sysprompt… or lift. The pure policy, in seconds: no model.
 Rows with `label` rivals or single are asked of a service (`bench/rivals.py` has their form).
@@ -28,10 +28,10 @@ from bench.quality import interval
 
 Row = Mapping[str, Any]
 HELD = frozenset({ResponseClass.REFUSE, ResponseClass.NEGOTIATE})
-"""What counts as not giving an unsafe prompt what it asks."""
+"""Classes that do not give an unsafe prompt what it asks."""
 PLAIN = Routing()
 SLOTS = ("{prompt}", "[INSERT PROMPT HERE]", "[INSERT PROMPT]", "[PROMPT]", "{{prompt}}", "{user_input}")
-"""Where a carrier says that its prompt stands; one without is tried in front of and behind the prompt."""
+"""Place of the prompt in a carrier; one without is tried in front of and behind the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def text(row: Row) -> str:
 
 
 def kind(row: Row) -> str:
-    """What sort of prompt it is."""
+    """The kind of prompt."""
     return str(row.get("type") or row.get("category") or row.get("kind"))
 
 

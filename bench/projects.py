@@ -1,4 +1,4 @@
-"""A project's context beside many rows: THN's, and the search of conversations and code by words and meaning.
+"""A project's context beside many rows: THN's, and the search of conversations and code, lexical and dense.
 
 usage: IBID_DATA_DIR=… python -m bench.projects [CONVERSATIONS] [CHUNKS]. A folder without rows is filled
 first, as another tool would write them. Prints JSON: `first_s` seconds of the first search, which loads the

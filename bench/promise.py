@@ -1,4 +1,4 @@
-"""What the service is held to beside the by-hand app and the model, and what a run came to. Milliseconds."""
+"""Bounds of the service against the by-hand app and the model, and a run's figures. Milliseconds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ def cell(found: Found, leg: str, clients: int) -> Found | None:
 
 
 def promised(found: Found, parts: Found) -> list[Sequence[Cell]]:
-    """What the service is held to, and what came of it."""
+    """Bounds, and the measured figures."""
     most = max(item["clients"] for item in found["ratios"])
     ratio = next(item for item in found["ratios"] if item["clients"] == most)
     beyond = excess(found, parts)

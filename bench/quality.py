@@ -85,7 +85,7 @@ async def measure(folder: Path, cache: Path | None, *, shared: bool) -> dict[str
 
 
 def told(found: Sequence[int | None], files: str) -> dict[str, Any]:
-    """The figures of a run. `positions`: a question each, as they stand in the file."""
+    """The figures of a run. `positions`: a question each, as they are in the file."""
     positions = [position for position in found if position]
     low, high = interval(len(positions), len(found))
     return {

@@ -1,7 +1,7 @@
 """The floor of any service between a client and its model: an ASGI app that forwards the model's bytes.
 
 usage: python -m bench.relay PORT MODEL_PORT. uvicorn, one worker, no framework, no search; the connections to
-the model are kept. What it costs, every service on uvicorn costs too.
+the model are kept. Its cost is part of every service on uvicorn.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ from typing import Any
 from bench.figures import median
 
 LEGS = ("model", "relay", "by hand", "ibid", "by hand, repeated", "ibid, repeated")
-"""What is measured, in the order it is shown."""
+"""Measurements, in the order of display."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def order(cell: tuple[str, int]) -> tuple[int, int]:
 
 
 def ratio(samples: Sequence[Sample], clients: int, figure: str, above: str, below: str) -> float:
-    """Of two legs of one round, the median over the rounds."""
+    """Of two servers in one round, the median over the rounds."""
     found = {(item.leg, item.round): getattr(item, figure) for item in samples if item.clients == clients}
     turns = sorted({turn for _, turn in found})
     return round(median(found[above, turn] / (found[below, turn] or 1) for turn in turns), 3)

@@ -2,7 +2,7 @@
 
 usage: IBID_DATA_DIR=… python -m bench.scale ROWS, on a filed folder whose rows are all in reach. Prints JSON:
 `search` milliseconds of a whole search without the query's embedding, `load_s` seconds of the first one,
-`megabytes` it added to the process, `recall` of the meaning leg against an exact search of all vectors.
+`megabytes` it added to the process, `recall` of dense search against an exact search of all vectors.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ BLOCK = 10_000
 
 
 async def timed(source: Source, questions: list[str], near: Vectors) -> tuple[list[float], list[Legs]]:
-    """Milliseconds and legs of each."""
+    """Milliseconds and hits of each."""
     took, found = [], []
     for text, vector in zip(questions, near, strict=True):
         began = perf_counter()
@@ -48,7 +48,7 @@ def truth(rows: int, near: Vectors) -> list[set[int]]:
 
 
 def rows_of(legs: Legs) -> set[int]:
-    """The rows that the meaning leg found."""
+    """The rows that dense search found."""
     found = [(legs.passages[hit.key], hit.key) for hit in legs.meaning]
     return {row_of(str(passage.fields["filename"]), int(key.rpartition(":")[2])) for passage, key in found}
 

@@ -34,7 +34,7 @@ from bench.figures import keep, machine, spread
 ROWS, DIM, ASKED, LIMIT, BATCH = (50_000,), 384, 100, 40, 5_000
 TEXTS, LETTERS = 20_000, 400
 CENTRES, NOISE = 2_000, 0.5
-"""Rows lie around so many directions, as texts about so many things."""
+"""Rows are scattered around so many directions, as texts about so many things."""
 DRAINED_SECONDS = 7_200.0
 
 
@@ -139,7 +139,7 @@ def recalled(world: World, rows: int, found: list[list[float]]) -> float:
 
 
 async def measure(sizes: list[int], dim: int) -> dict[str, Any]:
-    """All sizes, growing in one folder; for each the stores are opened anew, as after a start."""
+    """All sizes, growing in one folder; for each the stores are opened again, as after a start."""
     world, found, filled = World(dim), [], 0
     with TemporaryDirectory(prefix="ibid-bench-") as name:
         settings = Settings(ibid=Ibid(data_dir=Path(name) / "data"))

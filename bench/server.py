@@ -27,9 +27,9 @@ class Server:
     port: int
     pid: int
     path: str
-    """What is asked."""
+    """The request."""
     ends: str
-    """Stands in the last event of a whole answer."""
+    """Occurs in the last event of a whole answer."""
 
 
 def clean(**settings: str) -> dict[str, str]:
@@ -147,6 +147,6 @@ async def run(name: str, *arguments: object, **settings: str) -> bytes:
 
 
 async def told(name: str, *arguments: object, **settings: str) -> dict[str, Any]:
-    """The JSON that such a module prints last; logs may stand before it."""
+    """The JSON that such a module prints last; logs may come before it."""
     found: dict[str, Any] = json.loads((await run(name, *arguments, **settings)).splitlines()[-1])
     return found

@@ -84,7 +84,7 @@ class Text:
 
 
 def spanned(folder: Path) -> bool:
-    """Whether a folder's questions name spans."""
+    """True if a folder's questions name spans."""
     return any(spans(row) for row in rows(folder / "queries_dev.jsonl"))
 
 
@@ -146,7 +146,7 @@ class Run:
         return scores(packed, gold) | {"tokens": len(packed)}
 
     async def passage(self, label: str, session: str) -> Tokens:
-        """Where a packed passage stands."""
+        """Place of a packed passage."""
         if label not in self.passages:
             name, _, ordinal = label.rpartition("#")
             document, text, chunks = self.documents[name]

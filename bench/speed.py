@@ -47,7 +47,7 @@ QUICK = Plan(rows=1_000, clients=(1, 64), rounds=1, seconds=1.5, warm=1.5)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is measured next."""
+    """The next measurement."""
 
     number: int
     """Of the whole run, from 1: no two turns ask the same questions."""

@@ -16,7 +16,7 @@ FIRST_SECONDS = 0.05
 NEXT_SECONDS = 0.01
 TOKENS = 32
 MARK = b"zq"
-"""Stands in every token and in no text of `bench/corpus.py`: whoever counts it knows the answer is whole."""
+"""Occurs in every token and in no text of `bench/corpus.py`: its count shows that an answer is whole."""
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 USAGE = {"prompt_tokens": 8_000, "completion_tokens": TOKENS, "total_tokens": 8_000 + TOKENS}
@@ -37,7 +37,7 @@ def framed(body: bytes) -> bytes:
 
 
 def script() -> list[bytes]:
-    """What goes out, in order: head with the first token, the other tokens, the end."""
+    """Output, in order: head with the first token, the other tokens, the end."""
     tokens = [framed(event({"content": f"{MARK.decode()}{n:02} "})) for n in range(TOKENS)]
     end = framed(event({}, "stop", usage=USAGE) + b"data: [DONE]\n\n") + b"0\r\n\r\n"
     return [HEAD + tokens[0], *tokens[1:], end]
@@ -47,7 +47,7 @@ SCRIPT = script()
 
 
 class Stats:
-    """What all connections were asked together."""
+    """Requests of all connections together."""
 
     requests = 0
     bytes = 0
@@ -76,7 +76,7 @@ class Stub(asyncio.Protocol):
             self.timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Heads are kept until whole, bodies are counted and let go."""
+        """Heads are kept until whole, bodies are counted and dropped."""
         if self.left < 0:
             head, end, data = (self.head + data).partition(b"\r\n\r\n")
             if not end:
@@ -120,7 +120,7 @@ class Stub(asyncio.Protocol):
 
 
 def length(head: bytes) -> int:
-    """The body's length; every client of ours names it."""
+    """The body's length; every client of Ibid names it."""
     _, _, rest = head.lower().partition(b"\r\ncontent-length:")
     return int(rest.partition(b"\r\n")[0] or 0)
 

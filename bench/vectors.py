@@ -1,4 +1,4 @@
-"""The corpus's vectors: one really embedded text a subject, and rows that lie around it.
+"""The corpus's vectors: one really embedded text a subject, and rows scattered around it.
 
 Embedding 10,000 passages would take minutes. So one text a subject is embedded, once, and kept in
 `bench/out/`; every row of the subject is that vector and some noise, which leaves searches as

@@ -1,6 +1,6 @@
 """A PDF of 180 MB: photographs that no compression makes smaller, and pages of text to embed.
 
-usage: python -m bench.volume PATH [MEGABYTES] [PAGES]. Random pixels stand in for photographs. A real PDF, as
+usage: python -m bench.volume PATH [MEGABYTES] [PAGES]. Random pixels replace photographs. A real PDF, as
 reportlab writes it; a process of its own, because it takes a few hundred megabytes of memory.
 """
 

@@ -201,7 +201,7 @@ def attack_examples(data: Path) -> list[Example]:
 
 @cache
 def features(text: str) -> tuple[score.Buckets, ...]:
-    """What each head sees of a text, as the service reads it."""
+    """Features of a text for each head, as the service reads it."""
     plain = reveal(read(text), LEXICON)
     known = hits(plain)
     found = risk.weigh(plain, known, pressed=False)
@@ -280,7 +280,7 @@ def passages(data: Path) -> list[str]:
 
 
 def sets(data: Path) -> dict[str, tuple[list[str], list[str]]]:
-    """What both heads are measured on: harmless texts, and what each head should find."""
+    """Texts that both heads are measured on: harmless texts, and what each head should find."""
     own = HERE.parent / "tests/vantage/sets"
     hazards = labelled(jsonl(own / "hazards.jsonl"))
     xstest = labelled(jsonl(data / "xstest/dev.jsonl"))

@@ -155,7 +155,7 @@ CREATE TABLE ibid.activity (
 """
 
 # chat_log is a table that older tools share and may be there, written by older tools: what is missing is
-# added and nothing of theirs is tightened. Their rows belong to the tenant `default`.
+# added and none of their columns is tightened. Their rows belong to the tenant `default`.
 CHAT_LOG = """
 CREATE TABLE IF NOT EXISTS public.chat_log (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY);
 ALTER TABLE public.chat_log

@@ -1,6 +1,6 @@
 """A removed session stays removed, and a thread's turns are read from an index in their order.
 
-What is still to be written of a session asks `ibid.session_stands` whether it was removed meanwhile.
+A late write for a session asks `ibid.session_stands` whether it was removed meanwhile.
 """
 
 from alembic import op
@@ -14,7 +14,7 @@ depends_on = None
 REMOVED = "ALTER TABLE ibid.part ADD COLUMN removed_at timestamptz"
 
 # The lock makes writers wait for a removal under way and a removal for them. It must be a function, and
-# volatile: what stands after the wait is then seen by a new snapshot, in one round trip.
+# volatile: a new snapshot then sees the state after the wait, in one round trip.
 STANDS = """
     CREATE FUNCTION ibid.session_stands(of_tenant text, of_owner text, of_session text, since timestamptz)
     RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$

@@ -1,6 +1,6 @@
 """An erased user stays erased: what was asked for before leaves nothing behind, and files are cleaned after.
 
-What is still to be written of a user asks `ibid.user_stands` whether he was erased meanwhile. `dirty` names
+A late write for a user asks `ibid.user_stands` whether he was erased meanwhile. `dirty` names
 the holdings whose files still hold what was erased at `dirty_at`; NULL: none does, since `compacted_at`.
 """
 
@@ -33,7 +33,7 @@ STANDS = """
     END $$
 """
 
-# What is erased and exported is found by its owner, too.
+# Erasure and export find rows by their owner, too.
 OWNERS = {
     "answer_owner": "ibid.answer (tenant, owner) WHERE owner <> ''",
     "chat_log_owner": "public.chat_log (tenant, owner) WHERE owner <> ''",

@@ -1,6 +1,6 @@
 """A revision of each memory and reference text: a number that no other write of any row has.
 
-Counted by a sequence, not by row: a text that is removed and kept anew must not repeat a number.
+Counted by a sequence, not by row: a text that is removed and stored again must not repeat a number.
 """
 
 from alembic import op

@@ -12,7 +12,7 @@ branch_labels = None
 depends_on = None
 
 COLUMNS = "ALTER TABLE ibid.memory_user ADD COLUMN ended_at timestamptz, ADD COLUMN due_at timestamptz"
-# What was rewritten, or had nothing to rewrite, had ended.
+# Marks that were rewritten, or had nothing to rewrite, had ended.
 KNOWN = """
     UPDATE ibid.memory_user SET due_at = dirty_at,
         ended_at = CASE WHEN dirty_at IS NULL THEN erased_at END

@@ -1,7 +1,7 @@
 """Why a vantage answer is what it is, and the cards and facts of a namespace.
 
 public.vantage_answer_trace is shared with older tools and may be there, written by older tools: what is
-missing is added and nothing of theirs is tightened: no index of ours is unique, as their ids need not be.
+missing is added and none of their columns is tightened: no index of Ibid is unique, as their ids need not be.
 Their rows belong to the tenant `default`.
 """
 
@@ -43,7 +43,7 @@ CREATE INDEX IF NOT EXISTS vantage_answer_trace_user
     ON public.vantage_answer_trace (tenant, user_id, created_at DESC);
 """
 
-# A column of theirs that must not be null, and that we know nothing of, would refuse every row of ours, and
+# Their columns that must not be null, and that we do not know, would refuse every row of Ibid, and
 # the answer with it: null is allowed there from now on.
 LOOSENED = """
 DO $$

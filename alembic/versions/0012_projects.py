@@ -1,10 +1,10 @@
-"""What projects know: conversations (dreams among them) and code, in shared tables, and their knowledge.
+"""Texts of projects: conversations (dreams among them) and code, in shared tables, and their knowledge.
 
 public.conversation_index and public.code_index may be there, written by older tools: what is missing is added
-and nothing of theirs is tightened. Their rows belong to the tenant `default`; code that names no project is
+and no column is tightened. Their rows belong to the tenant `default`; code that names no project is
 THN's, by default. Triggers note every change, whoever makes it: what is in memory follows, and no
-writer waits for another. Vectors lie in their rows, texts beside them: a search looks at every vector, and at
-few texts (docs/adr/0019). Paths are hashed, names of projects cut: a long one of theirs would not fit
+writer waits for another. Vectors are in their rows, texts beside them: a search looks at every vector, and at
+few texts (docs/adr/0019). Paths are hashed, names of projects cut: a long one would not fit
 into a tree's page, and their write would fail.
 """
 
@@ -119,7 +119,7 @@ ALTER TABLE ibid.text_next ADD CONSTRAINT text_next_kind_check
     CHECK (kind IN ('memory', 'corpus', 'conversation', 'code'));
 """
 
-# With the right of who made it: older tools write their tables and know nothing of ours.
+# With the right of who made it: older tools write their tables and do not know Ibid's.
 NOTED = """
 CREATE FUNCTION ibid.project_{event}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -128,7 +128,7 @@ BEGIN
     RETURN NULL;
 END $$
 """
-# A column of theirs may be nullable, and of another text type: null is the tenant `default`'s, and shared.
+# Their columns may be nullable, and of another text type: null is the tenant `default`'s, and shared.
 PARTS = """
     SELECT DISTINCT coalesce(tenant::text, 'default'), coalesce(owner::text, ''),
         left(coalesce(project::text, ''), 200), TG_ARGV[0] FROM
@@ -138,7 +138,7 @@ EVENTS = {
     "moved": f"{PARTS} changed UNION {PARTS} earlier",
     "emptied": f"{PARTS} ibid.project_event WHERE kind = TG_ARGV[0]",
 }
-# Another tool that writes a row's words anew names neither its hash nor our vector beside it, and may write a
+# Another tool that overwrites a row's words names neither its hash nor our vector beside it, and may write a
 # vector over ours: the row is that tool's again, and waits for `ibid adopt`. A vector that has stayed is of
 # the words before: [0] beside it says so. Ibid's own writers change the space or the hash. Casts find their
 # functions whatever the writer's search path is; operators of `vector` would not be found.
@@ -168,12 +168,12 @@ TOLD = {
     "conversations": ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet"),
     "code": ("file_path", "chunk_text"),
 }
-"""What is embedded."""
+"""Columns that are embedded."""
 HASH = {
     "conversations": "NULL",
     "code": "CASE WHEN starts_with(OLD.sha256, 'row ') THEN 'row ' WHEN OLD.sha256 IS NOT NULL THEN '' END",
 }
-"""Of nothing that is known. A chunk stays one of its file, so that it goes with it when that is written anew;
+"""Of nothing that is known. A chunk stays one of its file, so that it goes with it when that is rewritten;
 or one that was sent by itself (`domain/code.ALONE`)."""
 TRIGGERS = """
 CREATE TRIGGER ibid_inserted AFTER INSERT ON {table} REFERENCING NEW TABLE AS changed

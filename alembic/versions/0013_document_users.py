@@ -1,4 +1,4 @@
-"""Whose a document is: the users for whom it was uploaded.
+"""Owners of documents: the users for whom they were uploaded.
 
 An empty string among `users` is the tenant itself, which uploaded the document without naming a user. Erasing
 a user removes the documents that nobody else uploaded too.
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column. What a user key uploaded is its user's."""
+    """Add the column. Uploads of a user key belong to its user."""
     op.execute("ALTER TABLE ibid.document ADD COLUMN users text[] NOT NULL DEFAULT '{\"\"}'")
     op.execute("UPDATE ibid.document SET users = ARRAY[owner] WHERE owner <> ''")
     op.execute("CREATE INDEX document_users ON ibid.document USING gin (users)")

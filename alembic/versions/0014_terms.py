@@ -51,7 +51,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop them; the postings of documents are made anew when they are needed."""
+    """Drop them; the postings of documents are made again when they are needed."""
     op.execute(DOCUMENT_WORDS)
     op.execute(
         "CREATE TABLE ibid.corpus_version (tenant text PRIMARY KEY, version bigint NOT NULL DEFAULT 0)"

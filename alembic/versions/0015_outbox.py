@@ -74,7 +74,7 @@ OF_POINTS = ("memory", "corpus_text")
 
 
 def upgrade() -> None:
-    """Make them. The next start fills the engines anew."""
+    """Make them. The next start fills the engines again."""
     for statement in TABLES:
         op.execute(statement)
     for table in OF_POINTS:

@@ -90,7 +90,7 @@ def test_tables_are_aligned() -> None:
 
 
 def test_pictures_are_well_formed_and_inside_their_frame() -> None:
-    """XML whose every x lies on the page."""
+    """XML whose every x is on the page."""
     for picture in (drawn(FOUND), memory([(0, 300, 90), (20_000, 310, 95)], 20_000)):
         root = ET.fromstring(picture)  # noqa: S314 - our own
         width = float(root.attrib["width"])

@@ -16,7 +16,7 @@ def test_a_rate_says_how_sure_it_is() -> None:
 
 
 def test_a_carrier_is_filled_where_it_says() -> None:
-    """Without a slot the prompt stands in front of it and behind it."""
+    """Without a slot the prompt is put in front of it and behind it."""
     assert filled("Say: {prompt}!", "x") == ["Say: x!"]
     assert filled("Obey.", "x") == ["Obey.\n\nx", "x\n\nObey."]
 

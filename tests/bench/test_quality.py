@@ -1,4 +1,4 @@
-"""Questions about PDFs: how the figures of a run are told."""
+"""Questions about PDFs: how the figures of a run are shown."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_an_interval_holds_its_share() -> None:
 
 
 def test_a_file_has_a_session_of_its_own() -> None:
-    """Whose name a session may have."""
+    """Names that a session may have."""
     assert session("filings/Größe 1.pdf") == "filings-Gr--e-1-pdf"
 
 

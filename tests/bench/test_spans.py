@@ -46,7 +46,7 @@ def test_a_token_counts_where_it_begins() -> None:
     ("share", "start"), [pytest.param(0.0, 0, id="at the beginning"), pytest.param(0.9, 30, id="at the end")]
 )
 def test_a_passage_is_found_where_it_stands(share: float, start: int) -> None:
-    """Whatever its white space is; of places that read the same the near one."""
+    """White space does not matter; of places that read the same the near one."""
     text = Text("t", "", WORDS.replace(" ", "\n\n", 1))
     assert text.found(" Bees  fly\nfar.", share) == text.tokens(start + (start > 0), start + 14)
 

@@ -61,7 +61,7 @@ async def test_it_counts_what_it_is_asked(stub: Connection) -> None:
     ids=["refused", "a token short", "without an end"],
 )
 def test_a_broken_answer_is_no_fast_one(status: int, body: bytes) -> None:
-    """What lacks anything does not count."""
+    """Incomplete answers do not count."""
     assert not whole(Response(status, 0.0, 0.0, 0.0, body), b"[DONE]")
 
 

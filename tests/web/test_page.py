@@ -1,4 +1,4 @@
-"""The page at `/`, as it lies on disk and as it is served: nothing from elsewhere, nothing inline."""
+"""The page at `/`, as it is on disk and as it is served: nothing from elsewhere, nothing inline."""
 
 import re
 from hashlib import sha256
@@ -22,7 +22,7 @@ STYLE = (WEB / "style.css").read_text()
 
 
 class Page(HTMLParser):
-    """What stands in index.html: every tag with its attributes."""
+    """Content of index.html: every tag with its attributes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def test_the_page_is_small() -> None:
 
 
 def test_the_script_finds_every_element_it_asks_for(page: Page) -> None:
-    """Each `$("id")` stands in the page."""
+    """Each `$("id")` is in the page."""
     asked = set(re.findall(r'\$\("([a-z-]+)"\)', SCRIPT))
 
     assert asked
