@@ -150,7 +150,8 @@ def main() -> None:
             sys.stdout.write(f"{finding.file}:{finding.line}: {finding.phrase!r}: write {finding.instead}\n")
     if over:
         sys.exit(
-            "Prose: " + ", ".join(f"{name} {today[name]} (allowed {most[name]})" for name in sorted(over))
+            "Prose (moved text? python -m tests.prose --write): "
+            + ", ".join(f"{name} {today[name]} (allowed {most[name]})" for name in sorted(over))
         )
 
 

@@ -1,7 +1,7 @@
 """Blocks into chunks: cut at headings, then paragraphs, then sentences. Sizes are o200k tokens.
 
 Every character of the blocks is in exactly one chunk, in order, except that the header of a long table is
-repeated in each of its chunks. Chunks do not overlap. Figures: docs/decisions/0008-chunks.md.
+repeated in each of its chunks. Chunks do not overlap. Figures: docs/adr/0008.
 """
 
 import re

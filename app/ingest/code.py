@@ -7,7 +7,7 @@ an overlong line within itself. Every character but white space is in exactly on
 are cut at their headings, settings at their tables and top-level keys, SQL at its statements.
 
 Sizes are word pieces of the bundled embedder (1.2 per o200k token); lines count from 0, in `Cut` from 1.
-Figures: docs/decisions/0046-code.md.
+Figures: docs/adr/0019.
 """
 
 import re

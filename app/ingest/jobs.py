@@ -42,7 +42,7 @@ MAX_ATTEMPTS = 64
 an hour."""
 MAX_LOST = 9
 """Marks (`Job.lost`) after which the file counts as the cause: the job crashed three times by itself, or the
-service died nine times, the last ones minutes apart (docs/decisions/0025-crashes.md)."""
+service died nine times, the last ones minutes apart (docs/adr/0002)."""
 PREFIX = "ibid-"
 """Of temporary folders: the service deletes those at its start (`clients/folder.py`)."""
 
@@ -180,7 +180,7 @@ class Ingest:
     """Makes an uploaded file a searchable document.
 
     Chunks and vectors are written first; then one transaction makes the document visible and adds it to the
-    outbox for Chroma (docs/decisions/0013-write-side.md). A fault of the file ends in `failed`. `Unavailable`
+    outbox for Chroma (docs/adr/0002). A fault of the file ends in `failed`. `Unavailable`
     and `RetrievalError` (a store or a model is unavailable) are raised, and the worker tries again.
     """
 
