@@ -138,7 +138,7 @@ async def test_many_readings_at_once_do_not_disturb_each_other(path: Path) -> No
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from app.config import DocumentLimits
+from app.settings import DocumentLimits
 from app.ingest.pdf import PdfParser
 asyncio.run(PdfParser(DocumentLimits(memory_mb=16_384)).parse(Path(sys.argv[1]), "a.pdf"))
 """
