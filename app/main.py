@@ -1,42 +1,34 @@
 """create_app(): middleware, handlers, routers; and the lifetime of the services.
 
-Order, outermost first: the request's id and its log line, the last resort, the size of bodies. The routes'
-own problems are told inside of them. Raises `StartError` when the services cannot be opened.
+Middleware, outermost first: the request's id and its log line, the answer to uncaught exceptions, the limits
+of bodies. Inside of them the routes answer their own errors. Raises `StartError` if services cannot be
+opened.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.middleware import Middleware
 
 from app import problems
 from app.api import (
     answers,
-    cards,
     chat,
-    code,
-    context,
-    conversations,
     corpus,
     documents,
-    feedback,
     health,
-    knowledge,
     memories,
-    mix,
+    openapi,
     pages,
-    profiles,
+    projects,
     rag,
-    schema,
     sessions,
-    temporal,
     users,
     vantage,
-    votes,
 )
-from app.api.limits import FORM_BYTES, MIB, BodyLimit
+from app.api.middleware import FORM_BYTES, MIB, BodyLimit
 from app.logging import RequestLog
 from app.services.services import Services
 from app.settings import Settings
@@ -47,31 +39,22 @@ ROUTERS = (
     documents.router,
     sessions.router,
     memories.router,
-    profiles.router,
     corpus.router,
-    context.router,
-    code.router,
-    conversations.router,
-    knowledge.router,
+    projects.router,
     answers.router,
     rag.router,
-    feedback.router,
-    votes.router,
-    temporal.router,
     users.router,
     health.router,
     pages.router,
 )
-VANTAGE: tuple[APIRouter, ...] = (vantage.router, cards.router, mix.router)
-"""Only with ENABLE_VANTAGE_ENDPOINTS: else these paths are unknown, and /docs does not show them."""
 SILENT = TelemetryConfig(
     tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )
-"""FastAPI's own telemetry would hold whole bodies, and read the environment."""
+"""FastAPI's own telemetry would keep whole bodies, and read the environment."""
 
 
 def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
-    """The service. Given services stay their owner's; else they are opened and closed with the app."""
+    """The service. Services that are given stay open; otherwise they open and close with the app."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -87,7 +70,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
         version=health.VERSION,
         lifespan=lifespan,
         middleware=middleware(settings),
-        # `api/pages.py` serves both: made in a thread, and without scripts from elsewhere.
+        # `api/pages.py` serves both: the document is made in a thread, and no script comes from elsewhere.
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -95,12 +78,13 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
         telemetry=SILENT,
     )
     app.state.settings, app.state.services = settings, services
-    routers = (*ROUTERS, *VANTAGE) if settings.enable.vantage_endpoints else ROUTERS
+    # Without ENABLE_VANTAGE_ENDPOINTS these paths are unknown, and /docs does not show them.
+    routers = (*ROUTERS, vantage.router) if settings.enable.vantage_endpoints else ROUTERS
     for router in routers:
         app.router.routes.extend(router.routes)
     problems.install(app)
     pages.install(app)
-    schema.install(app, routers, top_k_max=settings.rag.top_k_max)
+    openapi.install(app, routers, top_k_max=settings.rag.top_k_max)
     return app
 
 

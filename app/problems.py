@@ -1,21 +1,22 @@
-"""Errors as `application/problem+json` (RFC 9457), in one place; and how OpenAPI shows them.
+"""Errors as `application/problem+json` (RFC 9457), and the wording of validation errors.
 
-A document is {type: `urn:ibid:problem:<slug>`, title, status, detail, instance: the request's id}; a 422
-adds `errors`, [{field, message}]. What the caller sent is never echoed but for names of fields, cut and
-made printable. Every slug is listed in `docs/problems.md`. Raises nothing.
+A problem is {type: `urn:ibid:problem:<slug>`, title, status, detail, instance: the request's id}; a 422 adds
+`errors`, [{field, message}]. Values that the caller sent are never repeated, only names of fields, shortened
+and made printable. `docs/problems.md` lists every slug.
 """
 
 import asyncio
 import http
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,15 +28,12 @@ from app.logging import request_id
 MEDIA = "application/problem+json"
 URN = "urn:ibid:problem:"
 FIELD_SHOWN, DETAIL_SHOWN, ERRORS_SHOWN = 120, 1_000, 20
-"""Characters of a field's path and of a detail, and faults of one body, that are told at most."""
+"""Characters of a field's path and of a detail, and errors of one body, that a problem lists at most."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 RESTART_SECONDS = 2
-"""After which a service that stops may be back, or another answer in its place."""
+"""Retry-After of a service that is stopping: by then it, or another instance, may answer."""
 CLIENT_GONE = 499
-"""Nobody reads it; the access line shows it, as nginx does."""
-
-Document: TypeAlias = dict[str, object]
-Errors: TypeAlias = list[dict[str, str]]
+"""Status in the access log for a client that left, as nginx writes it."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,47 +45,107 @@ KINDS: Mapping[int, type[IbidError]] = {
     413: tree.TooLarge,
     415: tree.WrongType,
 }
-"""What the framework's own refusals are called."""
+"""The problem for each status that the framework itself raises."""
+
+PHRASES: Mapping[str, str] = {
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a JSON object",
+    "extra_forbidden": "is not a known field",
+    "finite_number": "must be a finite number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "greater_than_equal": "must be at least {ge}",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "has too many digits",
+    "int_type": "must be a whole number",
+    "less_than_equal": "must be at most {le}",
+    "list_type": "must be a list",
+    "literal_error": "must be {expected}",
+    "missing": "is required",
+    "model_attributes_type": "must be a JSON object",
+    "model_type": "must be a JSON object",
+    "string_too_long": "must have at most {max_length:,} characters",
+    "string_too_short": "must not be blank",
+    "string_type": "must be text",
+    "string_unicode": "must be valid Unicode text",
+    "too_long": "must have at most {max_length:,} entries",
+    "too_short": "must have at least {min_length:,} entry",
+    "value_error": "{error}",
+}
+"""What a person reads for each type of pydantic error. Every text has a least length of 1, if it has one."""
+OWN = "ibid"
+"""Type of an error whose message is a phrase of the schema's own."""
+PATTERNS: dict[str, str] = {}
+
+
+def pattern(expression: str, phrase: str) -> str:
+    """A regular expression for a field, with the phrase that people read instead of it."""
+    PATTERNS[expression] = phrase
+    return expression
+
+
+class FieldError(BaseModel):
+    """A field that is not valid."""
+
+    field: str = Field(description="Where it is, such as `body.top_k` or `query.limit`.")
+    message: str = Field(description="What it must be, as a sentence.")
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str = Field(description="`urn:ibid:problem:<slug>`")
+    title: str = Field(description="The same for every problem of this type.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What is wrong with this request.")
+    instance: str = Field(description="The request's id, as in X-Request-ID.")
+    errors: list[FieldError] | None = Field(
+        None, exclude_if=lambda errors: not errors, description="With a 422: each invalid field."
+    )
 
 
 def printable(text: str, limit: int) -> str:
-    """`text` as it can be sent: lone surrogates escaped, no longer than `limit` characters."""
+    """`text` with lone surrogates escaped, cut to `limit` characters."""
     safe = text[:limit].encode("utf-8", "backslashreplace").decode()
     return safe if len(text) <= limit else f"{safe}…"
 
 
-def document(error: IbidError, instance: str, faults: Errors | None = None) -> Document:
-    """The problem as a JSON object."""
-    told: Document = {
-        "type": URN + error.slug,
-        "title": error.title,
-        "status": error.status,
-        "detail": printable(error.detail, DETAIL_SHOWN),
-        "instance": instance,
-    }
+def problem_of(error: IbidError, instance: str, faults: Sequence[FieldError] = ()) -> Problem:
+    """The problem document of an error; `instance` is the request's id."""
+    detail = printable(error.detail, DETAIL_SHOWN)
     field = getattr(error, "field", "")
-    listed = faults or ([{"field": field, "message": error.detail}] if field else None)
-    return told | ({"errors": listed} if listed else {})
+    return Problem(
+        type=URN + error.slug,
+        title=error.title,
+        status=error.status,
+        detail=detail,
+        instance=instance,
+        errors=list(faults) or ([FieldError(field=field, message=detail)] if field else None),
+    )
 
 
-def of_fault(fault: Fault, instance: str) -> Document:
-    """Why a document failed, as its row kept it."""
-    return document(tree.problem(fault.slug, fault.detail), instance)
+def of_fault(fault: Fault, instance: str) -> Problem:
+    """The problem of a document that failed, from what its row keeps."""
+    return problem_of(tree.problem(fault.slug, fault.detail), instance)
 
 
-def response(error: IbidError, scope: Scope, faults: Errors | None = None) -> Response:
-    """The problem as a response, with what headers it calls for."""
+def response(error: IbidError, scope: Scope, faults: Sequence[FieldError] = ()) -> Response:
+    """The problem as a response, with the headers that belong to it."""
     headers: dict[str, str] = {"Cache-Control": "no-store"}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
     if error.status == http.HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibid"'
-    body = document(error, request_id(scope), faults)
-    return JSONResponse(body, error.status, headers=headers, media_type=MEDIA)
+    body = problem_of(error, request_id(scope), faults).model_dump_json()
+    return Response(body, error.status, headers=headers, media_type=MEDIA)
 
 
 def install(app: FastAPI) -> None:
-    """Have every error of the routes told as a problem."""
+    """Answer every error of the routes with a problem."""
     app.exception_handler(IbidError)(_ours)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_framework)
@@ -95,29 +153,40 @@ def install(app: FastAPI) -> None:
 
 
 async def _ours(request: Request, error: IbidError) -> Response:
-    """One of the tree."""
     if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("problem", slug=error.slug, status=error.status)
     return response(error, request.scope)
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """A body or a parameter that does not fit."""
     found = error.errors()
-    faults = [_told(fault) for fault in found[:ERRORS_SHOWN]]
-    first = f"{faults[0]['field']}: {faults[0]['message']}"
+    faults = [field_error(fault) for fault in found[:ERRORS_SHOWN]]
     more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
-    return response(tree.InvalidField(first + more), request.scope, faults)
+    return response(tree.InvalidField(faults[0].message + more), request.scope, faults)
 
 
-def _told(fault: Mapping[str, Any]) -> dict[str, str]:
-    """{field, message} of one of pydantic's; its `input` stays here."""
-    field = ".".join(printable(str(part), FIELD_SHOWN) for part in fault["loc"])
-    return {"field": printable(field, FIELD_SHOWN), "message": printable(fault["msg"], DETAIL_SHOWN)}
+def field_error(fault: Mapping[str, Any]) -> FieldError:
+    """One of pydantic's errors in plain words, without the value that was sent."""
+    parts = [printable(str(part), FIELD_SHOWN) for part in fault["loc"]]
+    name = printable(".".join(parts[1:]), FIELD_SHOWN) or f"the {parts[0]}"
+    message = printable(f"{name} {phrase(fault)}", DETAIL_SHOWN)
+    return FieldError(field=printable(".".join(parts), FIELD_SHOWN), message=message)
+
+
+def phrase(fault: Mapping[str, Any]) -> str:
+    """What the field must be."""
+    kind, context = fault["type"], dict(fault.get("ctx", {}))
+    if kind == "string_pattern_mismatch":
+        return PATTERNS.get(context["pattern"], "has characters that are not allowed here")
+    if kind == OWN:
+        return str(fault["msg"])
+    for limit in ("ge", "le"):
+        if isinstance(context.get(limit), float):
+            context[limit] = f"{context[limit]:g}"
+    return PHRASES.get(kind, "is not valid").format(**context)
 
 
 async def _framework(request: Request, error: HTTPException) -> Response:
-    """A refusal of the framework's: no such path, wrong method, a body that breaks off."""
     kind = KINDS.get(error.status_code, tree.BadInput)
     said = error.detail if error.detail != http.HTTPStatus(kind.status).phrase else ""
     answer = response(kind(said), request.scope)
@@ -127,7 +196,7 @@ async def _framework(request: Request, error: HTTPException) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods this path takes, over all routes: the router itself tells only the first route's."""
+    """The methods of all routes of this path: the router itself knows only the first route's."""
     routes = request.app.router.routes
     tried = {method: {**request.scope, "method": method} for method in METHODS}
     return [
@@ -138,24 +207,22 @@ def _allowed(request: Request) -> list[str]:
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
-    """The client left before there was an answer."""
     return Response(status_code=CLIENT_GONE)
 
 
 def stopping() -> IbidError:
-    """What a request is told that the end of the service cuts short."""
+    """The error for a request that the end of the service interrupts."""
     return tree.Unavailable("The service is stopping; ask again soon.", retry_after=RESTART_SECONDS)
 
 
 class LastResort:
-    """Raw ASGI: what nothing else caught is a 500 problem, a cancelled request (the service is stopping) a
-    503 one; after the head, the connection is broken off."""
+    """ASGI middleware: an exception that nothing else caught becomes a 500 problem, a cancelled request (the
+    service is stopping) a 503 problem. Once the head was sent, the connection is cut instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         begun = False
 
         async def watched(message: Message) -> None:
@@ -176,68 +243,3 @@ class LastResort:
             log.exception("request failed")
             error = IbidError("The cause is in the service's log, under this request's id.")
             await response(error, scope)(scope, receive, send)
-
-
-ANY: tuple[type[IbidError], ...] = (
-    tree.BadInput,
-    tree.WrongMethod,
-    tree.Stalled,
-    tree.UriTooLong,
-    tree.HeadersTooLarge,
-    tree.Damaged,
-    IbidError,
-)
-"""Problems that any request can get: malformed HTTP, a wrong method, a stalled client, size limits of the
-head, a damaged store, an internal error."""
-
-
-def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI's `responses=` for these problems, an example each; those of every request are always among
-    them."""
-    found: dict[int | str, dict[str, Any]] = {}
-    for kind in (*kinds, *ANY):
-        shown = found.setdefault(kind.status, _entry(kind.status))
-        shown["content"][MEDIA]["examples"][kind.slug] = {"summary": kind.title, "value": _example(kind)}
-    return found
-
-
-def _entry(status: int) -> dict[str, Any]:
-    """A status without examples yet. The schema is put into the document by `app/api/schema.py`."""
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {
-        "description": http.HTTPStatus(status).phrase,
-        "content": {MEDIA: {"schema": schema, "examples": {}}},
-    }
-
-
-def _example(kind: type[IbidError]) -> Document:
-    """A problem of this kind as a client sees it."""
-    if issubclass(kind, tree.InvalidField):
-        return document(kind("Input should be greater than or equal to 1", field="body.top_k"), EXAMPLE_ID)
-    return document(kind(), EXAMPLE_ID)
-
-
-EXAMPLE_ID = "01998f3a-9d0c-7c11-8f52-7f4c1d2ab3e4"
-
-SCHEMA: Mapping[str, Any] = {
-    "title": "Problem",
-    "description": "What went wrong (RFC 9457).",
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "instance"],
-    "properties": {
-        "type": {"type": "string", "description": "`urn:ibid:problem:<slug>`"},
-        "title": {"type": "string", "description": "The same for every problem of this type."},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong this time."},
-        "instance": {"type": "string", "description": "The request's id, as in X-Request-ID."},
-        "errors": {
-            "type": "array",
-            "description": "With a 422: each field at fault.",
-            "items": {
-                "type": "object",
-                "required": ["field", "message"],
-                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
-            },
-        },
-    },
-}

@@ -18,7 +18,7 @@ MODULES = sorted(
 )
 ROOMS = [path for path in MODULES if len(path.parts) > 2]
 
-BROAD = {"app/problems.py", "app/api/events.py"}
+BROAD = {"app/problems.py", "app/api/sse.py"}
 """`except Exception` stands in the 500 handler and the stream's last resort only."""
 
 SEEDED = (

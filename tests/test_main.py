@@ -56,7 +56,6 @@ async def test_a_trailing_slash_is_another_path(client: httpx.AsyncClient, path:
 
 
 async def test_services_that_were_given_are_used_and_left_open() -> None:
-    """Their owner closes them."""
     given = Fakes().services()
     app = create_app(SETTINGS, given)
 

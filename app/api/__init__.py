@@ -1,1 +1,1 @@
-"""HTTP only: parse, call one service method, shape the reply. Errors travel as `errors.py`."""
+"""HTTP: parse, call one service method, return a model. Errors are those of `app/domain/errors.py`."""

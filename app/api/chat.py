@@ -1,61 +1,36 @@
-"""POST /api/chat: a cited answer, as events or whole.
+"""POST /api/chat: a cited answer, as events or as one object.
 
-Everything that can fail does so in the dependency, while a status can still be sent; it also owns the reply:
-whatever happens, the model's stream is closed. A client that leaves cancels all of it, unless it asked to
-`continue`: then the request goes on without a reader, still owned by its own task.
+Everything that can fail does so in the dependency, while a status can still be sent; it also closes the
+reply, and with it the model's stream, whatever happens. A client that leaves cancels the answer, unless it
+asked to `continue`.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from app import errors
 from app.answer import Role, Turn
-from app.answering.stream import Reply
-from app.api import examples
-from app.api.bodies import ChatBody
-from app.api.deps import Asker, Opened, scope_of, shows_debug
-from app.api.events import EventStream
-from app.api.peer import unless_gone
-from app.api.refusals import ASKING, MODEL, SENDING
-from app.api.replies import ChatReply
-from app.api.wire import Json, JsonRoute
+from app.api.dependencies import Asker, Opened, scope_of, shows_debug
+from app.api.openapi import ASKING, MODEL, SENDING, answered, responses
+from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
+from app.api.sse import PreparedAnswer, Shapes, prepared
+from app.api.wire import JsonRoute
 from app.db.keys import Caller
-from app.logging import request_id
-from app.problems import responses
+from app.problems import phrase
 from app.services.projects import Ask
-from app.services.vantage import Inspection
 
 router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
-
-Question = Annotated[ChatBody, Body(openapi_examples=dict(examples.CHAT))]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A reply that can begin, and how it was asked for."""
-
-    reply: Reply | Inspection
-    stream: bool
-    watch: bool = True
-    """Whether the client's leaving ends it."""
+SHAPES = Shapes(ChatMeta, AnswerEnd, ChatReply)
 
 
-async def sent(request: Request, given: Prepared) -> Response:
-    """As events, or whole."""
-    if given.stream:
-        return EventStream(given.reply, request_id(request.scope), watch=given.watch)
-    whole = given.reply.whole()
-    return Json(await (unless_gone(request.receive, whole) if given.watch else whole))
-
-
-def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
-    """The body as the service takes it."""
+def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
+    """The question for the service."""
     if body.top_k is not None and body.top_k > top_k_max:
-        raise errors.InvalidField(f"Input should be less than or equal to {top_k_max}", field="body.top_k")
+        limit = phrase({"type": "less_than_equal", "ctx": {"le": top_k_max}})
+        raise errors.InvalidField(f"top_k {limit}", field="body.top_k")
     scope = scope_of(
         who,
         user_id=body.user_id,
@@ -64,7 +39,7 @@ def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
         project=body.project,
     )
     if body.remember and scope.user_id is None:
-        raise errors.InvalidField("say whose memory it is to be", field="body.user_id")
+        raise errors.InvalidField("user_id is required with `remember`", field="body.user_id")
     turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
     return Ask(
         scope,
@@ -80,28 +55,27 @@ def asked(body: ChatBody, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
     )
 
 
-async def prepared(request: Request, body: Question, who: Asker, opened: Opened) -> AsyncIterator[Prepared]:
-    """Retrieval done and the model's stream open; closed when the response is out."""
+async def begun(
+    request: Request, body: ChatRequest, who: Asker, opened: Opened
+) -> AsyncIterator[PreparedAnswer]:
+    """Retrieval done and the model's stream open."""
     ask = asked(body, who, request.app.state.settings.rag.top_k_max, debug=await shows_debug(opened))
     watch = body.on_disconnect == "cancel"
     preparing = opened.chat.prepare(ask)
-    reply = await (unless_gone(request.receive, preparing, lost=Reply.aclose) if watch else preparing)
-    try:
-        yield Prepared(reply, body.stream, watch)
-    finally:
-        await reply.aclose()
+    async with prepared(request, preparing, SHAPES, stream=body.stream, watch=watch) as answer:
+        yield answer
 
 
 @router.post(
     "",
     operation_id="chat",
-    summary="Ask, and get a cited answer",
-    response_class=Json,
+    summary="Ask a question and get a cited answer",
     responses={
-        200: {"model": ChatReply, **examples.CHAT_RESPONSE},
+        **answered(SHAPES, "The answer: a stream of events, or (`stream: false`) one object"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
     },
 )
-async def chat(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
-    """Server-sent events: `meta`, `token`…, `citations`, `done`; a late fault is an `error` and ends it."""
-    return await sent(request, given)
+async def chat(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
+    """Server-sent events: `meta`, `token`…, `citations`, `done`. An error after the start is an event
+    `error`, and ends the stream."""
+    return await answer.response()

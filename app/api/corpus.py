@@ -1,27 +1,32 @@
-"""/corpus: reference texts for all users of a tenant, in collections of its own naming.
+"""/corpus: reference texts for all users of a tenant, in collections that the tenant names.
 
-Written with a tenant key. Searchable by the very next request. Raises what the service raises.
+Written with a tenant key. A text can be searched by the very next request.
 """
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from app import errors
-from app.api import kept
-from app.api.deps import Asker, Opened, scope_of
-from app.api.drafts import Collection, CorpusBody, TextId
-from app.api.kept import CollectionList, TextList, TextsReply
-from app.api.refusals import ASKING, KEEPING, SENDING
-from app.api.replies import shown
-from app.api.sessions import Cursor, Limit
-from app.api.wire import Json, JsonRoute
-from app.problems import responses
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
+from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.schemas import TextId
+from app.api.schemas.memories import (
+    CollectionName,
+    CollectionPage,
+    NewTexts,
+    TextPage,
+    TextsWritten,
+    TextWritten,
+)
+from app.api.wire import JsonRoute
 
 router = APIRouter(prefix="/corpus", tags=["corpus"], route_class=JsonRoute)
-
-Where = Annotated[Collection, Path(description="3 to 100 letters, digits, `.`, `_`, `-`; not memory_raw.")]
+REMOVING = responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)
+Where = Annotated[
+    CollectionName, Path(description="3 to 100 letters, digits, `.`, `_`, `-`; not memory_raw.")
+]
 
 
 @router.post(
@@ -29,58 +34,50 @@ Where = Annotated[Collection, Path(description="3 to 100 letters, digits, `.`, `
     operation_id="keepTexts",
     summary="Keep reference texts",
     status_code=201,
-    response_class=Json,
+    response_description="Searchable",
     responses={
-        200: shown(TextsReply, "All of them replaced earlier ones", kept.KEPT_TEXTS),
-        201: shown(TextsReply, "Searchable", kept.KEPT_TEXTS),
+        200: {"model": TextsWritten, "description": "All of them replaced earlier ones"},
         **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile, errors.TooMany),
     },
 )
 async def keep(
-    who: Asker,
-    opened: Opened,
-    collection: Where,
-    body: Annotated[CorpusBody, Body(openapi_examples=dict(kept.TEXTS))],
-) -> Response:
-    """All are kept, or none; an id again replaces. A tenant may have 100 collections."""
+    who: Asker, opened: Opened, collection: Where, body: NewTexts, response: Response
+) -> TextsWritten:
+    """All are kept, or none; a text of the same id is replaced. A tenant may have 100 collections."""
     outcomes = await opened.corpus.keep(scope_of(who), collection, body.given())
-    items = [kept.text(reference, fresh=fresh) for reference, fresh in outcomes]
-    status = 201 if any(fresh for _, fresh in outcomes) else 200
-    return Json({"collection": collection, "items": items}, status)
+    response.status_code = 201 if any(fresh for _, fresh in outcomes) else 200
+    items = [
+        TextWritten(outcome="created" if fresh else "replaced", id=text.id, tokens=text.tokens)
+        for text, fresh in outcomes
+    ]
+    return TextsWritten(collection=collection, items=items)
 
 
 @router.get(
     "",
     operation_id="listCollections",
     summary="List collections",
-    response_class=Json,
-    responses={
-        200: shown(CollectionList, "By name", kept.COLLECTIONS),
-        **responses(*ASKING),
-    },
+    response_description="By name",
+    responses=responses(*ASKING),
 )
-async def collections(who: Asker, opened: Opened) -> Response:
-    """Those that were written here; ones that other tools wrote are searched too."""
-    found = await opened.corpus.collections(scope_of(who))
-    return Json({"items": [kept.collection(each) for each in found], "next": None})
+async def collections(who: Asker, opened: Opened) -> CollectionPage:
+    """Those that were written here; those that other tools wrote are searched too."""
+    return CollectionPage(items=await opened.corpus.collections(scope_of(who)), next=None)
 
 
 @router.get(
     "/{collection}",
     operation_id="listTexts",
     summary="List reference texts",
-    response_class=Json,
-    responses={
-        200: shown(TextList, "A page, by id", kept.LISTED_TEXTS),
-        **responses(*ASKING, errors.Missing, errors.InvalidField),
-    },
+    response_description="A page, by id",
+    responses=responses(*ASKING, errors.Missing, errors.InvalidField),
 )
 async def texts(
     who: Asker, opened: Opened, collection: Where, cursor: Cursor = None, limit: Limit = 50
-) -> Response:
-    """As they were written here; what other tools wrote into the collection is searched, and not listed."""
+) -> TextPage:
+    """As they were written here; what other tools wrote into the collection is searched, but not listed."""
     found, after = await opened.corpus.texts(scope_of(who), collection, cursor=cursor, limit=limit)
-    return Json({"items": [kept.listed(each) for each in found], "next": after})
+    return TextPage(items=found, next=after)
 
 
 @router.delete(
@@ -88,13 +85,13 @@ async def texts(
     operation_id="deleteCollection",
     summary="Remove a collection",
     status_code=204,
-    responses={**responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)},
+    response_class=Response,
+    responses=REMOVING,
 )
-async def clear(who: Asker, opened: Opened, collection: Where) -> Response:
-    """All of the tenant's texts that were written here: gone from the next answer on. What other tools wrote
-    into it, or another tenant, stays."""
+async def clear(who: Asker, opened: Opened, collection: Where) -> None:
+    """All of the tenant's texts that were written here are gone from the next answer on. What other tools or
+    another tenant wrote into it stays."""
     await opened.corpus.remove_all(scope_of(who), collection)
-    return Response(status_code=204)
 
 
 @router.delete(
@@ -102,11 +99,14 @@ async def clear(who: Asker, opened: Opened, collection: Where) -> Response:
     operation_id="deleteText",
     summary="Remove a reference text",
     status_code=204,
-    responses={**responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField)},
+    response_class=Response,
+    responses=REMOVING,
 )
 async def remove(
-    who: Asker, opened: Opened, collection: Where, text_id: Annotated[TextId, Path()]
-) -> Response:
+    who: Asker,
+    opened: Opened,
+    collection: Where,
+    text_id: Annotated[TextId, Path(description="The text's id in the collection.")],
+) -> None:
     """Gone from the next answer on."""
     await opened.corpus.remove(scope_of(who), collection, text_id)
-    return Response(status_code=204)

@@ -1,28 +1,81 @@
-"""/healthz: the process runs, no I/O. /readyz: each dependency asked at once, with a deadline. No key needed,
-so neither says more than names, times and one word of why. `ms` are milliseconds.
+"""/healthz: the process runs, without any I/O. /readyz: every dependency is asked at once, with a deadline.
+
+Neither needs a key, so neither says more than names, times and one word of why. `ms` are milliseconds.
 """
 
 import asyncio
 import time
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from app.api import examples
-from app.api.deps import Opened
-from app.api.replies import Alive, Readiness, shown
-from app.api.wire import Json
+from app.api.dependencies import Opened
+from app.api.openapi import responses
+from app.api.schemas import Out, absent, examples
 from app.errors import IbidError, RetrievalError
-from app.problems import responses
 from app.types import Probe
 
 PROBE_SECONDS = 2.0
-"""What one dependency has to answer; load balancers give up soon after."""
+"""How long one dependency may take; load balancers give up soon after."""
 VERSION = version("ibid")
 
 router = APIRouter(tags=["health"])
+
+
+class Liveness(Out):
+    """The process runs."""
+
+    model_config = ConfigDict(json_schema_extra=examples({"status": "alive", "version": "0.1.0"}))
+
+    status: Literal["alive"] = Field(description="Always `alive`.")
+    version: str = Field(description="The service's version.")
+
+
+class DependencyCheck(Out):
+    """A dependency."""
+
+    name: str = Field(description="Its name.")
+    ok: bool = Field(description="Whether it works.")
+    needed: bool = Field(description="Whether the service is not ready without it.")
+    ms: int = Field(description="How long it took to answer. Models are asked at most every 5 seconds.")
+    facts: dict[str, Any] = Field({}, description="Version, kind, model, …")
+    reason: str | None = Field(None, exclude_if=absent, description="Only if it fails: why, in one word.")
+
+
+class Readiness(Out):
+    """Whether the service can answer questions."""
+
+    model_config = ConfigDict(
+        json_schema_extra=examples(
+            {
+                "ready": True,
+                "checks": [
+                    {"name": "postgres", "ok": True, "needed": True, "ms": 1, "facts": {"version": "18.6"}},
+                    {
+                        "name": "chat",
+                        "ok": True,
+                        "needed": True,
+                        "ms": 84,
+                        "facts": {"kind": "server", "model": "gpt-5.2"},
+                    },
+                    {
+                        "name": "cache",
+                        "ok": False,
+                        "needed": False,
+                        "ms": 1,
+                        "facts": {},
+                        "reason": "unavailable",
+                    },
+                ],
+            }
+        )
+    )
+
+    ready: bool = Field(description="Whether every needed dependency works.")
+    checks: list[DependencyCheck] = Field(description="Every dependency.")
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -30,15 +83,12 @@ router = APIRouter(tags=["health"])
     "/healthz",
     operation_id="alive",
     summary="Does the process run?",
-    response_class=Json,
-    responses={
-        200: shown(Alive, "It runs", examples.ALIVE),
-        **responses(),
-    },
+    response_description="It runs",
+    responses=responses(),
 )
-async def healthz() -> Response:
-    """Nothing is asked: for restarts, not for routing."""
-    return Json({"status": "alive", "version": VERSION})
+async def healthz() -> Liveness:
+    """Asks nothing: for restarts, not for routing."""
+    return Liveness(status="alive", version=VERSION)
 
 
 @router.head("/readyz", include_in_schema=False)
@@ -46,33 +96,33 @@ async def healthz() -> Response:
     "/readyz",
     operation_id="ready",
     summary="Can it answer?",
-    response_class=Json,
+    response_description="It can",
     responses={
-        200: shown(Readiness, "It can", examples.READY),
-        503: shown(Readiness, "A dependency that answers need is down", examples.NOT_READY),
+        503: {"model": Readiness, "description": "A dependency that answers need is down"},
         **responses(),
     },
 )
-async def readyz(opened: Opened) -> Response:
+async def readyz(opened: Opened, response: Response) -> Readiness:
     """Every dependency and how long it took; 503 only for those that answers need."""
-    needed = [checked(probe, needed=True) for probe in opened.probes]
-    optional = [checked(probe, needed=False) for probe in opened.optional]
+    needed = [_checked(probe, needed=True) for probe in opened.probes]
+    optional = [_checked(probe, needed=False) for probe in opened.optional]
     checks = await asyncio.gather(*needed, *optional)
-    ready = all(check["ok"] for check in checks if check["needed"])
-    return Json({"ready": ready, "checks": checks}, 200 if ready else 503)
+    ready = all(check.ok for check in checks if check.needed)
+    response.status_code = 200 if ready else 503
+    return Readiness(ready=ready, checks=checks)
 
 
-async def checked(probe: Probe, *, needed: bool) -> dict[str, Any]:
-    """One dependency's line."""
+async def _checked(probe: Probe, *, needed: bool) -> DependencyCheck:
     started = time.perf_counter()
-    facts, reason = await answered(probe)
-    ms = facts.pop("ms", round((time.perf_counter() - started) * 1000))  # what it took, of a kept result
-    told = {"name": probe.name, "ok": reason is None, "needed": needed, "ms": ms, "facts": dict(facts)}
-    return told if reason is None else {**told, "reason": reason}
+    facts, reason = await _asked(probe)
+    ms = facts.pop("ms", round((time.perf_counter() - started) * 1000))  # a kept result knows what it took
+    return DependencyCheck(
+        name=probe.name, ok=reason is None, needed=needed, ms=ms, facts=facts, reason=reason
+    )
 
 
-async def answered(probe: Probe) -> tuple[dict[str, Any], str | None]:
-    """(facts, None), or ({}, one word of why not)."""
+async def _asked(probe: Probe) -> tuple[dict[str, Any], str | None]:
+    """The facts, or why there are none."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             return dict(await probe.check()), None

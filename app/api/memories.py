@@ -1,97 +1,194 @@
-"""/memories: what a person said and wants kept; listed, taken back.
+"""/memories: what people said and want kept; /memory_feedback: votes on it; /temporal and /profiles.
 
-Searchable by the very next request, on every replica. A memory belongs to the tenant and a user: another's is
-`Missing`. Raises what the service raises.
+A memory can be searched by the very next request, on every replica. It belongs to the tenant and a user: for
+anybody else it is `Missing`, and its votes count zero.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
-from app.api import kept
-from app.api.bodies import Name
-from app.api.deps import Asker, Opened, scope_of, scope_of_user
-from app.api.drafts import Memories, MemoryBody
-from app.api.kept import MemoryList, SeveralReply, WrittenReply
-from app.api.refusals import ASKING, KEEPING, SENDING
-from app.api.replies import shown
-from app.api.sessions import Cursor, Limit
-from app.api.wire import Json, JsonRoute
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, tenant_of
+from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.schemas import Name
+from app.api.schemas.memories import (
+    IDS_MOST,
+    USER,
+    LastActivity,
+    MemoriesWritten,
+    MemoryPage,
+    MemoryWritten,
+    NewMemories,
+    NewMemory,
+    ProfilesReply,
+    ProfilesRequest,
+    VoteCounts,
+    VoteReply,
+    VoteRequest,
+)
+from app.api.wire import JsonRoute
 from app.db.keys import Caller
-from app.problems import responses
+from app.db.memories import Outcome
+from app.problems import pattern
 from app.types import Scope
 
-router = APIRouter(prefix="/memories", tags=["memories"], route_class=JsonRoute)
+router = APIRouter(tags=["memories"], route_class=JsonRoute)
+ID_LONGEST = 200
+User = Annotated[Name | None, Query(description=USER)]
 
 
-def owner(who: Caller, bodies: list[MemoryBody], place: str) -> Scope:
-    """The one user of a request. `place` is where the first one's fields are told to be."""
+def owner(who: Caller, bodies: list[NewMemory], place: str) -> Scope:
+    """The one user of a request. `place` is the path of the first memory in the body."""
     scope = scope_of_user(who, bodies[0].user_id, field=f"{place}.user_id")
     for at, body in enumerate(bodies):
         if (body.user_id or scope.user_id) != scope.user_id:
-            raise errors.InvalidField("one request keeps memories of one user", field=f"body.{at}.user_id")
+            raise errors.InvalidField(
+                "all memories of one request must be of the same user", field=f"body.{at}.user_id"
+            )
     return scope
 
 
 @router.post(
-    "",
+    "/memories",
     operation_id="keepMemories",
     summary="Keep what was said",
     status_code=201,
-    response_class=Json,
+    response_description="Searchable",
     responses={
-        200: shown(WrittenReply | SeveralReply, "Nothing of it was new", kept.ECHO),  # type: ignore[arg-type]
-        201: shown(WrittenReply | SeveralReply, "Searchable", kept.WRITTEN),  # type: ignore[arg-type]
+        200: {"model": MemoryWritten | MemoriesWritten, "description": "Nothing of it was new"},
         **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile),
     },
 )
 async def keep(
-    who: Asker, opened: Opened, body: Annotated[Memories, Body(openapi_examples=dict(kept.POSTED))]
-) -> Response:
-    """One memory, or a list of them (an object with `items` comes back): all are kept, or none."""
-    several = isinstance(body, list)
+    who: Asker, opened: Opened, body: NewMemories, response: Response
+) -> MemoryWritten | MemoriesWritten:
+    """One memory, or a list of them (the reply has `items`): all are kept, or none."""
     bodies = body if isinstance(body, list) else [body]
-    scope = owner(who, bodies, "body.0" if several else "body")
+    scope = owner(who, bodies, "body.0" if isinstance(body, list) else "body")
     outcomes = await opened.memories.remember(scope, [each.draft() for each in bodies])
-    items = [kept.written(each) for each in outcomes]
-    told: dict[str, Any] = {"items": items} if several else items[0]
-    return Json(told, 201 if kept.created(outcomes) else 200)
+    response.status_code = 201 if any(each.outcome is Outcome.CREATED for each in outcomes) else 200
+    written = MemoriesWritten(items=outcomes)
+    return written if isinstance(body, list) else written.items[0]
 
 
 @router.get(
-    "",
+    "/memories",
     operation_id="listMemories",
     summary="List a user's memories",
-    response_class=Json,
-    responses={
-        200: shown(MemoryList, "A page, newest first", kept.MEMORIES),
-        **responses(*ASKING, errors.Forbidden, errors.InvalidField),
-    },
+    response_description="A page, newest first",
+    responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
 )
 async def memories(
-    *,
-    who: Asker,
-    opened: Opened,
-    user_id: Annotated[Name | None, Query(description="Whose. A user key: that user, or left out.")] = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> Response:
-    """Those that were written here, cards too."""
+    *, who: Asker, opened: Opened, user_id: User = None, cursor: Cursor = None, limit: Limit = 50
+) -> MemoryPage:
+    """Those that were written here, cards included."""
     scope = scope_of_user(who, user_id, field="query.user_id")
     found, after = await opened.memories.list(scope, cursor=cursor, limit=limit)
-    return Json({"items": [kept.memory(each) for each in found], "next": after})
+    return MemoryPage(items=found, next=after)
 
 
 @router.delete(
-    "/{memory_id}",
+    "/memories/{memory_id}",
     operation_id="deleteMemory",
     summary="Remove a memory",
     status_code=204,
-    responses={**responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField)},
+    response_class=Response,
+    responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField),
 )
-async def remove(who: Asker, opened: Opened, memory_id: str) -> Response:
-    """Gone from the next answer on, and the votes on it too."""
+async def remove(
+    who: Asker, opened: Opened, memory_id: Annotated[str, Path(description="The memory's id.")]
+) -> None:
+    """It and its votes are gone from the next answer on."""
     await opened.memories.remove(scope_of(who), memory_id)
-    return Response(status_code=204)
+
+
+Ids = Annotated[
+    list[
+        Annotated[
+            str,
+            Field(
+                max_length=10_000,
+                pattern=pattern(r"^[^\x00-\x1f\x7f]*$", "must not have control characters"),
+            ),
+        ]
+    ],
+    Query(min_length=1, max_length=IDS_MOST, description="Memories, separated by commas or repeated."),
+]
+
+
+def listed(ids: list[str]) -> list[str]:
+    """The ids that `ids` names, each once."""
+    found = list(dict.fromkeys(key.strip() for part in ids for key in part.split(",") if key.strip()))
+    if len(found) > IDS_MOST or any(len(key) > ID_LONGEST for key in found):
+        raise errors.InvalidField(
+            f"ids must be at most {IDS_MOST}, of {ID_LONGEST} characters each", field="query.ids"
+        )
+    return found
+
+
+@router.post(
+    "/memory_feedback",
+    operation_id="voteMemory",
+    summary="Vote on a memory",
+    response_description="The vote counts",
+    responses=responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing),
+)
+async def vote(who: Asker, opened: Opened, body: VoteRequest) -> VoteReply:
+    """Counts from the user's very next question on."""
+    scope = scope_of_user(who, body.user_id)
+    applied = await opened.signals.cast(scope, body.memory_id, body.signal, answer_id=body.answer_id)
+    return VoteReply(memory_id=body.memory_id, signal=body.signal, applied=applied)
+
+
+@router.get(
+    "/memory_feedback",
+    operation_id="countVotes",
+    summary="Count the votes on memories",
+    response_description="Votes by memory",
+    responses=responses(*ASKING, errors.InvalidField, errors.Forbidden, errors.Rejected),
+)
+async def counts(who: Asker, opened: Opened, ids: Ids, user_id: User = None) -> VoteCounts:
+    """The user's own votes, nobody else's."""
+    scope = scope_of_user(who, user_id, field="query.user_id")
+    found = await opened.signals.tallies(scope, listed(ids))
+    return VoteCounts.model_validate(dict(found))
+
+
+@router.get(
+    "/temporal/{user_id:path}",
+    operation_id="lastMessage",
+    summary="Tell when a user last said something",
+    response_description="How long ago",
+    # Missing: a path with a line break matches no route.
+    responses=responses(*ASKING, errors.InvalidField, errors.Forbidden, errors.Missing, errors.Rejected),
+)
+async def last(
+    who: Asker, opened: Opened, user_id: Annotated[Name, Path(description="A user key: that user.")]
+) -> LastActivity:
+    """The last question that was recorded; one that is being answered does not count."""
+    found = await opened.signals.last(scope_of(who, user_id=user_id))
+    since = None if found.seconds_since is None else round(found.seconds_since, 3)
+    return LastActivity(bucket=found.bucket, last_message_at=found.last_message_at, seconds_since=since)
+
+
+@router.post(
+    "/profiles",
+    operation_id="computeProfiles",
+    summary="Compute profile cards",
+    response_description="Computed, written, searchable",
+    responses=responses(
+        *ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile, errors.Rejected
+    ),
+)
+async def compute(request: Request, who: Asker, opened: Opened, body: ProfilesRequest) -> ProfilesReply:
+    """From the messages and memories of each user: tag weights (half-life 30 days), style, persona. Needs a
+    tenant key."""
+    caller = Caller(tenant_of(who, request, opened, body.tenant), None)
+    scope = scope_of(caller, user_id=body.user_id)
+    if body.user_id is not None:
+        return ProfilesReply(items=[await opened.profiles.profile(scope)], next=None, users=1)
+    done, after = await opened.profiles.page(scope, body.cursor or "")
+    return ProfilesReply(items=done, next=after, users=await opened.profiles.users(scope))

@@ -1,30 +1,33 @@
-"""The page at `/`, its files under /web/, and the reference at /docs: nothing from elsewhere, nothing inline.
-And the page that a browser is shown at an address that does not exist.
+"""The page at `/` and its files, Swagger UI at /docs, the OpenAPI document, and a page for unknown addresses.
 
-Content-Security-Policy says so to the browser: no script but ours runs, whatever an answer contains, and no
-other site can frame the page. These routes need no key: they hold no data.
+Everything comes from this service, and nothing is inline. Content-Security-Policy makes browsers keep to
+that: no other script runs, whatever an answer contains, and no other site can frame the pages. These routes
+need no key, since they show no data.
 """
 
 import asyncio
 import re
+from importlib import resources
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, Response
 
-from app.api.reference import STYLE_HASH, rendered
 from app.api.wire import Json
 from app.errors import Missing
 from app.problems import response
 
 FOLDER = Path(__file__).parent.parent / "web"
+SWAGGER = Path(str(resources.files("fastapi_swagger.resources")))
+"""Swagger UI as its wheel ships it; nothing else of that package is used."""
+SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
 FILE = re.compile(r"[a-z0-9-]+\.(js|css|svg|png|woff2)")
 COMMON = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Checked again each time: the page and the service change together.
+    # Checked each time: the page and the service change together.
     "Cache-Control": "no-cache",
 }
 CLOSED = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -33,7 +36,11 @@ PAGE_POLICY = (
     f" connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; {CLOSED}"
 )
 MISSING_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self'; {CLOSED}"
-DOCS_POLICY = f"default-src 'none'; style-src '{STYLE_HASH}'; {CLOSED}"
+DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    f" {CLOSED}"
+)
+"""Swagger UI's style sheet has images as data: addresses."""
 
 READ = ["GET", "HEAD"]
 
@@ -42,61 +49,67 @@ router = APIRouter(include_in_schema=False)
 
 @router.api_route("/", methods=READ)
 async def page() -> Response:
-    """The chat page."""
-    return await served("index.html", {"Content-Security-Policy": PAGE_POLICY})
+    return await served(FOLDER / "index.html", PAGE_POLICY)
 
 
 @router.api_route("/web/{name}", methods=READ)
 async def asset(name: str) -> Response:
-    """What the page is made of."""
-    if not FILE.fullmatch(name):
-        raise Missing
-    return await served(name, {})
+    return await served(FOLDER / named(name))
 
 
 @router.api_route("/web/vendor/{name}", methods=READ)
 async def vendored(name: str) -> Response:
-    """Other people's scripts (`web/vendor/README.md`)."""
-    if not FILE.fullmatch(name):
-        raise Missing
-    return await served(f"vendor/{name}", {})
+    """Scripts of others (`web/vendor/README.md`)."""
+    return await served(FOLDER / "vendor" / named(name))
 
 
 @router.api_route("/favicon.ico", methods=READ)
 async def icon() -> Response:
-    """Where browsers look for one unasked."""
-    return await served("icon.svg", {})
+    """Browsers ask for it without being told to."""
+    return await served(FOLDER / "icon.svg")
 
 
 @router.api_route("/docs", methods=READ)
-async def docs(request: Request) -> Response:
-    """The reference, written from the OpenAPI document; it works without a network."""
-    body = await asyncio.to_thread(lambda: rendered(request.app.openapi()))
-    return HTMLResponse(body, headers={**COMMON, "Content-Security-Policy": DOCS_POLICY})
+async def docs() -> Response:
+    return await served(FOLDER / "docs.html", DOCS_POLICY)
+
+
+@router.api_route("/docs/{name}", methods=READ)
+async def swagger(name: str) -> Response:
+    if name not in SWAGGER_FILES:
+        raise Missing
+    return await served(SWAGGER / name)
 
 
 @router.api_route("/openapi.json", methods=READ)
 async def document(request: Request) -> Response:
-    """The OpenAPI document. Made when first asked for: a tenth of a second, so in a thread."""
+    """Made when first asked for, in a thread, since it takes a tenth of a second."""
     return Json(await asyncio.to_thread(request.app.openapi), headers=COMMON)
 
 
 def install(app: FastAPI) -> None:
-    """Show browsers a page at addresses that no route has. Raised by the router alone: what is missing at an
-    address of the API is a problem of ours."""
+    """Show browsers a page at addresses without a route. A missing thing at an address of the API is a
+    problem document instead: only the router itself raises this 404."""
     app.exception_handler(404)(unknown)
 
 
 async def unknown(request: Request, _error: Exception) -> Response:
-    """A page for a browser that goes there, the problem document for everybody else."""
+    """A page for a browser that navigates, the problem document for other clients."""
     if request.method not in READ or "text/html" not in request.headers.get("accept", ""):
         return response(Missing(), request.scope)
-    return await served("missing.html", {"Content-Security-Policy": MISSING_POLICY}, 404)
+    return await served(FOLDER / "missing.html", MISSING_POLICY, 404)
 
 
-async def served(name: str, headers: dict[str, str], status: int = 200) -> Response:
-    """A file of the page."""
-    path = FOLDER / name
+def named(name: str) -> str:
+    """The name of a file of the page. Raises `Missing` for any other text."""
+    if not FILE.fullmatch(name):
+        raise Missing
+    return name
+
+
+async def served(path: Path, policy: str = "", status: int = 200) -> Response:
+    """A file, with a Content-Security-Policy if it is a page."""
     if not await asyncio.to_thread(path.is_file):
         raise Missing
-    return FileResponse(path, status, headers={**COMMON, **headers})
+    headers = COMMON | ({"Content-Security-Policy": policy} if policy else {})
+    return FileResponse(path, status, headers=headers)

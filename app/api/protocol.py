@@ -1,11 +1,10 @@
-"""The HTTP server's protocol: uvicorn's, with limits on what a client may send before there is a request.
+"""uvicorn's HTTP protocol, with limits on what a client may send before there is a request.
 
-Headers are bounded in size, number and time, and so are the connections that have not sent theirs: nobody has
-shown a key by then. What httptools refuses (an unknown method, a Content-Length that is no number, a path of
-bytes that HTTP forbids) gets a problem document too: uvicorn alone would answer in plain text.
-
-Nothing of what was sent is echoed or logged. The connection ends with the answer. Sizes are bytes, times
-seconds.
+The size, number and time of headers are limited, and so is the number of connections that have not sent
+theirs, since nobody has shown a key by then. What httptools refuses (an unknown method, a Content-Length that
+is not a number, a path of bytes that HTTP forbids) gets a problem document; uvicorn alone would answer in
+plain text. Nothing that was sent is repeated or logged. The connection ends with the answer. Sizes are bytes,
+times seconds.
 """
 
 import asyncio
@@ -17,11 +16,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from app.answer import new_id
-from app.api.limits import LINGER_SECONDS
+from app.api.middleware import LINGER_SECONDS
 from app.api.wire import encoded
 from app.errors import BadInput, HeadersTooLarge, Stalled, UriTooLong
 from app.logging import HEADER
-from app.problems import MEDIA, document
+from app.problems import MEDIA, problem_of
 
 HEAD_BYTES = 32 << 10
 """Request line and headers together, trailers too. Browsers and proxies stay under 16 KiB."""
@@ -30,33 +29,33 @@ HEADERS = 100
 HEAD_SECONDS = 10.0
 """From the connection, or from the first byte of a later request, until the headers are complete."""
 WAITING = 256
-"""Connections without complete headers. The oldest are closed first: an honest client needs an instant."""
+"""Connections without complete headers. The oldest are closed first."""
 SWEEP_SECONDS = 0.1
-"""After which WAITING is enforced: clients that connect in one burst get this long to send what they have."""
+"""After which WAITING is enforced, so that clients that connect in one burst can send their headers."""
 PIPELINED = 32
 """Requests that may wait on one connection while the first is answered."""
 CHUNKS = 16_000
-"""Chunks of a body in what is read at once, up to 256 KB; the parser takes microseconds for each."""
+"""Chunks of a body in one read of up to 256 KB; the parser takes microseconds for each."""
 
 log = structlog.get_logger(__name__)
 
 
 class Waiting:
-    """The connections of one server whose headers are not complete, oldest first."""
+    """Connections of one server whose headers are not complete, oldest first."""
 
     def __init__(self) -> None:
         self._protocols: dict[Protocol, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
 
     def add(self, protocol: "Protocol") -> None:
-        """Count this one as the newest. If there are too many, the oldest will be closed."""
+        """Add a connection. If there are too many, the oldest are closed soon."""
         self.discard(protocol)
         self._protocols[protocol] = None
         if len(self._protocols) > WAITING and self._sweep is None:
             self._sweep = protocol.loop.call_later(SWEEP_SECONDS, self._close_oldest)
 
     def discard(self, protocol: "Protocol") -> None:
-        """Its headers are complete, or it is gone."""
+        """Remove a connection: its headers are complete, or it is closed."""
         self._protocols.pop(protocol, None)
 
     def _close_oldest(self) -> None:
@@ -73,37 +72,35 @@ SERVERS: WeakKeyDictionary[ServerState, Waiting] = WeakKeyDictionary()
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection, with its limits."""
 
     _waiting: Waiting
     _timer: asyncio.TimerHandle | None = None
     """Runs while the headers are not complete, and after a refusal until the connection is closed."""
     _in_head = False
     _head_bytes = _head_lines = 0
-    """Of the request line, the headers and the trailers, as the parser reports them."""
+    """Of the request line, headers and trailers, as the parser reports them."""
     _reported = False
     _silent_bytes = 0
-    """Parsed since a request began, or since the parser last reported content. It reports a header when it is
-    complete, and neither blank lines nor chunk extensions."""
+    """Bytes since the parser last reported anything. It reports a header once it is complete, and neither
+    blank lines nor chunk extensions."""
     _chunks = 0
-    """Since the last read."""
+    """In this read."""
     _refusal: BadInput | None = None
     _refused = False
-    """The answer was written; what still comes is dropped."""
+    """The answer was written; further bytes are dropped."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first headers."""
         super().connection_made(transport)
         self._waiting = SERVERS.setdefault(self.server_state, Waiting())
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse, in pieces no larger than the limit that is checked after each."""
+        """Parse in pieces no larger than the limit, which is checked after each."""
         self._chunks = 0
         for start in range(0, len(data), HEAD_BYTES):
             if self._refused or self.transport.is_closing():
@@ -121,25 +118,22 @@ class Protocol(HttpToolsProtocol):
                 self.flow.pause_reading()  # until the application asks for more: one read a turn of the loop
 
     def on_message_begin(self) -> None:
-        """A request begins."""
         self._reported = self._in_head = True
         self._head_bytes = self._head_lines = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the path and query."""
         super().on_url(url)
         self._count(len(url), UriTooLong)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; or a trailer, which is counted and dropped: the request is under way without it."""
+        """A header, or a trailer: trailers are counted and dropped."""
         self._head_lines += 1
         self._count(len(name) + len(value), HeadersTooLarge)
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The request can begin."""
         self._reported, self._in_head = True, False
         self._stop_waiting()
         if len(self.pipeline) >= PIPELINED:
@@ -147,7 +141,6 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Content, or one chunk of it."""
         self._reported = True
         self._chunks += 1
         if self._chunks > CHUNKS:
@@ -155,12 +148,11 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request has ended."""
         self._reported = True
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer and close; this is where uvicorn ends what the parser or a callback above refused."""
+        """Answer and close; uvicorn calls this when the parser or a callback above raised."""
         given = new_id()
         error = self._refusal or BadInput("The request is not valid HTTP/1.1, or not supported.")
         log.info("unreadable request", request_id=given, status=error.status)
@@ -172,7 +164,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _count(self, size: int, kind: type[BadInput]) -> None:
-        """Refuse a head that is too large. The parser turns what a callback raises into a refusal."""
+        """Refuse a head that is too large, by raising inside the parser."""
         self._head_bytes += size
         if self._head_bytes > HEAD_BYTES:
             self._refusal = kind(size_limit(HEAD_BYTES))
@@ -182,15 +174,15 @@ class Protocol(HttpToolsProtocol):
             raise ValueError(self._refusal.slug)
 
     def _is_idle(self) -> bool:
-        """Whether every request so far has its whole answer."""
+        """Whether every request so far was answered completely."""
         return self.cycle is None or self.cycle.response_complete
 
     def _can_still_answer(self) -> bool:
-        """Whether no answer has begun: none may stand inside of another."""
+        """Whether no answer has begun: two must not be mixed."""
         return not self.cycle.response_started and not self.pipeline
 
     def _wait(self) -> None:
-        """Give the client its time to send the headers."""
+        """Start the time that the client has for the headers."""
         self._waiting.add(self)
         self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
 
@@ -201,7 +193,7 @@ class Protocol(HttpToolsProtocol):
             self._timer = None
 
     def _late(self) -> None:
-        """The headers did not come in time. A client that sent nothing is not waiting for an answer."""
+        """The headers did not come in time. A client that sent nothing gets no answer."""
         self._stop_waiting()
         if self._in_head or self._silent_bytes:
             self._refuse(Stalled(f"The headers did not come within {HEAD_SECONDS:.0f} seconds."))
@@ -214,8 +206,8 @@ class Protocol(HttpToolsProtocol):
 
     def _linger(self) -> None:
         """Close in two steps: closing at once while the client still sends would reset the connection, and
-        the reset would swallow the answer (RFC 9112 §9.6)."""
-        if self.cycle is not None:  # its request is refused: the application must not answer it too
+        the client would never see the answer (RFC 9112 §9.6)."""
+        if self.cycle is not None:  # the application must not answer the refused request too
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._stop_waiting()
@@ -225,9 +217,9 @@ class Protocol(HttpToolsProtocol):
 
 
 def refusal(error: BadInput, given: str, common: list[tuple[bytes, bytes]]) -> bytes:
-    """The whole response; `given` is its id, `common` the headers that every response has."""
+    """The whole response. `given` is the request's id, `common` the headers of every response."""
     status = http.HTTPStatus(error.status)
-    body = encoded(document(error, given))
+    body = encoded(problem_of(error, given))
     headers = [
         *common,
         (HEADER, given.encode()),

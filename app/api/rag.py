@@ -1,68 +1,82 @@
-"""POST /rag/query: an answer from a person's memory, whole or as chat's events.
+"""POST /rag/query: an answer from a person's memory, whole or as events; POST /rag/feedback: votes by words.
 
-As in chat, everything that can fail does so in the dependency, while a status can still be sent; it owns the
-reply, and a client that leaves cancels all of it.
+As in /api/chat, everything that can fail does so in the dependency, which also closes the reply.
 """
 
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from app import errors
 from app.answering.prompt import overlay_to_instructions
-from app.answering.stream import Reply
-from app.api import recalled
-from app.api.bodies import RagBody
-from app.api.chat import Prepared, sent
-from app.api.deps import Asker, Opened, scope_of_user, shows_debug
-from app.api.peer import unless_gone
-from app.api.refusals import ASKING, MODEL, SENDING
-from app.api.wire import Json, JsonRoute
-from app.db.keys import Caller
-from app.problems import responses
+from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
+from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
+from app.api.schemas.chat import AnswerEnd
+from app.api.schemas.memories import (
+    FeedbackReply,
+    FeedbackRequest,
+    OverlayOptions,
+    RagMeta,
+    RagReply,
+    RagRequest,
+)
+from app.api.sse import PreparedAnswer, Shapes, prepared
+from app.api.wire import JsonRoute
+from app.services.feedback import Remark
 from app.services.rag import Question
 
 router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
+SHAPES = Shapes(RagMeta, AnswerEnd, RagReply)
+FEEDBACK = responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.Missing, errors.Rejected)
 
-Said = Annotated[RagBody, Body(openapi_examples=dict(recalled.QUERY))]
+
+def instructions(overlay: str | OverlayOptions | None) -> str:
+    """An overlay as the model reads it."""
+    parts = overlay.model_dump() if isinstance(overlay, OverlayOptions) else overlay
+    return overlay_to_instructions(parts)
 
 
-def asked(body: RagBody, who: Caller, *, debug: bool) -> Question:
-    """The body as the service takes it."""
-    overlay = body.overlay
-    parts = overlay if overlay is None or isinstance(overlay, str) else overlay.model_dump()
-    return Question(
+async def begun(
+    request: Request, body: RagRequest, who: Asker, opened: Opened
+) -> AsyncIterator[PreparedAnswer]:
+    """Retrieval done and the model's stream open."""
+    question = Question(
         scope_of_user(who, body.user_id, thread_id=body.thread_id),
         body.message,
         top_k=body.top_k,
-        overlay=overlay_to_instructions(parts),
+        overlay=instructions(body.overlay),
         remember=body.remember,
-        debug=debug,
+        debug=await shows_debug(opened),
     )
-
-
-async def prepared(request: Request, body: Said, who: Asker, opened: Opened) -> AsyncIterator[Prepared]:
-    """All looked up and the model's stream open; closed when the response is out."""
-    ask = asked(body, who, debug=await shows_debug(opened))
-    reply = await unless_gone(request.receive, opened.rag.prepare(ask), lost=Reply.aclose)
-    try:
-        yield Prepared(reply, body.stream)
-    finally:
-        await reply.aclose()
+    async with prepared(request, opened.rag.prepare(question), SHAPES, stream=body.stream) as answer:
+        yield answer
 
 
 @router.post(
     "/query",
     operation_id="ragQuery",
-    summary="Ask somebody who remembers",
-    response_class=Json,
+    summary="Ask a question about somebody's memories",
     responses={
-        200: {"model": recalled.RagReply, **recalled.RESPONSE},
+        **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
     },
 )
-async def query(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
-    """One object; or events: `meta`, `token`…, `citations`, `done`; a late fault is an `error`."""
-    return await sent(request, given)
+async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
+    """One object; or events: `meta`, `token`…, `citations`, `done`, and `error` if it breaks off."""
+    return await answer.response()
+
+
+@router.post(
+    "/feedback",
+    operation_id="ragFeedback",
+    summary="Say what an answer was worth",
+    response_description="What the feedback changed",
+    responses=FEEDBACK,
+)
+async def feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
+    """Votes on each memory that the answer used, so that later answers rank them by it."""
+    scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
+    remark = Remark(scope, body.message, answer_id=body.answer_id, rating=body.rating)
+    return FeedbackReply.model_validate(await opened.feedback.take(remark))

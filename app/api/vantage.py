@@ -1,113 +1,193 @@
-"""POST /vantage/query, POST /vantage/feedback, GET /vantage/policy.
+"""/vantage: answers within a policy; the policy, its cards and facts, and the mix of sources.
 
-As for /rag/query, everything that can fail does so in the dependency, while a status can still be sent; it
-owns the reply, and a client that leaves cancels all of it. Without ENABLE_VANTAGE_ENDPOINTS these paths are
-unknown (`main.py`).
+As in /rag/query, everything that can fail does so in the dependency, which also closes the reply. Without
+ENABLE_VANTAGE_ENDPOINTS these paths are unknown (`app/main.py`). A card with a user_id is that user's; one
+without is every user's, and needs a tenant key. The same key, or without a key the same words, replaces.
 """
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from app import errors
-from app.answering.prompt import overlay_to_instructions
-from app.answering.stream import Reply
-from app.api import feedback as remarks
-from app.api import ruled
-from app.api.chat import Prepared, sent
-from app.api.deps import Asker, Opened, scope_of_user, shows_debug
-from app.api.inquiry import QUERY, LimitsBody, RoutingBody, VantageBody
-from app.api.mix import MixBody
-from app.api.peer import unless_gone
-from app.api.refusals import ASKING, MODEL, SENDING
-from app.api.replies import shown
-from app.api.wire import Json, JsonRoute
+from app.api import rag
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
+from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
+from app.api.schemas import Name
+from app.api.schemas.memories import FeedbackReply, FeedbackRequest
+from app.api.schemas.vantage import (
+    CardOut,
+    CardPage,
+    LimitOptions,
+    MixOptions,
+    MixReply,
+    MixRequest,
+    NewCard,
+    PolicyDocument,
+    RoutingOptions,
+    VantageEnd,
+    VantageMeta,
+    VantageReply,
+    VantageRequest,
+)
+from app.api.sse import PreparedAnswer, Shapes, prepared
+from app.api.wire import JsonRoute
+from app.db.cards import Shape
 from app.db.keys import Caller
-from app.problems import responses
-from app.services.vantage import Inquiry, Inspection
+from app.services.vantage import Inquiry
 from app.vantage.policy import policy
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)
+SHAPES = Shapes(VantageMeta, VantageEnd, VantageReply)
 
-Said = Annotated[VantageBody, Body(openapi_examples=dict(QUERY))]
+Namespace = Annotated[Name | None, Query(description="This namespace alone. Left out: all.")]
+Whose = Annotated[
+    Name | None,
+    Query(
+        description="What this user's answers are given: theirs and every user's. Left out, with a tenant"
+        " key: everybody's."
+    ),
+]
 
 
-def asked(body: VantageBody, who: Caller, *, debug: bool) -> Inquiry:
-    """The body as the service takes it."""
-    overlay = body.overlay
-    parts = overlay if overlay is None or isinstance(overlay, str) else overlay.model_dump()
+def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Inquiry:
+    """The question for the service."""
     scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
     return Inquiry(
         replace(scope, vantage_id=body.vantage_id),
         body.message,
         top_k=body.top_k,
-        overlay=overlay_to_instructions(parts),
-        limits=(body.limits or LimitsBody()).limits(),
-        routing=(body.routing or RoutingBody()).routing(),
-        mix=(body.mix or MixBody()).mix(),
+        overlay=rag.instructions(body.overlay),
+        limits=(body.limits or LimitOptions()).limits(),
+        routing=(body.routing or RoutingOptions()).routing(),
+        mix=(body.mix or MixOptions()).mix(),
         model=body.model,
         inspect_only=body.inspect_only,
         debug=debug,
     )
 
 
-async def closed(reply: Reply | Inspection) -> None:
-    """Nobody is there to hear it."""
-    await reply.aclose()
-
-
-async def prepared(request: Request, body: Said, who: Asker, opened: Opened) -> AsyncIterator[Prepared]:
-    """Decided, looked up and the model's stream open; closed when the response is out."""
+async def begun(
+    request: Request, body: VantageRequest, who: Asker, opened: Opened
+) -> AsyncIterator[PreparedAnswer]:
+    """Decided, retrieved, and the model's stream open."""
     debug = request.app.state.settings.vantage.debug or await shows_debug(opened)
-    ask = asked(body, who, debug=debug)
-    reply = await unless_gone(request.receive, opened.vantage.prepare(ask), lost=closed)
-    try:
-        yield Prepared(reply, body.stream)
-    finally:
-        await reply.aclose()
+    preparing = opened.vantage.prepare(asked(body, who, debug=debug))
+    async with prepared(request, preparing, SHAPES, stream=body.stream) as answer:
+        yield answer
 
 
 @router.post(
     "/query",
     operation_id="vantageQuery",
-    summary="Ask within the policy",
-    response_class=Json,
+    summary="Ask a question within the policy",
     responses={
-        200: {"model": ruled.VantageReply, **ruled.RESPONSE},
+        **answered(SHAPES, "The answer: one object, or (`stream: true`) a stream of events"),
         **responses(*ASKING, *SENDING, *MODEL, errors.Forbidden),
     },
 )
-async def query(request: Request, given: Annotated[Prepared, Depends(prepared)]) -> Response:
-    """What may be answered, and how, is decided before the model speaks; what it says is held to that. Also
-    as events: `meta`, `token`… (a sentence each), `citations`, `done`."""
-    return await sent(request, given)
+async def query(answer: Annotated[PreparedAnswer, Depends(begun)]) -> Response:
+    """The policy decides what may be answered, and how, before the model is asked, and checks what it says.
+    As events: `meta`, `token`… (a sentence each), `citations`, `done`."""
+    return await answer.response()
 
 
 @router.post(
     "/feedback",
     operation_id="vantageFeedback",
     summary="Say what an answer within the policy was worth",
-    response_class=Json,
-    responses=remarks.RESPONSES,
+    response_description="What the feedback changed",
+    responses=rag.FEEDBACK,
 )
-async def feedback(who: Asker, opened: Opened, body: remarks.Said) -> Response:
-    """As /rag/feedback: votes on each memory that the answer used. The style card is refreshed anyway."""
-    return await remarks.taken(who, opened, body)
+async def feedback(who: Asker, opened: Opened, body: FeedbackRequest) -> FeedbackReply:
+    """As /rag/feedback: votes on each memory that the answer used."""
+    return await rag.feedback(who, opened, body)
 
 
 @router.get(
     "/policy",
     operation_id="vantagePolicy",
     summary="Read the policy",
-    response_class=Json,
-    responses={
-        200: shown(ruled.PolicyReply, "Rules in order, thresholds, tables, version and hash", ruled.POLICY),
-        **responses(*ASKING),
-    },
+    response_description="Rules in order, thresholds, tables, version and hash",
+    responses=responses(*ASKING),
 )
-async def published(_who: Asker) -> Response:
+async def published(_who: Asker) -> PolicyDocument:
     """The same for everybody, until another version is installed."""
-    return Json(dict(policy()))
+    return PolicyDocument.model_validate(policy())
+
+
+@router.post(
+    "/mix",
+    operation_id="mixAnswer",
+    summary="Weigh an answer's candidates again",
+    response_description="What the model would have seen",
+    responses=responses(*ASKING, *SENDING, errors.Missing, errors.Rejected),
+)
+async def mix(who: Asker, opened: Opened, body: MixRequest) -> MixReply:
+    """Nothing is embedded, searched or generated. Texts are not cut by tokens again: what had no room then
+    has none now."""
+    return MixReply.of(await opened.mixing.mix(scope_of(who), body.answer_id, body.mix.mix()))
+
+
+def _routes_of(shape: Shape) -> None:
+    """POST, GET and DELETE for cards or facts."""
+
+    @router.post(
+        f"/{shape}s",
+        operation_id=f"keep{shape.capitalize()}",
+        summary=f"Keep a {shape}",
+        status_code=201,
+        response_description="It is new",
+        responses={
+            200: {"model": CardOut, "description": "It replaced an earlier one"},
+            **responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.RemovedMeanwhile),
+        },
+    )
+    async def keep(who: Asker, opened: Opened, body: NewCard, response: Response) -> CardOut:
+        """The model sees it in the next answer of its namespace."""
+        scope = scope_of(who, user_id=body.user_id)
+        kept, fresh = await opened.cards.put(scope, replace(body.draft(shape), user_id=scope.user_id))
+        response.status_code = 201 if fresh else 200
+        return CardOut.model_validate(kept)
+
+    @router.get(
+        f"/{shape}s",
+        operation_id=f"list{shape.capitalize()}s",
+        summary=f"List {shape}s",
+        response_description="A page, newest first",
+        responses=responses(*ASKING, errors.Forbidden, errors.InvalidField),
+    )
+    async def listed(
+        *,
+        who: Asker,
+        opened: Opened,
+        vantage_id: Namespace = None,
+        user_id: Whose = None,
+        cursor: Cursor = None,
+        limit: Limit = 50,
+    ) -> CardPage:
+        """Those that were written here."""
+        scope = replace(scope_of(who, user_id=user_id), vantage_id=vantage_id)
+        found, after = await opened.cards.list(scope, shape, cursor=cursor, limit=limit)
+        return CardPage(items=found, next=after)
+
+    @router.delete(
+        f"/{shape}s/{{{shape}_id}}",
+        operation_id=f"delete{shape.capitalize()}",
+        summary=f"Remove a {shape}",
+        status_code=204,
+        response_class=Response,
+        responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
+    )
+    async def remove(
+        who: Asker, opened: Opened, card_id: Annotated[str, Path(alias=f"{shape}_id", description="Its id.")]
+    ) -> None:
+        """Gone from the next answer on."""
+        await opened.cards.remove(scope_of(who), shape, card_id)
+
+
+for each in Shape:
+    _routes_of(each)

@@ -1,9 +1,9 @@
-"""JSON on the wire: strict UTF-8 with the right content type in, compact UTF-8 out.
+"""JSON bodies in, JSON out: strict UTF-8 with the right content type, compact UTF-8 back.
 
-A body is read after the key was checked, and is bounded so that neither parsing nor validating it holds the
-event loop. It is validated here rather than by FastAPI, which would describe every fault of it. Python's
-`json` would take UTF-16; docs/contract.md says UTF-8. Raises `WrongType` (415), `TooLarge`, `BadInput`,
-`InvalidField`, RequestValidationError, and what `deps.authenticate` raises.
+A body is read after the key was checked, and limited so that neither parsing nor validating it blocks the
+event loop. It is validated here because FastAPI would describe every error of it, and parsed here because
+Python's `json` accepts UTF-16. Raises `WrongType` (415), `TooLarge`, `BadInput`, `InvalidField`,
+RequestValidationError, and what `dependencies.authenticate` raises.
 """
 
 import asyncio
@@ -14,49 +14,54 @@ from typing import Annotated, Any
 import orjson
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.api.deps import authenticate
+from app.api.dependencies import authenticate
 from app.errors import BadInput, InvalidField, TooLarge, WrongType
 
 VALUES = 40_000
-"""Values of one JSON body: 500 rows of 80. To validate them takes 25 ms at most, if all are wrong."""
+"""JSON values of one body: 500 rows of 80. Validating them takes at most 25 ms, if all are wrong."""
 FAULTS = 1_000
-"""Faults of one body that are described; each takes microseconds."""
+"""Errors of one body that are described; each takes microseconds."""
 BLOCK = 64 << 10
-"""Bytes that are looked through before other requests have their turn."""
+"""Bytes that are scanned before other requests get their turn."""
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 NULLS = (b":null", b"[null", b",null")
-"""How a null stands in compact JSON; in the middle of a text hardly ever."""
+"""How null looks in compact JSON; hardly any text contains these."""
 
 
 def encoded(data: object) -> bytes:
     """`data` as JSON. Half a surrogate pair, as models stream them, becomes its JSON escape."""
+    if isinstance(data, BaseModel):
+        try:
+            return data.__pydantic_serializer__.to_json(data)
+        except PydanticSerializationError:  # surrogates
+            data = data.model_dump(mode="json")
     try:
         body = orjson.dumps(data)
-    except TypeError:  # surrogates, or what is no JSON at all: the other tells the two apart
+    except TypeError:  # surrogates, or a value that is no JSON: the other encoder tells the two apart
         body = b""
-    # orjson writes null for NaN and infinity, and must not hide them: where there is any null, one looks.
+    # orjson writes null for NaN and infinity, which must not be hidden: look whether any null is one.
     if body and (b"null" not in body or not hidden(body)):
         return body
     return ENCODER.encode(data).encode("utf-8", "backslashreplace")
 
 
 def hidden(body: bytes) -> bool:
-    """Whether a null stands in it that may have been no number."""
+    """Whether it has a null, which may have been NaN or infinity."""
     return body.startswith(b"null") or any(null in body for null in NULLS)
 
 
 class Json(JSONResponse):
-    """A JSON response that no text can break."""
+    """A JSON response; surrogates in a text cannot break it."""
 
     def render(self, content: object) -> bytes:
-        """As `encoded`."""
         return encoded(content)
 
 
@@ -66,22 +71,22 @@ class JsonRequest(Request):
     validated: object = None
 
     async def json(self) -> object:
-        """The validated body. FastAPI validates it again, which costs nothing: pydantic passes models on."""
+        """The validated body. FastAPI validates it again, which is free: pydantic passes models on."""
         return self.validated
 
 
 async def validated(content: bytes, adapter: TypeAdapter[Any]) -> object:
-    """The body as the adapter's type. Between the steps other requests have their turn."""
+    """The body as the adapter's type. Other requests get their turn between the steps."""
     if await values(content) > VALUES:
-        raise TooLarge(f"At most {VALUES:,} values are taken in one body.")
+        raise TooLarge(f"A body may have at most {VALUES:,} JSON values.")
     sent = parsed(content)
     await asyncio.sleep(0)
     try:
         body: object = adapter.validate_python(sent)
     except ValidationError as error:
         if (count := error.error_count()) > FAULTS:
-            raise InvalidField(f"There are {count:,} faults in the body.", field="body") from None
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
+            raise InvalidField(f"The body has {count:,} errors.", field="body") from None
+        faults = error.errors(include_url=False, include_input=False)
         raise RequestValidationError(
             [{**fault, "loc": ("body", *fault["loc"])} for fault in faults]
         ) from None
@@ -104,8 +109,8 @@ def parsed(content: bytes) -> object:
 
 
 async def values(body: bytes) -> int:
-    """How many values JSON has, by the commas and brackets outside of strings; where there are few of these
-    signs, those inside of strings count too."""
+    """How many values JSON has, by its commas and brackets. Those inside strings are left out only if there
+    are many, since finding them takes time."""
     signs = (b",", b"[", b"{")
     rough = sum(map(body.count, signs))
     if rough <= FAULTS:
@@ -122,10 +127,9 @@ async def values(body: bytes) -> int:
 
 
 class JsonRoute(APIRoute):
-    """A route that takes JSON bodies, of those who may call."""
+    """A route with a JSON body, which is read only if the key is valid."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Check the key, then the body."""
         inner, field = super().get_route_handler(), self.body_field
         if field is None:
             return inner

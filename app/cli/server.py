@@ -1,7 +1,7 @@
 """uvicorn on uvloop and httptools as an `async with`: ready inside, stopped outside, on a bound socket.
 
 Stopping closes the listener, gives open requests `GRACE_SECONDS`, then cancels them; each still says so
-itself (`app/problems.py`, `app/api/events.py`). Raises `StartError`
+itself (`app/problems.py`, `app/api/sse.py`). Raises `StartError`
 where the address cannot be had.
 """
 

@@ -445,7 +445,7 @@ def laborious(beside: Sequence[str], passages: Sequence[str], limits: PromptLimi
 named = quick(Citation)
 
 ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
-"""Sources whose rows can be read under their project (`api/conversations.py`, `api/code.py`)."""
+"""Sources whose rows can be read under their project (`api/projects.py`)."""
 
 
 UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})

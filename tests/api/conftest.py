@@ -16,7 +16,6 @@ from tests.fakes.services import Fakes
 
 @pytest.fixture(autouse=True)
 def lines() -> Iterator[Lines]:
-    """What is logged meanwhile."""
     with captured() as found:
         yield found
 
@@ -35,7 +34,6 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def app(fakes: Fakes, settings: Settings) -> FastAPI:
-    """The app."""
     return create_app(settings, fakes.services())
 
 

@@ -29,7 +29,6 @@ async def streamed(client: httpx.AsyncClient, body: dict[str, Any]) -> list[tupl
 
 
 async def test_an_answer_comes_as_events_in_their_order(client: httpx.AsyncClient) -> None:
-    """meta, tokens, citations, done."""
     found = await streamed(client, ASK)
 
     assert [name for name, _ in found] == ["meta", "token", "token", "citations", "done"]
@@ -37,7 +36,6 @@ async def test_an_answer_comes_as_events_in_their_order(client: httpx.AsyncClien
 
 
 async def test_an_answer_comes_whole_when_asked_for(client: httpx.AsyncClient) -> None:
-    """One JSON object."""
     response = await client.post("/api/chat", json=ASK | {"stream": False})
 
     assert response.headers["content-type"] == "application/json"
@@ -139,7 +137,6 @@ async def test_a_field_that_does_not_fit_is_named(
 
 
 async def test_what_must_be_there_is_asked_for(client: httpx.AsyncClient) -> None:
-    """One field, no more."""
     told(await client.post("/api/chat", json={"session_id": "thesis"}), 422, "validation")
 
 
@@ -211,7 +208,7 @@ async def test_top_k_follows_its_setting(client: httpx.AsyncClient, app: FastAPI
 
     problem = told(await client.post("/api/chat", json=ASK | {"top_k": 6}), 422, "validation")
 
-    assert problem["errors"][0]["message"] == "Input should be less than or equal to 5"
+    assert problem["errors"][0]["message"] == "top_k must be at most 5"
 
 
 EARLY = {
@@ -228,7 +225,7 @@ EARLY = {
 async def test_a_fault_before_the_answer_is_a_status(
     client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
 ) -> None:
-    """See docs/contract.md, When the status is decided."""
+    """Before the status is sent, a fault of the model is a status."""
     fakes.chat.error = error
 
     response = await client.post("/api/chat", json=ASK | {"stream": stream})
@@ -249,7 +246,6 @@ async def test_a_fault_in_the_answer_is_an_event_and_ends_it(client: httpx.Async
 
 
 async def test_a_fault_in_a_whole_answer_is_a_status(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """Nothing has left yet."""
     fakes.chat.reply.error = errors.ModelTimeout()
 
     told(await client.post("/api/chat", json=ASK | {"stream": False}), 504, "model-timeout")
@@ -260,7 +256,6 @@ async def test_a_fault_in_a_whole_answer_is_a_status(client: httpx.AsyncClient, 
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str | None, status: int
 ) -> None:
-    """See docs/contract.md, Keys and tenants."""
     app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
 
     body = ASK | ({"user_id": user} if user else {})
@@ -320,7 +315,6 @@ async def test_a_silent_model_is_let_go_as_soon_as_the_client_leaves(address: st
 async def test_an_answer_that_should_continue_is_finished_without_its_client(
     address: str, fakes: Fakes, stream: bool
 ) -> None:
-    """`on_disconnect: continue`."""
     fakes.chat.reply = FakeReply(tokens=["word "] * 10, pause=0.02)
 
     async with connected(address) as wire:
@@ -374,7 +368,7 @@ async def test_faults_without_number_are_counted_and_not_listed(client: httpx.As
 
     problem = told(await client.post("/api/chat", json=body), 422, "validation")
 
-    assert problem["errors"] == [{"field": "body", "message": "There are 5,000 faults in the body."}]
+    assert problem["errors"] == [{"field": "body", "message": "The body has 5,000 errors."}]
 
 
 async def test_a_session_need_not_be_named(client: httpx.AsyncClient, fakes: Fakes) -> None:

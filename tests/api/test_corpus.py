@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app import errors
-from app.api.kept import CollectionList, TextList, TextsReply
+from app.api.schemas.memories import CollectionPage, TextPage, TextsWritten
 from app.db.corpus import Given
 from app.db.keys import Caller
 from app.types import Scope
@@ -21,7 +21,7 @@ async def test_texts_are_kept(client: httpx.AsyncClient, fakes: Fakes) -> None:
     again = await client.post("/corpus/sleep", json=TEXTS)
 
     assert (response.status_code, again.status_code) == (201, 200)
-    TextsReply.model_validate(response.json())
+    TextsWritten.model_validate(response.json())
     assert [item["id"] for item in response.json()["items"]] == ["made", "a1"]
     assert [item["outcome"] for item in again.json()["items"]] == ["replaced", "replaced"]
     scope, collection, texts = fakes.corpus.asks[0]
@@ -38,10 +38,9 @@ async def test_not_every_name_is_a_collection_s(client: httpx.AsyncClient, name:
 
 
 async def test_collections_are_listed(client: httpx.AsyncClient) -> None:
-    """In figures."""
     response = await client.get("/corpus")
 
-    CollectionList.model_validate(response.json())
+    CollectionPage.model_validate(response.json())
     assert response.json()["items"] == [
         {"collection": "sleep", "texts": 2, "tokens": 18, "updated_at": "2026-11-21T12:00:00Z"}
     ]
@@ -76,6 +75,6 @@ async def test_texts_are_listed(client: httpx.AsyncClient) -> None:
     """Whole; of a collection that is not there 404."""
     response = await client.get("/corpus/sleep")
 
-    TextList.model_validate(response.json())
+    TextPage.model_validate(response.json())
     assert [item["id"] for item in response.json()["items"]] == ["a1"]
     told(await client.get("/corpus/nothing"), 404, "not-found")

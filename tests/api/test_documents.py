@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from app import errors
 from app.api.documents import disposition
-from app.api.replies import ChunkReply, DocumentList, DocumentReply
+from app.api.schemas.documents import ChunkOut, DocumentOut, DocumentPage
 from app.db.documents import Fault, State
 from app.db.keys import Caller
 from app.services.documents import Outcome
@@ -111,7 +111,6 @@ async def test_an_upload_without_a_file_is_refused(client: httpx.AsyncClient) ->
 
 @pytest.mark.parametrize("kind", ["application/json", "application/pdf", "application/x-www-form-urlencoded"])
 async def test_another_content_type_is_refused(client: httpx.AsyncClient, kind: str) -> None:
-    """Also the bare file."""
     response = await client.post("/api/documents", content=PDF, headers={"content-type": kind})
 
     told(response, 415, "wrong-content-type")
@@ -127,7 +126,6 @@ async def test_a_file_over_the_limit_is_refused(client: httpx.AsyncClient, fakes
 
 
 async def test_a_file_of_exactly_the_limit_is_taken(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """1 MiB."""
     response = await client.post("/api/documents", data=IN_SESSION, files=form(content=b"x" * (1 << 20)))
 
     assert response.status_code == 201
@@ -187,7 +185,7 @@ async def test_a_name_is_kept_without_what_makes_it_a_path(
 
 
 async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncClient) -> None:
-    """Times are UTC."""
+    """All fields; times are UTC."""
     response = await client.get(f"/api/documents/{DOCUMENT_ID}")
 
     assert response.json() == {
@@ -204,7 +202,7 @@ async def test_a_document_is_shown_in_the_contracts_words(client: httpx.AsyncCli
         "sha256": "0" * 64,
         "created_at": "2026-11-21T09:30:00Z",
     }
-    DocumentReply.model_validate(response.json())
+    DocumentOut.model_validate(response.json())
 
 
 async def test_a_failed_document_says_why(client: httpx.AsyncClient, fakes: Fakes) -> None:
@@ -220,7 +218,6 @@ async def test_a_failed_document_says_why(client: httpx.AsyncClient, fakes: Fake
 
 
 async def test_a_global_document_says_so(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """No session, scope global."""
     fakes.documents.document = stored(session_id=None)
 
     shown = (await client.get(f"/api/documents/{DOCUMENT_ID}")).json()
@@ -229,11 +226,10 @@ async def test_a_global_document_says_so(client: httpx.AsyncClient, fakes: Fakes
 
 
 async def test_a_list_is_a_page_and_a_cursor(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """See docs/contract.md, Requests and replies."""
     response = await client.get("/api/documents", params=IN_SESSION | {"cursor": "c1", "limit": 10})
 
     assert response.json()["next"] == "cursor-2"
-    DocumentList.model_validate(response.json())
+    DocumentPage.model_validate(response.json())
     assert fakes.documents.scopes == [Scope("default", session_id="thesis")]
     assert fakes.documents.pages == [("c1", 10)]
 
@@ -243,7 +239,6 @@ async def test_a_list_is_a_page_and_a_cursor(client: httpx.AsyncClient, fakes: F
     ["session_id=my+session", "session_id=", "limit=0", "limit=201", "limit=x", "cursor=", "cursor=%00"],
 )
 async def test_a_bad_parameter_is_refused(client: httpx.AsyncClient, query: str) -> None:
-    """422, like a field."""
     told(await client.get(f"/api/documents?{query}"), 422, "validation")
 
 
@@ -261,7 +256,6 @@ ELSEWHERE = {
 @pytest.mark.parametrize("document_id", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 @pytest.mark.parametrize("path", ["", "/chunks/3", "/file"])
 async def test_what_is_not_there_is_a_404(client: httpx.AsyncClient, document_id: str, path: str) -> None:
-    """And looks like another's."""
     told(await client.get(f"/api/documents/{document_id}{path}"), 404, "not-found")
 
 
@@ -281,7 +275,6 @@ async def test_a_global_document_is_not_removed_by_a_user(client: httpx.AsyncCli
 
 
 async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -> None:
-    """Text, pages, heading, tokens."""
     response = await client.get(f"/api/documents/{DOCUMENT_ID}/chunks/3")
 
     assert response.json() == {
@@ -292,7 +285,7 @@ async def test_a_chunk_is_what_its_label_stands_for(client: httpx.AsyncClient) -
         "heading": "Results",
         "tokens": 4,
     }
-    ChunkReply.model_validate(response.json())
+    ChunkOut.model_validate(response.json())
 
 
 @pytest.mark.parametrize("path", ["", "/chunks/3"])
@@ -346,7 +339,6 @@ async def test_the_file_comes_back_as_it_was_sent(client: httpx.AsyncClient, fak
 
 
 async def test_a_file_of_many_pieces_comes_whole(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """In their order."""
     fakes.documents.pieces = [b"a" * 70_000, b"b" * 70_000, b"c"]
 
     response = await client.get(f"/api/documents/{DOCUMENT_ID}/file")

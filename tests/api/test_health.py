@@ -1,4 +1,4 @@
-"""Alive and ready."""
+"""Liveness and ready."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.api import health
-from app.api.replies import Alive, Readiness
+from app.api.health import Liveness, Readiness
 from app.errors import IbidError, RetrievalError, Unavailable
 from tests.fakes.server import browsing
 from tests.fakes.services import FakeProbe, Fakes
@@ -21,10 +21,9 @@ async def ready(app: FastAPI, *probes: FakeProbe) -> httpx.Response:
 
 
 async def test_a_process_that_runs_says_so(client: httpx.AsyncClient) -> None:
-    """With its version."""
     response = await client.get("/healthz")
 
-    assert Alive.model_validate(response.json()).status == "alive"
+    assert Liveness.model_validate(response.json()).status == "alive"
     assert response.json()["version"] == health.VERSION
 
 
@@ -106,5 +105,4 @@ async def test_one_that_hangs_has_a_deadline(app: FastAPI, monkeypatch: pytest.M
 
 
 async def test_a_service_without_dependencies_is_ready(app: FastAPI) -> None:
-    """Nothing can be down."""
     assert (await ready(app)).json() == {"ready": True, "checks": []}

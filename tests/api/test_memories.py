@@ -1,16 +1,26 @@
-"""/memories as a client sees it."""
+"""/memories, /memory_feedback, /temporal, /profiles."""
 
 import httpx
 import pytest
 
 from app import errors
-from app.api.kept import MemoryList, SeveralReply, WrittenReply
+from app.api.schemas.memories import (
+    IDS_MOST,
+    LastActivity,
+    MemoriesWritten,
+    MemoryPage,
+    MemoryWritten,
+    ProfilesReply,
+    VoteCounts,
+    VoteReply,
+)
 from app.db.keys import Caller
-from app.db.memories import Outcome
+from app.db.memories import Moment, Outcome
+from app.errors import Unavailable
 from app.types import Scope
 from tests.fakes.checks import told
 from tests.fakes.keeping import kept
-from tests.fakes.services import Fakes
+from tests.fakes.services import DOCUMENT_ID, Fakes
 
 MEMORY = {"user_id": "ada", "text": "I moved."}
 ID = kept().id
@@ -21,7 +31,7 @@ async def test_a_memory_is_kept(client: httpx.AsyncClient, fakes: Fakes) -> None
     response = await client.post("/memories", json=MEMORY)
 
     assert response.status_code == 201
-    WrittenReply.model_validate(response.json())
+    MemoryWritten.model_validate(response.json())
     assert response.json()["memory"]["text"] == "I moved."
     ((scope, (draft,)),) = fakes.memories.asks
     assert (scope, draft.text) == (Scope(user_id="ada"), "I moved.")
@@ -45,7 +55,7 @@ async def test_several_come_back_as_several(client: httpx.AsyncClient, fakes: Fa
     response = await client.post("/memories", json=[MEMORY, MEMORY | {"text": "I slept."}])
 
     assert response.status_code == 201
-    SeveralReply.model_validate(response.json())
+    MemoriesWritten.model_validate(response.json())
     assert [item["outcome"] for item in response.json()["items"]] == ["echo", "created"]
 
 
@@ -64,7 +74,6 @@ async def test_several_come_back_as_several(client: httpx.AsyncClient, fakes: Fa
 async def test_what_does_not_fit_is_named(
     client: httpx.AsyncClient, fakes: Fakes, sent: object, field: str
 ) -> None:
-    """Before anything is written."""
     problem = told(await client.post("/memories", json=sent), 422, "validation")
 
     assert [fault["field"] for fault in problem["errors"]] == [field]
@@ -91,7 +100,7 @@ async def test_memories_come_in_pages(client: httpx.AsyncClient, fakes: Fakes) -
     """Of a user; a tenant key says of whom."""
     response = await client.get("/memories", params={"user_id": "ada", "cursor": "c", "limit": 3})
 
-    MemoryList.model_validate(response.json())
+    MemoryPage.model_validate(response.json())
     assert response.json()["next"] == "cursor-2"
     assert fakes.memories.pages == [(Scope(user_id="ada"), "c", 3)]
     problem = told(await client.get("/memories"), 422, "validation")
@@ -111,3 +120,246 @@ async def test_a_store_that_is_away_is_told(client: httpx.AsyncClient, fakes: Fa
     for response in (await client.post("/memories", json=MEMORY), await client.delete(f"/memories/{ID}")):
         told(response, 503, "unavailable")
         assert response.headers["retry-after"] == "2"
+
+
+PATH = "/memory_feedback"
+VOTED = {"user_id": "ada", "memory_id": "m1", "signal": 1}
+ADA = Scope(user_id="ada")
+
+
+async def test_a_vote_is_taken(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """For an answer or for none; again with the same is told so."""
+    replies = [
+        await client.post(PATH, json=VOTED | more)
+        for more in (
+            {},
+            {"signal": -1, "answer_id": DOCUMENT_ID},
+            {"signal": -1, "answer_id": DOCUMENT_ID},
+            {"signal": 0, "answer_id": DOCUMENT_ID},
+        )
+    ]
+    assert [reply.status_code for reply in replies] == [200] * 4
+    assert [reply.json() for reply in replies] == [
+        {"memory_id": "m1", "signal": 1, "applied": True},
+        {"memory_id": "m1", "signal": -1, "applied": True},
+        {"memory_id": "m1", "signal": -1, "applied": False},
+        {"memory_id": "m1", "signal": 0, "applied": True},
+    ]
+    VoteReply.model_validate(replies[0].json())
+    assert fakes.signals.votes[:2] == [(ADA, "m1", 1, None), (ADA, "m1", -1, DOCUMENT_ID)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["ids=m1,m2", "ids=m1&ids=m2", "ids=m1,,m2%20&ids=m1"],
+    ids=["commas", "repeated", "both, and blanks"],
+)
+async def test_votes_are_counted(client: httpx.AsyncClient, fakes: Fakes, query: str) -> None:
+    """Of each that is asked for, once, however it is named."""
+    response = await client.get(f"{PATH}?user_id=ada&{query}")
+    assert response.status_code == 200
+    assert response.json() == {
+        "m1": {"positive": 3, "negative": 1},
+        "m2": {"positive": 0, "negative": 0},
+    }
+    VoteCounts.model_validate(response.json())
+    assert fakes.signals.asked == [(ADA, ["m1", "m2"])]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"memory_id": "m1", "signal": 1}, "body.user_id"),
+        (VOTED | {"memory_id": ""}, "body.memory_id"),
+        (VOTED | {"signal": 2}, "body.signal"),
+        (VOTED | {"signal": "1"}, "body.signal"),
+        (VOTED | {"signal": True}, "body.signal"),
+        (VOTED | {"signal": 1.0}, "body.signal"),
+        (VOTED | {"answer_id": ""}, "body.answer_id"),
+        (VOTED | {"weight": 3}, "body.weight"),
+    ],
+)
+async def test_a_vote_that_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, body: dict[str, object], field: str
+) -> None:
+    """Nothing but one up, one down or none is a vote."""
+    problem = told(await client.post(PATH, json=body), 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == [field]
+    assert fakes.signals.votes == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("ids=m1", "query.user_id"),
+        ("user_id=ada", "query.ids"),
+        ("user_id=ada&ids=%00", "query.ids.0"),
+        ("user_id=&ids=m1", "query.user_id"),
+        ("user_id=ada&ids=" + ",".join(f"m{n}" for n in range(IDS_MOST + 1)), "query.ids"),
+        ("user_id=ada&ids=" + "m" * 201, "query.ids"),
+    ],
+    ids=["no user", "no ids", "NUL", "empty user", "too many", "too long"],
+)
+async def test_a_count_that_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, query: str, field: str
+) -> None:
+    """Bounded, so that one request counts a page's worth."""
+    problem = told(await client.get(f"{PATH}?{query}"), 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == [field]
+    assert fakes.signals.asked == []
+
+
+async def test_another_s_memory_is_not_found(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """As one that is not there."""
+    fakes.signals.error = errors.Missing()
+    told(await client.post(PATH, json=VOTED), 404, "not-found")
+
+
+async def test_a_user_key_votes_and_counts_for_its_user_alone(
+    client: httpx.AsyncClient, fakes: Fakes
+) -> None:
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    client.headers["Authorization"] = "Bearer ada-key"
+    told(await client.post(PATH, json=VOTED | {"user_id": "bob"}), 403, "forbidden")
+    told(await client.get(f"{PATH}?user_id=bob&ids=m1"), 403, "forbidden")
+    assert (await client.post(PATH, json=VOTED)).status_code == 200
+    assert fakes.signals.votes[0][0] == Scope("acme", "ada", "ada")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_store_that_is_away_is_told_of_votes(
+    client: httpx.AsyncClient, fakes: Fakes, method: str
+) -> None:
+    """Nothing is counted, and no vote taken."""
+    fakes.signals.error = errors.Unavailable()
+    sent = {"json": VOTED} if method == "POST" else {"params": {"user_id": "ada", "ids": "m1"}}
+    told(await client.request(method, PATH, **sent), 503, "unavailable")
+
+
+async def test_when_somebody_was_last_here(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """A time as RFC 3339, seconds to the millisecond."""
+    response = await client.get("/temporal/ada")
+    assert response.status_code == 200
+    assert response.json() == {
+        "bucket": "days",
+        "last_message_at": "2026-11-19T09:30:40.500000Z",
+        "seconds_since": 172_800.0,
+    }
+    LastActivity.model_validate(response.json())
+    assert fakes.signals.scopes == [Scope(user_id="ada")]
+
+
+async def test_somebody_who_never_was(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    fakes.signals.moment = Moment("new")
+    response = await client.get("/temporal/nobody")
+    assert response.json() == {"bucket": "new", "last_message_at": None, "seconds_since": None}
+    LastActivity.model_validate(response.json())
+
+
+@pytest.mark.parametrize(
+    ("path", "user"),
+    [("ada%40example.org", "ada@example.org"), ("team%2Fada", "team/ada"), ("%E6%97%A5%20x", "日 x")],
+)
+async def test_any_user_can_be_named(client: httpx.AsyncClient, fakes: Fakes, path: str, user: str) -> None:
+    """As the other endpoints take them: with slashes and blanks too."""
+    assert (await client.get(f"/temporal/{path}")).status_code == 200
+    assert fakes.signals.scopes == [Scope(user_id=user)]
+
+
+@pytest.mark.parametrize("path", ["%00", "a%1Fb", "u" * 201], ids=["NUL", "control", "long"])
+async def test_a_user_that_cannot_be_is_named(client: httpx.AsyncClient, path: str) -> None:
+    problem = told(await client.get(f"/temporal/{path}"), 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == ["path.user_id"]
+
+
+async def test_a_path_of_two_lines_is_not_found(client: httpx.AsyncClient) -> None:
+    told(await client.get("/temporal/a%0Ab"), 404, "not-found")
+
+
+async def test_a_user_key_asks_for_its_user_alone(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    client.headers["Authorization"] = "Bearer ada-key"
+    told(await client.get("/temporal/bob"), 403, "forbidden")
+    assert (await client.get("/temporal/ada")).status_code == 200
+    assert fakes.signals.scopes == [Scope("acme", "ada", "ada")]
+
+
+async def test_a_store_that_is_away_is_told_of_temporal(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """And does not make everybody new."""
+    fakes.signals.error = errors.Unavailable()
+    told(await client.get("/temporal/ada"), 503, "unavailable")
+
+
+PATH_PROFILES = "/profiles"
+
+
+async def test_one_user_s_cards(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    response = await client.post(PATH_PROFILES, json={"user_id": "ada"})
+    assert response.status_code == 200
+    assert response.json() == {
+        "items": [{"user_id": "ada", "messages": 2, "kinds": ["style"]}],
+        "next": None,
+        "users": 1,
+    }
+    ProfilesReply.model_validate(response.json())
+    assert fakes.profiles.scopes == [Scope(user_id="ada")]
+
+
+async def test_all_users_page_by_page(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """`next` is the cursor of the following page; the last has none."""
+    first = (await client.post(PATH_PROFILES, json={})).json()
+    second = (await client.post(PATH_PROFILES, json={"cursor": first["next"]})).json()
+    assert [page["items"][0]["user_id"] for page in (first, second)] == ["ada", "bob"]
+    assert [page["next"] for page in (first, second)] == ["ada", None]
+    assert {page["users"] for page in (first, second)} == {2}
+    assert fakes.profiles.pages == ["", "ada"]
+
+
+async def test_a_user_key_may_not(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Not even for its own user."""
+    fakes.keys.known = {"k": Caller("acme", "ada")}
+    response = await client.post(
+        PATH_PROFILES, json={"user_id": "ada"}, headers={"Authorization": "Bearer k"}
+    )
+    assert response.status_code == 403
+    assert response.json()["type"] == "urn:ibid:problem:forbidden"
+    assert fakes.profiles.scopes == []
+
+
+async def test_a_tenant_key_is_its_own_tenant_s(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """Another's is refused, its own may be named."""
+    fakes.keys.known = {"k": Caller("acme", None)}
+    key = {"Authorization": "Bearer k"}
+    body = {"user_id": "ada"}
+    assert (await client.post(PATH_PROFILES, json=body | {"tenant": "other"}, headers=key)).status_code == 403
+    assert (await client.post(PATH_PROFILES, json=body | {"tenant": "acme"}, headers=key)).status_code == 200
+    assert fakes.profiles.scopes == [Scope("acme", user_id="ada")]
+
+
+async def test_commands_of_this_machine_name_any_tenant(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """With the data folder's token; a caller without a key may not."""
+    body = {"user_id": "ada", "tenant": "acme"}
+    local = {"Authorization": f"Bearer {fakes.token}"}
+    assert (await client.post(PATH_PROFILES, json=body)).status_code == 403
+    assert (await client.post(PATH_PROFILES, json=body, headers=local)).status_code == 200
+    assert fakes.profiles.scopes == [Scope("acme", user_id="ada")]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({"user_id": ""}, "body.user_id"), ({"user": "ada"}, "body.user"), ({"cursor": "\n"}, "body.cursor")],
+    ids=["blank", "unknown", "two lines"],
+)
+async def test_bodies_are_held_to_their_form(
+    client: httpx.AsyncClient, body: dict[str, str], field: str
+) -> None:
+    response = await client.post(PATH_PROFILES, json=body)
+    assert response.status_code == 422
+    assert field in response.text
+
+
+async def test_a_store_that_is_away(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    fakes.profiles.error = Unavailable()
+    response = await client.post(PATH_PROFILES, json={"user_id": "ada"})
+    assert response.status_code == 503
+    assert response.headers["content-type"] == "application/problem+json"

@@ -5,7 +5,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import errors
-from app.api.replies import SessionList, TurnList
+from app.api.schemas.documents import SessionPage, TurnPage
 from app.db.keys import Caller
 from app.types import Scope
 from tests.fakes.checks import told
@@ -29,14 +29,14 @@ async def test_sessions_come_in_pages(client: httpx.AsyncClient, fakes: Fakes) -
         ],
         "next": "cursor-2",
     }
-    SessionList.model_validate(response.json())
+    SessionPage.model_validate(response.json())
     assert fakes.sessions.pages == [(None, 50), ("cursor-2", 3)]
 
 
 async def test_turns_say_who_when_and_of_which_answer(client: httpx.AsyncClient, fakes: Fakes) -> None:
     """Of a session, or of one thread of it."""
     response = await client.get("/api/sessions/thesis/turns", params={"thread_id": "draft"})
-    TurnList.model_validate(response.json())
+    TurnPage.model_validate(response.json())
     assert [turn["role"] for turn in response.json()["items"]] == ["user", "assistant"]
     assert response.json()["items"][1] == {
         "thread_id": "thesis",
@@ -49,14 +49,12 @@ async def test_turns_say_who_when_and_of_which_answer(client: httpx.AsyncClient,
 
 
 async def test_a_session_is_removed(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """204, and nothing else."""
     response = await client.delete("/api/sessions/thesis")
     assert (response.status_code, response.content) == (204, b"")
     assert fakes.sessions.scopes == [Scope(session_id="thesis")]
 
 
 async def test_one_that_is_not_there_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
-    """As another's is."""
     fakes.sessions.there = False
     told(await client.delete("/api/sessions/thesis"), 404, "not-found")
 
@@ -73,7 +71,6 @@ async def test_one_that_is_not_there_is_told(client: httpx.AsyncClient, fakes: F
     ],
 )
 async def test_what_does_not_fit_is_named(client: httpx.AsyncClient, path: str, field: str) -> None:
-    """Before anything is read."""
     problem = told(await client.get(path), 422, "validation")
     assert [fault["field"] for fault in problem["errors"]] == [field]
 

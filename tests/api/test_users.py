@@ -1,10 +1,14 @@
-"""/users as a client sees it."""
+"""/users: export and erasure."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.api.users import EXPORT, RECEIPT, ExportReply, ReceiptReply
+from app.api import users
+from app.api.schemas.users import ErasureReceipt, UserExport
 from app.db.keys import Caller
 from app.errors import Unavailable
 from app.types import Scope
@@ -26,7 +30,7 @@ async def test_an_export_is_a_file_of_its_own(client: httpx.AsyncClient, fakes: 
     response = await client.get("/users/ada/export")
 
     body = response.json()
-    ExportReply.model_validate(body)
+    UserExport.model_validate(body)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
     assert response.headers["content-disposition"] == 'attachment; filename="ibid-export.json"'
@@ -44,7 +48,7 @@ async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, 
     """Counts by holding, how the files stand, and whose are not ours."""
     response = await client.delete("/users/ada")
 
-    ReceiptReply.model_validate(response.json())
+    ErasureReceipt.model_validate(response.json())
     assert response.status_code == 200
     assert response.json() == {
         "user_id": "ada",
@@ -68,7 +72,6 @@ async def test_an_erasure_is_answered_with_a_receipt(client: httpx.AsyncClient, 
 async def test_any_name_that_a_request_may_use_is_a_users(
     client: httpx.AsyncClient, fakes: Fakes, name: str
 ) -> None:
-    """Slashes too."""
     responses = [await client.get(f"/users/{name}/export"), await client.delete(f"/users/{name}")]
 
     assert [response.status_code for response in responses] == [200, 200]
@@ -94,7 +97,6 @@ async def test_a_user_key_asks_for_its_own_user(
 
 @pytest.mark.parametrize("name", ["%00", "x" * 201, "a%1Fb", "a%0Ab"])
 async def test_what_is_no_name_is_refused(client: httpx.AsyncClient, fakes: Fakes, name: str) -> None:
-    """As in a body."""
     response = await client.delete(f"/users/{name}")
 
     assert response.status_code == 422
@@ -121,12 +123,6 @@ async def test_a_store_that_fails_in_the_middle_cuts_the_export(address: str, fa
             await other.get("/users/ada/export")
 
 
-def test_the_examples_are_what_is_sent() -> None:
-    """As the schemas say."""
-    ExportReply.model_validate(EXPORT)
-    ReceiptReply.model_validate(RECEIPT)
-
-
 async def test_commands_of_this_machine_erase_in_any_tenant(client: httpx.AsyncClient, keyed: Fakes) -> None:
     """With the data folder's own token; a key is for its own tenant, and a user's for no other user."""
     keyed.keys.known = {**keyed.keys.known, "acme's": Caller("acme", None)}
@@ -140,3 +136,50 @@ async def test_commands_of_this_machine_erase_in_any_tenant(client: httpx.AsyncC
         response = await client.delete("/users/ada", params={"tenant": tenant}, headers=head)
         assert response.status_code == status
     assert [scope.tenant for scope in keyed.users.scopes] == ["acme", "acme"]
+
+
+HEAD = {"user_id": "ada", "exported_at": "2026-11-21T09:30:00Z"}
+NAMES = ("memories", "votes", "answers", "activity")
+
+
+async def rows(
+    given: Sequence[tuple[str, Mapping[str, object]]],
+) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+    for row in given:
+        yield row
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"memories": [1]}, id="the first"),
+        pytest.param({"activity": [1]}, id="the last"),
+        pytest.param({"votes": [1, 2], "answers": [3]}, id="two in the middle"),
+        pytest.param({name: [1, 2, 3] for name in NAMES}, id="all"),
+    ],
+)
+@pytest.mark.parametrize("size", [pytest.param(1, id="small pieces"), pytest.param(1 << 16, id="one piece")])
+async def test_it_is_one_json_document(
+    given: Mapping[str, Sequence[int]], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every holding, also an empty one, and `complete` at its end; however it is cut into pieces."""
+    monkeypatch.setattr(users, "PIECE_BYTES", size)
+    flat = [(name, {"id": item}) for name, items in given.items() for item in items]
+
+    document = b"".join([piece async for piece in users.exported(HEAD, NAMES, rows(flat))])
+
+    expected = {name: [{"id": item} for item in given.get(name, [])] for name in NAMES}
+    assert json.loads(document) == {**HEAD, "holdings": expected, "complete": True}
+    assert document.endswith(b'"complete":true}')
+
+
+async def test_words_are_told_as_they_are() -> None:
+    """Quotes, other scripts, halves of pairs."""
+    words = 'so "she" said: å 象 \ud83d'
+
+    document = b"".join(
+        [piece async for piece in users.exported(HEAD, NAMES, rows([("votes", {"text": words})]))]
+    )
+
+    assert json.loads(document)["holdings"]["votes"][0]["text"] == words

@@ -1,8 +1,8 @@
-"""The /vantage routes as a client sees them: bodies, statuses, both forms of the answer, the gate."""
+"""/vantage: answers within the policy, cards and facts, mixes."""
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import httpx
@@ -10,18 +10,31 @@ import pytest
 from fastapi import FastAPI
 
 from app import errors
-from app.api.ruled import PolicyReply
+from app.api.schemas.vantage import (
+    CardOut,
+    CardPage,
+    LimitOptions,
+    MixOptions,
+    MixReply,
+    PolicyDocument,
+    RoutingOptions,
+    VantageReply,
+)
+from app.api.wire import encoded
 from app.db.keys import Caller
 from app.main import create_app
 from app.services.feedback import Remark
 from app.services.vantage import Inquiry
 from app.settings import Enable, Settings, Vantage
-from app.types import Scope
-from app.vantage.terms import Limits, Mix, ResponseClass, Routing
+from app.types import Scope, Trace
+from app.vantage.overlay import BOUNDS
+from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
 from tests.api.test_chat import EARLY, SOON, said
 from tests.fakes.checks import told
 from tests.fakes.server import browsing, connected, events, post
 from tests.fakes.services import DOCUMENT_ID, FakeKeys, FakeReply, Fakes
+from tests.services.test_mixing import RULED
+from tests.services.test_vantage import BOMB, SLEEP, House
 
 ASK: dict[str, Any] = {"user_id": "ada", "message": "What helped me sleep?"}
 PATH = "/vantage/query"
@@ -63,7 +76,7 @@ async def test_an_answer_comes_whole_unless_events_are_asked_for(
     """One JSON object by default; `stream: true` gives chat's events. The reply is closed either way."""
     whole = await client.post(PATH, json=ASK)
     streamed = await client.post(PATH, json=ASK | {"stream": True})
-    assert whole.json() == {"answer_id": "answer-1", "answer": "Paper [memory#k3v9q2ax]."}
+    assert (whole.json()["answer_id"], whole.json()["answer"]) == ("answer-1", "Paper [memory#k3v9q2ax].")
     assert [event.name for event in events(streamed.text)] == ["meta", "token", "token", "citations", "done"]
     assert fakes.vantage.reply.closings == 2
 
@@ -164,7 +177,6 @@ async def test_a_field_that_does_not_fit_is_named(
     ],
 )  # fmt: skip
 async def test_the_edge_of_what_fits_is_taken(client: httpx.AsyncClient, change: dict[str, Any]) -> None:
-    """Bounds included."""
     assert (await client.post(PATH, json=ASK | change)).status_code == 200
 
 
@@ -192,7 +204,7 @@ async def test_what_is_no_body_is_told_so(
 async def test_a_fault_before_the_answer_is_a_status(
     client: httpx.AsyncClient, fakes: Fakes, error: errors.IbidError, status: int, stream: bool
 ) -> None:
-    """As in chat (docs/contract.md, When the status is decided)."""
+    """As in chat."""
     fakes.vantage.error = error
     told(await client.post(PATH, json=ASK | {"stream": stream}), status, error.slug)
 
@@ -208,7 +220,6 @@ async def test_a_lens_that_is_not_there_is_named(client: httpx.AsyncClient, fake
 async def test_a_user_key_asks_for_its_own_user(
     client: httpx.AsyncClient, app: FastAPI, user: str, status: int
 ) -> None:
-    """Keys and tenants; feedback likewise."""
     app.state.services = Fakes(keys=FakeKeys({"k": Caller("acme", "ada")})).services()
     for path in (PATH, "/vantage/feedback"):
         response = await client.post(
@@ -275,7 +286,331 @@ async def test_feedback_is_rags(client: httpx.AsyncClient, fakes: Fakes) -> None
 async def test_the_policy_can_be_read(client: httpx.AsyncClient) -> None:
     """Version and hash, classes and rules in order; what it holds beside is there too."""
     response = await client.get("/vantage/policy")
-    policy = PolicyReply.model_validate(response.json())
+    policy = PolicyDocument.model_validate(response.json())
     assert policy.classes == [str(kind) for kind in ResponseClass]
     assert policy.version.endswith(policy.sha256[:12])
     assert {"thresholds", "params", "contracts", "tables"} <= set(response.json())
+
+
+@pytest.mark.parametrize("shows", [True, False], ids=["with debug", "without"])
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        pytest.param(SLEEP, {}, id="a question"),
+        pytest.param("hey again!", {}, id="a greeting"),
+        pytest.param(BOMB, {}, id="a refusal"),
+        pytest.param(SLEEP, {"routing": Routing(ResponseClass.CLARIFY)}, id="a question back"),
+        pytest.param(SLEEP, {"inspect_only": True}, id="nothing"),
+    ],
+)
+async def test_the_model_of_a_reply_has_all_that_the_service_says(
+    message: str, fields: dict[str, Any], shows: bool
+) -> None:
+    """Nothing is lost or added on the way out."""
+    whole = await House(shows=shows).told(message, debug=shows, **fields)
+    assert json.loads(encoded(VantageReply.model_validate(whole))) == whole
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_are_the_policys(name: str) -> None:
+    """What the body takes, the policy keeps as it is."""
+    bounds = {type(one).__name__: one for one in LimitOptions.model_fields[name].metadata}
+    assert (bounds["Ge"].ge, bounds["Le"].le) == BOUNDS[name]
+
+
+def test_nothing_said_is_nothing_set() -> None:
+    """The defaults of both are the policy's own."""
+    assert (LimitOptions().limits(), RoutingOptions().routing()) == (Limits(), Routing())
+
+
+@pytest.mark.parametrize("topic", ["!!!", "…", "— ?", "'"])
+async def test_a_topic_without_a_word_is_refused(client: httpx.AsyncClient, topic: str) -> None:
+    """No message could ever name it, and the asker would never know."""
+    sent = {"user_id": "ada", "message": "Tell me", "limits": {"refuse": ["tax", topic]}}
+    answer = await client.post("/vantage/query", json=sent)
+    assert answer.status_code == 422
+    assert [fault["field"] for fault in answer.json()["errors"]] == ["body.limits.refuse.1"]
+
+
+@pytest.mark.parametrize("kind", list(ResponseClass))
+def test_every_class_can_be_named(kind: ResponseClass) -> None:
+    routing = RoutingOptions.model_validate(
+        {"force": str(kind), "forbid": [str(kind)], "redirect": {str(kind): str(kind)}}
+    )
+    assert routing.routing() == Routing(kind, (kind,), {kind: kind})
+
+
+PATHS = ("/vantage/cards", "/vantage/facts")
+GIVEN = {"vantage_id": "clinic", "text": "Closed on Wednesdays.", "key": "opening hours"}
+BY_ADA = {"Authorization": "Bearer ada-key"}
+
+
+@pytest.fixture
+def keyed(fakes: Fakes) -> Fakes:
+    """With a key of Ada's and one of her tenant."""
+    fakes.keys.known = {"ada-key": Caller("acme", "ada"), "acme-key": Caller("acme", None)}
+    return fakes
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_row_is_kept_and_replaced(client: httpx.AsyncClient, fakes: Fakes, path: str) -> None:
+    """201 and then 200, under one id; `shape` says which of both it is."""
+    first = await client.post(path, json=GIVEN | {"weight": 0})
+    second = await client.post(path, json=GIVEN | {"text": "Closed.", "weight": 1})
+    assert [first.status_code, second.status_code] == [201, 200]
+    assert [reply.json()["text"] for reply in (first, second)] == ["Closed on Wednesdays.", "Closed."]
+    assert first.json()["id"] == second.json()["id"]
+    kept = CardOut.model_validate(second.json())
+    assert (kept.weight, kept.user_id, f"/vantage/{kept.shape}s") == (1.0, None, path)
+    assert len(fakes.cards.rows) == 1
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_rows_are_listed(client: httpx.AsyncClient, fakes: Fakes, path: str) -> None:
+    """Of a namespace, of a user; those of the other kind are not among them."""
+    for each in PATHS:
+        await client.post(each, json=GIVEN)
+    response = await client.get(path, params={"vantage_id": "clinic", "user_id": "ada", "limit": 7})
+    assert response.status_code == 200
+    found = CardPage.model_validate(response.json())
+    assert [f"/vantage/{each.shape}s" for each in found.items] == [path]
+    assert fakes.cards.scopes[-1] == Scope(user_id="ada", vantage_id="clinic")
+    assert fakes.cards.pages == [(None, 7)]
+
+
+@pytest.mark.parametrize(("path", "other"), [PATHS, PATHS[::-1]], ids=["cards", "facts"])
+async def test_a_row_is_removed(client: httpx.AsyncClient, path: str, other: str) -> None:
+    """By its own path alone, and once."""
+    name = (await client.post(path, json=GIVEN)).json()["id"]
+    told(await client.delete(f"{other}/{name}"), 404, "not-found")
+    assert (await client.delete(f"{path}/{name}")).status_code == 204
+    told(await client.delete(f"{path}/{name}"), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        pytest.param({"vantage_id": None}, "body.vantage_id", id="no namespace"),
+        pytest.param({"vantage_id": ""}, "body.vantage_id", id="an empty one"),
+        pytest.param({"vantage_id": "a\nb"}, "body.vantage_id", id="one of two lines"),
+        pytest.param({"text": ""}, "body.text", id="no text"),
+        pytest.param({"text": " \n\t"}, "body.text", id="blanks alone"),
+        pytest.param({"text": "a\x00b"}, "body.text", id="NUL"),
+        pytest.param({"text": "x" * 4_001}, "body.text", id="a text too long"),
+        pytest.param({"text": 7}, "body.text", id="a number for a text"),
+        pytest.param({"key": ""}, "body.key", id="an empty key"),
+        pytest.param({"key": "k" * 201}, "body.key", id="a key too long"),
+        pytest.param({"key": "  "}, "body.key", id="a blank key"),
+        pytest.param({"key": "a\u2028b"}, "body.key", id="a key of two lines"),
+        pytest.param({"key": "a\u0085b"}, "body.key", id="a key with a control character"),
+        pytest.param({"key": "a\u202eb"}, "body.key", id="a key that turns around"),
+        pytest.param({"key": "a\u200bb"}, "body.key", id="a key with what nobody sees"),
+        pytest.param({"weight": 1.01}, "body.weight", id="too heavy"),
+        pytest.param({"weight": -0.01}, "body.weight", id="lighter than nothing"),
+        pytest.param({"weight": "1"}, "body.weight", id="a weight in words"),
+        pytest.param({"weight": True}, "body.weight", id="no number"),
+        pytest.param({"user_id": ""}, "body.user_id", id="an empty user"),
+        pytest.param({"tenant": "other"}, "body.tenant", id="a field that is none"),
+        pytest.param({"id": DOCUMENT_ID}, "body.id", id="an id of their own"),
+    ],
+)
+async def test_what_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, change: dict[str, Any], field: str
+) -> None:
+    for path in PATHS:
+        problem = told(await client.post(path, json=GIVEN | change), 422, "validation")
+        assert [fault["field"] for fault in problem["errors"]] == [field]
+    assert fakes.cards.rows == {}
+
+
+async def test_a_key_may_be_spelt_as_its_language_is(client: httpx.AsyncClient) -> None:
+    """Joiners are part of Persian words; blanks around are none of the key."""
+    kept = await client.post(PATHS[1], json=GIVEN | {"key": " می\u200cخواهم "})
+    assert (kept.status_code, kept.json()["key"]) == (201, "می\u200cخواهم")
+
+
+@pytest.mark.parametrize("weight", ["NaN", "Infinity", "-Infinity", "1e400"])
+async def test_no_weight_is_beyond_numbers(client: httpx.AsyncClient, fakes: Fakes, weight: str) -> None:
+    """Python's JSON would take them."""
+    body = f'{{"vantage_id": "v", "text": "t", "weight": {weight}}}'
+    sent = {"content": body, "headers": {"content-type": "application/json"}}
+    told(await client.post(PATHS[0], **sent), 422, "validation")  # type: ignore[arg-type] # content and headers
+    assert fakes.cards.rows == {}
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "cursor=%00", "vantage_id=", "user_id=%0A"])
+async def test_a_list_s_bounds_are_told(client: httpx.AsyncClient, query: str) -> None:
+    told(await client.get(f"{PATHS[0]}?{query}"), 422, "validation")
+
+
+@pytest.mark.parametrize(
+    ("body", "allowed"),
+    [
+        pytest.param({"user_id": "ada"}, True, id="her own"),
+        pytest.param({"user_id": "bob"}, False, id="another's"),
+        pytest.param({}, True, id="hers by the key"),
+    ],
+)
+async def test_a_user_key_writes_for_its_user_alone(
+    client: httpx.AsyncClient, keyed: Fakes, *, body: dict[str, str], allowed: bool
+) -> None:
+    """The key says whose it is; what all users are told is the tenant's to say."""
+    response = await client.post(PATHS[0], json=GIVEN | body, headers=BY_ADA)
+    if allowed:
+        assert response.status_code == 201
+    else:
+        told(response, 403, "forbidden")
+    assert bool(keyed.cards.rows) == allowed
+
+
+async def test_a_user_key_sees_and_removes_its_own(client: httpx.AsyncClient, keyed: Fakes) -> None:
+    """Everybody's it sees, and cannot remove; another user's it does not see."""
+    tenant = {"Authorization": "Bearer acme-key"}
+    ids = [
+        (await client.post(PATHS[0], json=GIVEN | more, headers=tenant)).json()["id"]
+        for more in ({"user_id": "ada"}, {}, {"user_id": "bob"})
+    ]
+    seen = (await client.get(PATHS[0], headers=BY_ADA)).json()["items"]
+    assert [each["id"] for each in seen] == ids[:2]
+    told(await client.get(f"{PATHS[0]}?user_id=bob", headers=BY_ADA), 403, "forbidden")
+    assert (await client.delete(f"{PATHS[0]}/{ids[0]}", headers=BY_ADA)).status_code == 204
+    told(await client.delete(f"{PATHS[0]}/{ids[1]}", headers=BY_ADA), 403, "forbidden")
+    told(await client.delete(f"{PATHS[0]}/{ids[2]}", headers=BY_ADA), 404, "not-found")
+
+
+@pytest.mark.parametrize("name", ["x", "%00", "%ff", "..%2f", "0" * 5_000])
+async def test_what_is_no_id_is_not_there(client: httpx.AsyncClient, name: str) -> None:
+    """Whatever stands in the path."""
+    assert (await client.delete(f"{PATHS[0]}/{name}")).status_code == 404
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+async def test_a_store_that_is_away_is_told(client: httpx.AsyncClient, fakes: Fakes, method: str) -> None:
+    """503, and nothing is said to be kept."""
+    fakes.cards.error = errors.Unavailable()
+    path = f"{PATHS[0]}/{DOCUMENT_ID}" if method == "DELETE" else PATHS[0]
+    sent = {"json": GIVEN} if method == "POST" else {}
+    told(await client.request(method, path, **sent), 503, "unavailable")  # type: ignore[arg-type] # a body
+
+
+async def test_an_erasure_under_way_is_told(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    fakes.cards.error = errors.RemovedMeanwhile()
+    told(await client.post(PATHS[0], json=GIVEN | {"user_id": "ada"}), 409, "removed-meanwhile")
+
+
+PATH_MIX = "/vantage/mix"
+GIVEN_MIX: dict[str, Any] = {"answer_id": RULED.id, "mix": {}}
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    """With an answer that has candidates."""
+    made = Fakes()
+    made.answers.answer = RULED
+    return made
+
+
+async def test_candidates_come_back_under_the_mix(client: httpx.AsyncClient) -> None:
+    """With what became of each, then and now."""
+    response = await client.post(PATH_MIX, json=GIVEN_MIX | {"mix": {"recency_bias": 1, "corpus": 0}})
+    assert response.status_code == 200
+    found = MixReply.model_validate(response.json())
+    assert found.mix.model_dump() == asdict(Mix(corpus=0, recency_bias=1))
+    assert (found.top_k, found.split.model_dump(), found.threshold) == (8, {"personal": 8, "corpus": 0}, 0.3)
+    told_of = [(each.id, each.place, each.was.place, each.moved, each.verdict) for each in found.candidates]
+    assert told_of == [
+        ("m2", 1, 2, True, "packed"),
+        ("m1", 2, 1, True, "packed"),
+        ("c1", None, 3, True, "over_limit"),
+        ("c2", None, None, False, "below_threshold"),
+    ]
+    first = found.candidates[0]
+    assert (first.recency, first.boosts, first.score) == (1.1, {"recency": 1.1}, 0.78 * 1.1)
+
+
+async def test_a_mix_left_out_is_the_default(client: httpx.AsyncClient) -> None:
+    """As of a question that names none."""
+    response = await client.post(PATH_MIX, json={"answer_id": RULED.id})
+    assert response.status_code == 200
+    assert response.json()["mix"] == {
+        "memory_cards": 1.0,
+        "corpus": 1.0,
+        "similarity_threshold": None,
+        "recency_bias": 0.0,
+        "conversation": 0,
+        "lens_fm": False,
+    }
+    assert not any(each["moved"] for each in response.json()["candidates"])
+
+
+@pytest.mark.parametrize(
+    ("mix", "field"),
+    [
+        pytest.param({"memory_cards": -0.1}, "body.mix.memory_cards", id="less than nothing"),
+        pytest.param({"memory_cards": 1.1}, "body.mix.memory_cards", id="more than all"),
+        pytest.param({"corpus": "1"}, "body.mix.corpus", id="a weight in words"),
+        pytest.param({"corpus": True}, "body.mix.corpus", id="no number"),
+        pytest.param({"recency_bias": 2}, "body.mix.recency_bias", id="too much bias"),
+        pytest.param({"similarity_threshold": 1.5}, "body.mix.similarity_threshold", id="no cosine"),
+        pytest.param({"similarity_threshold": -1.5}, "body.mix.similarity_threshold", id="nor this"),
+        pytest.param({"conversation": -1}, "body.mix.conversation", id="fewer turns than none"),
+        pytest.param({"conversation": 201}, "body.mix.conversation", id="too many"),
+        pytest.param({"conversation": 1.5}, "body.mix.conversation", id="half a turn"),
+        pytest.param({"lens_fm": "rose"}, "body.mix.lens_fm", id="no lens of that name"),
+        pytest.param({"rose": 1}, "body.mix.rose", id="a field that is none"),
+    ],
+)
+async def test_a_mix_that_does_not_fit_is_named(
+    client: httpx.AsyncClient, fakes: Fakes, mix: dict[str, Any], field: str
+) -> None:
+    """And no answer is looked for."""
+    problem = told(await client.post(PATH_MIX, json=GIVEN_MIX | {"mix": mix}), 422, "validation")
+    assert [fault["field"] for fault in problem["errors"]] == [field]
+    assert fakes.answers.scopes == []
+
+
+@pytest.mark.parametrize("name", ["memory_cards", "corpus", "recency_bias", "similarity_threshold"])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+async def test_no_weight_is_beyond_numbers_of_mix(client: httpx.AsyncClient, name: str, value: str) -> None:
+    """Python's JSON would take them."""
+    body = f'{{"answer_id": "{RULED.id}", "mix": {{"{name}": {value}}}}}'
+    response = await client.post(PATH_MIX, content=body, headers={"content-type": "application/json"})
+    told(response, 422, "validation")
+
+
+async def test_a_lens_that_is_not_there_names_those_that_are(client: httpx.AsyncClient) -> None:
+    problem = told(
+        await client.post(PATH_MIX, json=GIVEN_MIX | {"mix": {"lens_fm": "rose"}}), 422, "validation"
+    )
+    assert all(name in problem["detail"] for name in LENSES)
+
+
+async def test_another_s_answer_is_not_found(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """As one that is not there."""
+    fakes.keys.known = {"ada-key": Caller("acme", "ada")}
+    fakes.answers.answer = None
+    sent = {"json": GIVEN_MIX, "headers": {"Authorization": "Bearer ada-key"}}
+    told(await client.post(PATH_MIX, **sent), 404, "not-found")  # type: ignore[arg-type] # a body and a header
+    assert fakes.answers.scopes[0].owner == "ada"
+
+
+async def test_an_answer_without_candidates_has_none(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    """200 with an empty list."""
+    fakes.answers.answer = replace(RULED, trace=Trace(RULED.trace.reason))
+    assert (await client.post(PATH_MIX, json=GIVEN_MIX)).json()["candidates"] == []
+
+
+async def test_an_answer_of_chat_has_no_mix(client: httpx.AsyncClient, fakes: Fakes) -> None:
+    fakes.answers.answer = replace(RULED, endpoint="/api/chat", ruling=None)
+    problem = told(await client.post(PATH_MIX, json=GIVEN_MIX), 422, "validation")
+    assert "/api/chat" in problem["detail"]
+
+
+def test_a_body_is_the_domain_s_mix() -> None:
+    """Field by field, with the same defaults."""
+    assert MixOptions().mix() == Mix()
+    given = Mix(0.5, 0.25, 0.1, 1.0, 3, "evidence")
+    assert (
+        MixOptions.model_validate({name: getattr(given, name) for name in Mix.__dataclass_fields__}).mix()
+        == given
+    )

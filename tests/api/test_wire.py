@@ -13,8 +13,9 @@ from pydantic import AfterValidator
 from starlette.responses import Response
 
 from app import problems
-from app.api.bodies import Body
-from app.api.wire import BLOCK, Json, JsonRoute, encoded, is_json, parsed, values
+from app.api.schemas import Body
+from app.api.uploads import BLOCK
+from app.api.wire import Json, JsonRoute, encoded, is_json, parsed, values
 from app.errors import BadInput
 from app.types import moment
 from tests.fakes.server import browsing
@@ -63,13 +64,11 @@ def test_what_json_does_not_have_is_not_sent(value: float) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
 def test_other_encodings_are_refused(encoding: str) -> None:
-    """UTF-8."""
     with pytest.raises(BadInput, match="UTF-8"):
         parsed('{"text": "é"}'.encode(encoding))
 
 
 def counted(word: str) -> str:
-    """Count a validation."""
     VALIDATIONS[word] += 1
     return word
 

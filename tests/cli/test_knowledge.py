@@ -65,7 +65,7 @@ def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
     ("words", "said", "code"),
     [
         pytest.param(("--show",), "Not found", 1, id="nothing is told"),
-        pytest.param(("--rules", "long.md"), "32000", 2, id="too long"),
+        pytest.param(("--rules", "long.md"), "32,000", 2, id="too long"),
         pytest.param(("--rules", "latin.txt"), "not UTF-8: see byte 3", 1, id="no text"),
     ],
 )

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
 from app.answer import Answer
 from app.answering.replay import Replayed
 from app.answering.summaries import Digest
-from app.api.examples import EVENTS, META
+from app.api.schemas import chat, memories, vantage
 from app.db.documents import Chunk, Document, State, Upload
 from app.db.keys import Caller, KeyStore
 from app.db.sessions import Session, Utterance
@@ -71,6 +71,8 @@ class FakeReply:
     """Says its tokens with a pause before each; then ends, fails, or waits to be closed."""
 
     tokens: Sequence[str] = ("Revenue rose ", "[report.pdf#3].")
+    head: Mapping[str, object] = field(default_factory=lambda: chat.META)
+    end: Mapping[str, object] = field(default_factory=lambda: chat.END)
     pause: float = 0
     error: Exception | None = None
     endless: bool = False
@@ -87,7 +89,7 @@ class FakeReply:
     @property
     def meta(self) -> dict[str, object]:
         """The first event."""
-        return dict(META) | {"answer_id": self.answer_id}
+        return {**self.head, "answer_id": self.answer_id}
 
     async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
         """The others."""
@@ -96,9 +98,9 @@ class FakeReply:
                 yield "token", {"text": text}
             if self.error:
                 raise self.error
-            yield "citations", dict(EVENTS["citations"])
+            yield "citations", dict(chat.MARKS)
             self.finished = True
-            yield "done", dict(EVENTS["done"])
+            yield "done", dict(self.end)
         finally:
             self.ended = True
 
@@ -115,7 +117,8 @@ class FakeReply:
         """The same as one object."""
         async for _ in self.events():
             pass
-        return {"answer_id": self.answer_id, "answer": "".join(self.tokens)}
+        told = {**self.head, **chat.MARKS, **self.end, "answer": "".join(self.tokens)}
+        return {**told, "answer_id": self.answer_id}
 
     async def aclose(self) -> None:
         """Closed, as the model's stream would be."""
@@ -135,6 +138,8 @@ class FakeAnswering(Generic[Asked]):
     delay: float = 0
     asks: list[Asked] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    head: ClassVar[Mapping[str, object]] = chat.META
+    end: ClassVar[Mapping[str, object]] = chat.END
 
     async def prepare(self, ask: Asked) -> FakeReply:
         """Everything that can fail."""
@@ -146,6 +151,7 @@ class FakeAnswering(Generic[Asked]):
             raise
         if self.error:
             raise self.error
+        self.reply.head, self.reply.end = self.head, self.end
         return self.reply
 
 
@@ -158,12 +164,18 @@ class FakeChat(FakeAnswering[Ask]):
 class FakeRag(FakeAnswering[Question]):
     """Of /rag/query."""
 
+    head = memories.RAG_META
+    end = memories.RAG_END
+
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 
 
 @dataclass
 class FakeVantage(FakeAnswering[Inquiry]):
     """Of /vantage/query."""
+
+    head = vantage.META
+    end = vantage.END
 
     reply: FakeReply = field(default_factory=lambda: FakeReply(tokens=("Paper ", "[memory#k3v9q2ax].")))
 

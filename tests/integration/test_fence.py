@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from app.answering.prompt import BESIDE as TOLD
-from app.api.cards import KEY
+from app.api.schemas.vantage import KEY
 from tests.fakes.pdfs import text_pdf
 from tests.fakes.process import Service, service
 from tests.fakes.wire import Json

@@ -271,6 +271,19 @@ def test_the_whole_window_takes_files(reader: Reader) -> None:
     expect(page.locator("#uploads li")).to_have_count(0)
 
 
+def test_the_reference_can_be_tried(reader: Reader) -> None:
+    """Swagger UI, with nothing from elsewhere and nothing that the policy had to stop."""
+    reader.page.goto("/docs")
+    chat = reader.page.locator("#operations-chat-chat")
+    chat.locator(".opblock-summary").click()
+    chat.locator("textarea").fill(f'{{"message": "{QUESTION}", "session_id": "{reader.session}"}}')
+    chat.locator(".execute").click()
+
+    expect(chat.locator(".live-responses-table")).to_contain_text("event: done")
+    expect(chat.locator(".live-responses-table")).to_contain_text("mill.pdf#1")
+    assert reader.page.evaluate("violations") == []
+
+
 def test_the_page_is_no_wider_than_a_phone(reader: Reader) -> None:
     """Tables and code scroll by themselves."""
     reader.page.set_viewport_size({"width": 360, "height": 700})

@@ -1,0 +1,117 @@
+"""ASGI middleware that limits the size of request bodies and the time between their parts.
+
+A declared length over the limit is refused before a byte is read, a chunked body as soon as it exceeds the
+limit: 413. A client that stops in the middle gets a 408. After a refusal the service reads on for a moment,
+because closing the connection while the client still sends would reset it, and the client would never see the
+answer (RFC 9112 §9.6). Sizes are bytes, times seconds.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import problems
+from app.errors import TooLarge
+
+MIB = 1 << 20
+JSON_BYTES = 2 * MIB
+"""Enough for 32,000 characters of message, escaped, and a long history."""
+FORM_BYTES = 64 << 10
+"""Boundaries and fields around an uploaded file."""
+STALL_SECONDS = 60.0
+"""Longest pause in the middle of a body."""
+LINGER_SECONDS = 5.0
+"""How long the service reads on after a refusal: enough for what is already on its way."""
+
+
+class BodyLimit:
+    """Limits bodies to `limit` bytes, or for a POST to one of `paths` to that path's own limit."""
+
+    def __init__(self, app: ASGIApp, *, limit: int = JSON_BYTES, paths: Mapping[str, int]) -> None:
+        self.app = app
+        self.limit = limit
+        self.paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = self.paths.get(scope["path"], self.limit) if scope["method"] == "POST" else self.limit
+        headers = Headers(scope=scope)
+        exchange = Exchange(receive, send, limit, whole=not has_body(headers))
+        if declared(headers) > limit:
+            refusal = problems.response(TooLarge(limit_text(limit)), scope)
+            await refusal(scope, exchange.receive, exchange.send)
+        else:
+            await self.app(scope, exchange.receive, exchange.send)
+
+
+class Exchange:
+    """One request and its response, with the body counted."""
+
+    def __init__(self, receive: Receive, send: Send, limit: int, *, whole: bool) -> None:
+        self._receive = receive
+        self._send = send
+        self._limit = limit
+        self._taken = 0
+        self._whole = whole
+        """The whole body was received; from here on both directions pass straight through."""
+
+    async def receive(self) -> Message:
+        """The next message of the body. Raises HTTPException (413, 408), the one type that FastAPI lets
+        through while it reads a body."""
+        if self._whole:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, f"Nothing came for {STALL_SECONDS:.0f} seconds.") from None
+        self._taken += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        if self._taken > self._limit:
+            raise HTTPException(413, limit_text(self._limit))
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass on. An answer that comes before the end of its request closes the connection, after the rest
+        of the request was read."""
+        if self._whole:
+            await self._send(message)
+        elif message["type"] == "http.response.start":
+            closing = (b"connection", b"close")
+            await self._send({**message, "headers": [*message.get("headers", ()), closing]})
+        elif message.get("more_body", False):
+            await self._send(message)
+        else:
+            await self._send({**message, "more_body": True})
+            await self._drain()
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _drain(self) -> None:
+        """Read and drop the rest of the request, for LINGER_SECONDS at most."""
+        try:
+            async with asyncio.timeout(LINGER_SECONDS):
+                while not self._whole:
+                    message = await self._receive()
+                    self._whole = not message.get("more_body", False)
+        except TimeoutError:
+            return
+
+
+def has_body(headers: Headers) -> bool:
+    """Whether the headers announce a body (RFC 9112 §6)."""
+    return "transfer-encoding" in headers or declared(headers) > 0
+
+
+def declared(headers: Headers) -> int:
+    """Content-Length, or 0. The server has already refused one that is not a number."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def limit_text(limit: int) -> str:
+    return f"This path accepts at most {limit // MIB} MiB."

@@ -1,0 +1,290 @@
+"""The OpenAPI document: what FastAPI derives from the routes and models, and what it cannot know.
+
+That is: the problems of each route, the events of an answer, the request id on every response, that a key is
+optional, and the bound of `top_k`, which is a setting.
+"""
+
+import http
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app import errors
+from app.api.schemas import Body, Out
+from app.api.schemas.chat import (
+    ANSWER_ID,
+    DOCUMENT_ID,
+    CitationMarks,
+    ServerSentEvent,
+    TokenEvent,
+)
+from app.api.schemas.documents import UploadFields
+from app.api.schemas.memories import VoteCounts
+from app.api.sse import MEDIA as EVENT_STREAM
+from app.api.sse import Shapes
+from app.errors import IbidError
+from app.problems import MEDIA, Problem, problem_of
+
+DESCRIPTION = """Answers from what you keep, and cites the source of every statement.
+
+Errors are application/problem+json (RFC 9457); their type is `urn:ibid:problem:<slug>`. Every response
+carries X-Request-ID; a request may bring its own (letters, digits, `.`, `_`, `-`, at most 64). Unknown fields
+of a body are refused. Clients ignore events they do not know. Until the first key is made the service is
+open, and then serves this machine only; after that, send `Authorization: Bearer <key>`."""
+TAGS = [
+    {"name": "chat", "description": "Cited answers from documents and other sources."},
+    {"name": "documents", "description": "The PDFs that answers come from."},
+    {"name": "sessions", "description": "Documents and conversations that belong together."},
+    {"name": "answers", "description": "How each answer came to be."},
+    {"name": "memories", "description": "What people said and kept, answers from it, and votes on it."},
+    {"name": "corpus", "description": "Reference texts for all users of a tenant."},
+    {"name": "projects", "description": "What a project knows: conversations, dreams, code, rules."},
+    {"name": "vantage", "description": "Answers within a policy that decides before the model is asked."},
+    {"name": "users", "description": "Export and erasure of everything that is kept about a user."},
+    {"name": "health", "description": "For operators."},
+]
+UNUSED = ("HTTPValidationError", "ValidationError")
+"""FastAPI's own error schemas, which no route answers with."""
+REQUEST_ID = "01998f3a-9d0c-7c11-8f52-7f4c1d2ab3e4"
+HEADERS = {
+    "RequestId": {
+        "description": "The request's id, as in the log and in `instance` of a problem.",
+        "schema": {"type": "string"},
+        "example": REQUEST_ID,
+    },
+    "RetryAfter": {"description": "Seconds to wait, if known.", "schema": {"type": "integer"}},
+    "Allow": {"description": "The methods of this path.", "schema": {"type": "string"}},
+}
+
+ANY: tuple[type[IbidError], ...] = (
+    errors.BadInput,
+    errors.WrongMethod,
+    errors.Stalled,
+    errors.UriTooLong,
+    errors.HeadersTooLarge,
+    errors.Damaged,
+    IbidError,
+)
+"""Problems of any request: malformed HTTP, a wrong method, a stalled client, a head that is too large, a
+damaged store, an internal error."""
+ASKING = (
+    errors.Unauthorized,
+    errors.NotLocal,
+    errors.Misdirected,
+    errors.InvalidField,
+    errors.Unavailable,
+)
+"""Of a route that depends on the caller."""
+SENDING = (errors.BadInput, errors.Stalled, errors.TooLarge, errors.WrongType, errors.InvalidField)
+"""Of a route with a body."""
+READING = (
+    errors.EmptyFile,
+    errors.NotPdf,
+    errors.PdfEncrypted,
+    errors.PdfDamaged,
+    errors.PdfTextless,
+    errors.PdfUnreadable,
+    errors.PdfTooComplex,
+    errors.RemovedMeanwhile,
+)
+"""Of a route that reads a PDF."""
+KEEPING = (errors.NoRoom,)
+"""Of a route that stores something."""
+MODEL = (errors.ModelError, errors.ModelRefused, errors.ModelBusy, errors.ModelTimeout, errors.Overloaded)
+"""Of a route that asks the chat model."""
+
+
+def responses(*kinds: type[IbidError]) -> dict[int | str, dict[str, Any]]:
+    """For `responses=` of a route: these problems and those of any request, with an example each."""
+    found: dict[int | str, dict[str, Any]] = {}
+    schema = {"$ref": "#/components/schemas/Problem"}
+    for kind in (*kinds, *ANY):
+        text = http.HTTPStatus(kind.status).phrase
+        blank = {"description": text, "content": {MEDIA: {"schema": schema, "examples": {}}}}
+        shown = found.setdefault(kind.status, blank)
+        shown["content"][MEDIA]["examples"][kind.slug] = {"summary": kind.title, "value": _example(kind)}
+    return found
+
+
+def _example(kind: type[IbidError]) -> dict[str, Any]:
+    invalid = errors.InvalidField("top_k must be at least 1", field="body.top_k")
+    error = invalid if kind is errors.InvalidField else kind()
+    return problem_of(error, REQUEST_ID).model_dump()
+
+
+def answered(shapes: Shapes, text: str) -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: an answer as one object, or as a stream of events."""
+    kinds: dict[str, type[BaseModel]] = {
+        "meta": shapes.meta,
+        "token": TokenEvent,
+        "citations": CitationMarks,
+        "done": shapes.done,
+        "error": Problem,
+    }
+    data = {"anyOf": [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in kinds.values()]}
+    event = {
+        "allOf": [{"$ref": "#/components/schemas/ServerSentEvent"}],
+        "properties": {"data": {"contentMediaType": "application/json", "contentSchema": data}},
+    }
+    said = {name: json.dumps(_first(kind), ensure_ascii=False) for name, kind in kinds.items()}
+    said["error"] = problem_of(errors.ModelTimeout(), REQUEST_ID).model_dump_json()
+    whole = "".join(_event(name, n, said[name]) for n, name in enumerate(list(said)[:4], 1))
+    shown = {
+        "whole": {"summary": "A whole answer", "value": whole},
+        "error": {
+            "summary": "An error after the answer has begun",
+            "value": _event("error", 3, said["error"]),
+        },
+        "ping": {"summary": "A comment, every 15 s", "value": ": ping\n\n"},
+    }
+    # `itemSchema` is OpenAPI 3.2's word for one event of a stream; FastAPI writes it into 3.1 too.
+    stream = {"schema": {"type": "array", "items": event}, "itemSchema": event, "examples": shown}
+    return {200: {"model": shapes.whole, "description": text, "content": {EVENT_STREAM: stream}}}
+
+
+def _event(name: str, n: int, data: str) -> str:
+    return f"id: {ANSWER_ID}:{n}\nevent: {name}\ndata: {data}\n\n"
+
+
+def _first(kind: type[BaseModel]) -> object:
+    """The first example of a model."""
+    extra: Any = kind.model_config.get("json_schema_extra") or {}
+    return next(iter(extra.get("examples", ())), None)
+
+
+def upload_body() -> dict[str, Any]:
+    """The form of an upload: its fields, which are all text, and the file."""
+    schema = UploadFields.model_json_schema()
+    fields = {
+        name: {
+            **{key: value for key, value in field.items() if key != "anyOf"},
+            **field.get("anyOf", [{}])[0],
+        }
+        for name, field in schema["properties"].items()
+    }
+    file = {"type": "string", "format": "binary", "description": "The PDF."}
+    form = {
+        "type": "object",
+        "required": ["file"],
+        "additionalProperties": False,
+        "oneOf": [{"required": ["session_id"]}, {"required": ["scope"]}],
+        "properties": {"file": file, **fields},
+        "examples": [
+            {"file": "(report.pdf)", "session_id": "thesis", "wait": 60},
+            {"file": "(report.pdf)", "scope": "global", "replace": "true"},
+        ],
+    }
+    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": form}}}}
+
+
+UPLOADED: dict[str, Any] = {
+    "headers": {
+        "Location": {
+            "description": "Address of the document.",
+            "schema": {"type": "string"},
+            "example": f"/api/documents/{DOCUMENT_ID}",
+        }
+    },
+    "links": {
+        name: {"operationId": name, "parameters": {"document_id": "$response.body#/id"}}
+        for name in ("getDocument", "getFile", "deleteDocument")
+    },
+}
+"""What the response to an upload has besides the document."""
+
+
+def install(app: FastAPI, routers: Sequence[APIRouter], *, top_k_max: int) -> None:
+    """Have the app serve this document. It is made when first asked for, and kept."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = complete(_derived(app, routers), top_k_max)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign] # FastAPI's own way to extend it
+
+
+def _derived(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
+    """FastAPI's part, with the tags that some route has: /vantage may be off."""
+    used = {tag for router in routers for tag in router.tags}
+    tags = [tag for tag in TAGS if tag["name"] in used]
+    return get_openapi(
+        title=app.title,
+        version=app.version,
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=tags,
+        separate_input_output_schemas=False,
+    )
+
+
+def complete(spec: dict[str, Any], top_k_max: int) -> dict[str, Any]:
+    """FastAPI's part with ours."""
+    known = {kind.__name__: kind for kind in _models()}
+    components = spec["components"]
+    schemas = {name: found for name, found in components["schemas"].items() if name not in UNUSED}
+    missing = [known[name] for name in sorted(_references(spec)) if name not in schemas]
+    _, added = models_json_schema(
+        [(kind, "validation") for kind in missing], ref_template="#/components/schemas/{model}"
+    )
+    schemas = added["$defs"] | schemas
+    for name, schema in schemas.items():
+        if name in known and _first(known[name]) is not None:
+            # FastAPI drops null from examples.
+            schema["examples"] = known[name].model_config["json_schema_extra"]["examples"]  # type: ignore[index]
+    components["schemas"] = dict(sorted(schemas.items()))
+    components["headers"] = HEADERS
+    bound(schemas["ChatRequest"]["properties"]["top_k"], top_k_max)
+    for entry in spec["paths"].values():
+        for operation in entry.values():
+            _add_headers(operation)
+    return renamed(spec)
+
+
+def _models() -> Iterator[type[BaseModel]]:
+    """Every model of requests and replies."""
+    yield from (Problem, ServerSentEvent, VoteCounts)
+    left: list[type[BaseModel]] = [Out, Body]
+    while left:
+        found = left.pop().__subclasses__()
+        yield from found
+        left += found
+
+
+def _references(value: object) -> set[str]:
+    """Names of all schemas that a part of the document refers to."""
+    return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(value)))
+
+
+def renamed(spec: dict[str, Any]) -> dict[str, Any]:
+    """With plain names: `DocumentOut` is the Python class of the schema `Document`."""
+    schemas = spec["components"]["schemas"]
+    spec["components"]["schemas"] = {name.removesuffix("Out"): found for name, found in schemas.items()}
+    plain: dict[str, Any] = json.loads(re.sub(r'(#/components/schemas/\w+?)Out"', r'\1"', json.dumps(spec)))
+    return plain
+
+
+def bound(field: dict[str, Any], most: int) -> None:
+    """Set the upper bound of an optional integer."""
+    for option in field["anyOf"]:
+        if option.get("type") == "integer":
+            option["maximum"] = most
+
+
+def _add_headers(operation: dict[str, Any]) -> None:
+    """The headers of each response; and that the key is optional."""
+    for status, response in operation["responses"].items():
+        headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
+        if status in {"502", "503", "504"}:
+            headers["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
+        if status == "405":
+            headers["Allow"] = {"$ref": "#/components/headers/Allow"}
+        response.setdefault("headers", {}).update(headers)
+    if "security" in operation:
+        operation["security"] = [*operation["security"], {}]

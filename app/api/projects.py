@@ -1,0 +1,367 @@
+"""/projects/{project}: its context, knowledge, code, conversations and dreams.
+
+What is written can be searched by the very next request, on every replica. With a tenant key a row is shared
+in the tenant, with a user key it is that user's: for anybody else it is `Missing`. Knowledge is read with any
+key and written with a tenant key. Rows that other tools wrote are read, and never changed. Conversations and
+dreams are one table; a project's profile says which of them it keeps.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from starlette.responses import Response
+
+from app import errors
+from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of
+from app.api.openapi import ASKING, KEEPING, SENDING, responses
+from app.api.schemas import ENTRIES_MOST, Name, TextId
+from app.api.schemas.projects import (
+    CodeChunk,
+    CodeFilePage,
+    CodeFilesWritten,
+    CodesWritten,
+    CodeWritten,
+    ContextRequest,
+    ConversationOut,
+    ConversationPage,
+    ConversationsWritten,
+    ConversationWritten,
+    FilePath,
+    FilesRemoved,
+    KnowledgeOut,
+    KnowledgeUpdate,
+    NewCodeFiles,
+    NewCodes,
+    NewConversations,
+    NewKnowledge,
+    ProjectContext,
+)
+from app.api.wire import JsonRoute
+from app.db.conversations import Outcome
+from app.db.keys import Caller
+from app.db.projects import CONVERSATIONS, DREAMS
+from app.problems import pattern
+from app.services.services import Services
+
+router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)
+
+Project = Annotated[Name, Path(description="A project's name; upper and lower case differ.")]
+NOT_HERE = (errors.KeptElsewhere, errors.InvalidField)
+
+
+@router.post(
+    "/{project}/context",
+    operation_id="projectContext",
+    summary="Get a project's context for a message",
+    response_description="The context; empty: nothing was found or asked",
+    responses=responses(*ASKING, *SENDING),
+)
+async def context(who: Asker, opened: Opened, project: Project, body: ContextRequest) -> ProjectContext:
+    """What a chat within the project is given, without labels; no model is asked. An undefined project shows
+    its conversations and code. Errors of stores are never a status."""
+    scope = scope_of(who, project=project)
+    return ProjectContext.model_validate(
+        await opened.projects.build_project_context(project, body.message, scope, body.top_k)
+    )
+
+
+KNOWLEDGE_WRITES: dict[str, Any] = {
+    "response_description": "As it is now",
+    "responses": responses(*ASKING, *SENDING, *KEEPING, errors.Forbidden, errors.TooMany),
+}
+
+
+@router.put(
+    "/{project}/knowledge",
+    operation_id="putKnowledge",
+    summary="Replace a project's knowledge",
+    **KNOWLEDGE_WRITES,
+)
+async def put_knowledge(who: Asker, opened: Opened, project: Project, body: NewKnowledge) -> KnowledgeOut:
+    """All of it: what is left out is empty from the next prompt on."""
+    kept = await opened.knowledge.put(scope_of(who, project=project), body.knowledge())
+    return KnowledgeOut.model_validate(kept)
+
+
+@router.post(
+    "/{project}/knowledge",
+    operation_id="addKnowledge",
+    summary="Add to a project's knowledge",
+    **KNOWLEDGE_WRITES,
+)
+async def add_knowledge(who: Asker, opened: Opened, project: Project, body: KnowledgeUpdate) -> KnowledgeOut:
+    """What is sent replaces what was there, note by note; the rest stays. A project has 50 notes at most."""
+    kept = await opened.knowledge.merge(scope_of(who, project=project), body.change())
+    return KnowledgeOut.model_validate(kept)
+
+
+@router.get(
+    "/{project}/knowledge",
+    operation_id="getKnowledge",
+    summary="Get a project's knowledge",
+    response_description="What the model is told about the project",
+    responses=responses(*ASKING, errors.Missing, errors.InvalidField),
+)
+async def get_knowledge(who: Asker, opened: Opened, project: Project) -> KnowledgeOut:
+    """As the tenant wrote it."""
+    return KnowledgeOut.model_validate(await opened.knowledge.get(scope_of(who, project=project)))
+
+
+@router.delete(
+    "/{project}/knowledge",
+    operation_id="deleteKnowledge",
+    summary="Remove a project's knowledge",
+    status_code=204,
+    response_class=Response,
+    responses=responses(*ASKING, *KEEPING, errors.Forbidden, errors.Missing, errors.InvalidField),
+)
+async def remove_knowledge(who: Asker, opened: Opened, project: Project) -> None:
+    """Gone from the next prompt on."""
+    await opened.knowledge.remove(scope_of(who, project=project))
+
+
+CODE_WRITES = (*ASKING, *SENDING, *KEEPING, errors.Rejected, errors.RemovedMeanwhile)
+RowId = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=200,
+        pattern=pattern(r"^[^\x00-\x1f\x7f/]+$", "must be one line without control characters or `/`"),
+        description="As the reply gave it when the row was written.",
+    ),
+]
+
+
+@router.post(
+    "/{project}/code",
+    operation_id="keepCode",
+    summary="Keep chunks of code",
+    status_code=201,
+    response_description="Searchable",
+    responses={
+        200: {"model": CodeWritten | CodesWritten, "description": "All replaced earlier ones"},
+        **responses(*CODE_WRITES),
+    },
+)
+async def keep_code(
+    who: Asker, opened: Opened, project: Project, body: NewCodes, response: Response
+) -> CodeWritten | CodesWritten:
+    """One chunk, or a list of them (the reply has `items`): all are kept, or none. A chunk of the same id is
+    replaced, unless it belongs to a whole file. Without an id a chunk is known by its path and code."""
+    bodies = body if isinstance(body, list) else [body]
+    outcomes = await opened.code.put(scope_of(who), project, [each.row() for each in bodies])
+    response.status_code = 201 if any(fresh for _, fresh in outcomes) else 200
+    items = [CodeWritten(outcome="created" if fresh else "replaced", id=name) for name, fresh in outcomes]
+    return CodesWritten(items=items) if isinstance(body, list) else items[0]
+
+
+@router.put(
+    "/{project}/code/files",
+    operation_id="putCodeFiles",
+    summary="Keep whole files",
+    response_description="Searchable",
+    responses=responses(*CODE_WRITES, errors.Overloaded),
+)
+async def put_files(who: Asker, opened: Opened, project: Project, body: NewCodeFiles) -> CodeFilesWritten:
+    """Cut into functions, classes and sections. Each file's chunks replace those it had, all at once. A file
+    whose text is kept already costs nothing, one without words is not kept; one whose syntax takes too much
+    time or memory to read is cut by lines, and has a `note`. All files are kept, or none."""
+    return CodeFilesWritten(items=await opened.code.sync(scope_of(who), project, body.given()))
+
+
+@router.get(
+    "/{project}/code/files",
+    operation_id="listCodeFiles",
+    summary="List the files kept",
+    response_description="A page, by path",
+    responses=responses(*ASKING, errors.InvalidField),
+)
+async def files(
+    *,
+    who: Asker,
+    opened: Opened,
+    project: Project,
+    cursor: Annotated[FilePath | None, Query(description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="Entries of a page, at most.")] = 500,
+) -> CodeFilePage:
+    """Your own files, each with the SHA-256 of its text, so that a client knows which have changed."""
+    found, after = await opened.code.files(scope_of(who), project, after=cursor or "", limit=limit)
+    return CodeFilePage(items=found, next=after)
+
+
+@router.delete(
+    "/{project}/code/files",
+    operation_id="deleteCodeFiles",
+    summary="Remove files",
+    response_description="Gone from the next answer on",
+    responses=responses(*ASKING, *KEEPING, errors.InvalidField, errors.Rejected),
+)
+async def remove_files(
+    who: Asker,
+    opened: Opened,
+    project: Project,
+    path: Annotated[
+        list[FilePath], Query(min_length=1, max_length=ENTRIES_MOST, description="One, or several.")
+    ],
+) -> FilesRemoved:
+    """Those of the paths that are kept; unknown paths are no error."""
+    return FilesRemoved(removed=await opened.code.remove_files(scope_of(who), project, path))
+
+
+@router.delete(
+    "/{project}/code",
+    operation_id="deleteCode",
+    summary="Remove a project's code",
+    status_code=204,
+    response_class=Response,
+    responses=responses(*ASKING, *KEEPING, errors.Missing, errors.InvalidField, errors.Rejected),
+)
+async def clear_code(who: Asker, opened: Opened, project: Project) -> None:
+    """All your chunks and files; what another tool wrote stays, adopted or not."""
+    if not await opened.code.clear(scope_of(who), project):
+        raise errors.Missing("there is no code of yours in this project")
+
+
+@router.get(
+    "/{project}/code/{row_id}",
+    operation_id="getCode",
+    summary="Read a chunk",
+    response_description="The chunk",
+    responses=responses(*ASKING, errors.Missing, errors.InvalidField),
+)
+async def code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> CodeChunk:
+    """One of yours, or one that the tenant shares."""
+    return CodeChunk.model_validate(await opened.code.get(scope_of(who), project, row_id))
+
+
+@router.delete(
+    "/{project}/code/{row_id}",
+    operation_id="deleteCodeChunk",
+    summary="Remove a chunk",
+    status_code=204,
+    response_class=Response,
+    responses=responses(*ASKING, *KEEPING, *NOT_HERE, errors.Missing, errors.Rejected),
+)
+async def remove_code(who: Asker, opened: Opened, project: Project, row_id: RowId) -> None:
+    """Gone from the next answer on. A chunk of a whole file comes back when the file is put with another
+    text; one that another tool wrote is not removed here."""
+    await opened.code.remove(scope_of(who), project, row_id)
+
+
+Row = Annotated[TextId, Path(description="The row's session_id, or the id that its writer gave it.")]
+KEEPS: dict[str, Any] = {
+    "status_code": 201,
+    "response_description": "Searchable",
+    "responses": {
+        200: {"model": ConversationWritten | ConversationsWritten, "description": "Nothing of it was new"},
+        **responses(*ASKING, *SENDING, *KEEPING, *NOT_HERE, errors.RemovedMeanwhile, errors.Rejected),
+    },
+}
+LISTS: dict[str, Any] = {
+    "response_description": "A page, newest first",
+    "responses": responses(*ASKING, *NOT_HERE),
+}
+SHOWS: dict[str, Any] = {
+    "response_description": "The row",
+    "responses": responses(*ASKING, *NOT_HERE, errors.Missing, errors.Rejected),
+}
+REMOVES: dict[str, Any] = {
+    "status_code": 204,
+    "response_class": Response,
+    "responses": responses(*ASKING, *KEEPING, *NOT_HERE, errors.Forbidden, errors.Missing),
+}
+
+
+async def kind_of(request: Request) -> str:
+    """Whether the route is for conversations or dreams."""
+    return DREAMS if f"/{DREAMS}" in request.scope["route"].path else CONVERSATIONS
+
+
+Kind = Annotated[str, Depends(kind_of)]
+
+
+async def _keep(  # noqa: PLR0917 - what its two routes were given
+    who: Caller, opened: Services, project: str, kind: str, body: NewConversations, response: Response
+) -> ConversationWritten | ConversationsWritten:
+    bodies = (
+        {f"body.{at}": each for at, each in enumerate(body)} if isinstance(body, list) else {"body": body}
+    )
+    scope = scope_of(who, project=project)
+    for place, each in bodies.items():
+        if field := each.misplaced(scope):
+            raise errors.InvalidField(
+                f"{field} must be that of the path and the key, or left out", field=f"{place}.{field}"
+            )
+    outcomes = await opened.conversations.keep(scope, kind, [each.draft() for each in bodies.values()])
+    response.status_code = 201 if any(outcome is Outcome.CREATED for _, outcome in outcomes) else 200
+    items = [ConversationWritten(outcome=outcome, row=ConversationOut.of(row)) for row, outcome in outcomes]
+    return ConversationsWritten(items=items) if isinstance(body, list) else items[0]
+
+
+@router.post(
+    "/{project}/conversations", operation_id="keepConversations", summary="Keep conversations", **KEEPS
+)
+async def keep_conversations(
+    who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
+) -> ConversationWritten | ConversationsWritten:
+    """One row, or a list of up to 1,000 (the reply has `items`): all are kept, or none. What is missing is
+    made from `turns` or `text`: by the chat model, or without one from their own sentences. Rows as replies
+    show them, or as the table has them, are accepted."""
+    return await _keep(who, opened, project, CONVERSATIONS, body, response)
+
+
+@router.post("/{project}/dreams", operation_id="keepDreams", summary="Keep dreams", **KEEPS)
+async def keep_dreams(
+    who: Asker, opened: Opened, project: Project, body: NewConversations, response: Response
+) -> ConversationWritten | ConversationsWritten:
+    """As conversations, in a project that keeps dreams (DAAS)."""
+    return await _keep(who, opened, project, DREAMS, body, response)
+
+
+@router.get("/{project}/dreams", operation_id="listDreams", summary="List dreams", **LISTS)
+@router.get(
+    "/{project}/conversations", operation_id="listConversations", summary="List conversations", **LISTS
+)
+async def rows(
+    *, who: Asker, opened: Opened, project: Project, kind: Kind, cursor: Cursor = None, limit: Limit = 50
+) -> ConversationPage:
+    """Yours and those that the tenant shares, whoever wrote them; those without a time last. Texts are cut at
+    10,000 characters."""
+    scope = scope_of(who, project=project)
+    found, after = await opened.conversations.list(scope, kind, cursor=cursor, limit=limit)
+    return ConversationPage(items=[ConversationOut.of(each) for each in found], next=after)
+
+
+@router.get("/{project}/dreams/{id}", operation_id="getDream", summary="Get a dream", **SHOWS)
+@router.get(
+    "/{project}/conversations/{id}", operation_id="getConversation", summary="Get a conversation", **SHOWS
+)
+async def row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> ConversationOut:  # noqa: A002 - its name
+    """By its session_id, or the id that its writer gave it."""
+    return ConversationOut.of(await opened.conversations.get(scope_of(who, project=project), kind, id))
+
+
+@router.delete("/{project}/dreams/{id}", operation_id="deleteDream", summary="Remove a dream", **REMOVES)
+@router.delete(
+    "/{project}/conversations/{id}",
+    operation_id="deleteConversation",
+    summary="Remove a conversation",
+    **REMOVES,
+)
+async def remove_row(who: Asker, opened: Opened, project: Project, kind: Kind, id: Row) -> None:  # noqa: A002 - its name
+    """Gone from the next answer on. What the tenant shares needs a tenant key; what another tool wrote is not
+    removed here."""
+    await opened.conversations.remove(scope_of(who, project=project), kind, id)
+
+
+@router.delete("/{project}/dreams", operation_id="deleteDreams", summary="Remove all dreams", **REMOVES)
+@router.delete(
+    "/{project}/conversations",
+    operation_id="deleteConversations",
+    summary="Remove all conversations",
+    **REMOVES,
+)
+async def clear_rows(who: Asker, opened: Opened, project: Project, kind: Kind) -> None:
+    """All of a user key's own in the project; with a tenant key all that the tenant shares there. What
+    another tool wrote stays, adopted or not."""
+    await opened.conversations.remove_all(scope_of(who, project=project), kind)

@@ -1,0 +1,267 @@
+"""/answers: an answer with its trace, and the replay of its prompt.
+
+Prompts are described by kinds, names, hashes and ids: the texts stay in their sources.
+"""
+
+from typing import Any, Literal, Self
+
+from pydantic import ConfigDict, Field
+
+from app.answer import Answer
+from app.answering.replay import Replayed
+from app.api.schemas import Out, Time, examples
+from app.api.schemas.chat import (
+    ANSWER_ID,
+    CITATION,
+    DOCUMENT_ID,
+    MARKS,
+    NOTES,
+    PROMPT_SHA256,
+    QUESTION,
+    RAG,
+    USAGE,
+    VERDICT,
+    CitationOut,
+    DegradedSource,
+    Finished,
+    RetrievalSummary,
+    TokenUsage,
+    Verdict,
+)
+
+RULED = (
+    *("response_class", "rules", "policy_version", "policy_sha256", "final", "params", "limits", "routing"),
+    *("mix", "split", "threshold", "vantage_id", "class_check", "inspect_only"),
+)
+"""The parts of a ruling that are shown; the descriptors are debug data."""
+SOURCE_SHA256 = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
+TURN_SHA256 = "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d"
+
+
+class PromptRef(Out):
+    """Something in a store that a part of a prompt was made from."""
+
+    source: str = Field(description="The store or source.")
+    id: str = Field(description="Its id there.")
+    sha256: str = Field(description="SHA-256 of its text at the time.")
+
+
+class PromptBlock(Out):
+    """A part of a prompt."""
+
+    kind: str = Field(description="What it is: instructions, a turn, cards, …")
+    name: str = Field(description="Name of the instructions or the lens; for a turn, who spoke.")
+    sha256: str = Field(description="SHA-256 of its text as the model saw it.")
+    refs: list[PromptRef] = Field(description="What it was made from.")
+
+
+class PromptRecipe(Out):
+    """How the prompt was put together; its passages are the candidates that were packed."""
+
+    form: str = Field(description="The form of the prompt.")
+    system: PromptBlock = Field(description="The system text.")
+    before: list[PromptBlock] = Field(description="Between the system text and the passages.")
+    notes: list[PromptBlock] = Field(description="The request's notes.")
+    turns: list[PromptBlock] = Field(description="The earlier turns.")
+    ranking: int = Field(description="Version of the ranking that chose the passages.")
+    project: str | None = Field(description="The project that limited the search; null: none was named.")
+
+
+class CandidateOut(Out):
+    """A passage that the search saw."""
+
+    source: str = Field(description="The source it was found in.")
+    id: str = Field(description="Its id within its source.")
+    label: str = Field(description="Its label.")
+    similarity: float | None = Field(description="Cosine in [-1, 1]; null: found by words alone.")
+    score: float = Field(description="What candidates are ordered by.")
+    verdict: Verdict = Field(description=VERDICT)
+    boosts: dict[str, float] = Field(description="Factors by name; relevance times all of them is the score.")
+    sha256: str = Field(description="SHA-256 of its text at the time.")
+    relevance: float | None = Field(description="Score before boosts; null: nothing boosts this source.")
+    created_at: Time | None = Field(description="When the passage was written; null: not known.")
+    vouched: bool = Field(description="It holds rare words of the query, so that no threshold excludes it.")
+
+
+class AnswerOut(Out):
+    """An answer with its trace."""
+
+    model_config = ConfigDict(
+        json_schema_extra=examples(
+            {
+                "answer_id": ANSWER_ID,
+                "endpoint": "/api/chat",
+                "question": "And the year before?",
+                "answer": "It was $3.8 billion [report.pdf#3].",
+                "model": "gpt-5.2",
+                "created_at": "2026-11-21T09:31:08.125Z",
+                "finish_reason": "stop",
+                "citations": [CITATION],
+                **MARKS,
+                "usage": USAGE,
+                "timings": {"retrieval": 18, "total": 912},
+                "prompt_sha256": PROMPT_SHA256,
+                "rag": RAG,
+                "notes": [*NOTES, f'Searched with "{QUESTION} And the year before?"'],
+                "degraded": [],
+                "searched": f"{QUESTION} And the year before?",
+                "sources": {"documents": "exact"},
+                "candidates": [
+                    {
+                        "source": "documents",
+                        "id": f"{DOCUMENT_ID}:3",
+                        "label": "report.pdf#3",
+                        "similarity": 0.61,
+                        "score": 0.97,
+                        "relevance": None,
+                        "boosts": {},
+                        "verdict": "packed",
+                        "sha256": SOURCE_SHA256,
+                        "created_at": "2026-11-20T16:05:00Z",
+                        "vouched": True,
+                    }
+                ],
+                "recipe": {
+                    "form": "documents",
+                    "system": {
+                        "kind": "instructions",
+                        "name": "documents",
+                        "sha256": "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce",
+                        "refs": [],
+                    },
+                    "before": [],
+                    "notes": [],
+                    "turns": [
+                        {
+                            "kind": "turn",
+                            "name": "user",
+                            "sha256": TURN_SHA256,
+                            "refs": [{"source": "chat_log", "id": "41", "sha256": TURN_SHA256}],
+                        }
+                    ],
+                    "ranking": 3,
+                    "project": None,
+                },
+                "ruling": None,
+            }
+        )
+    )
+
+    answer_id: str = Field(description="The answer's id.")
+    endpoint: str = Field(description="The endpoint that gave it.")
+    question: str = Field(description="The message as it was sent.")
+    answer: str = Field(description="The answer as it was sent.")
+    model: str = Field(description="The chat model.")
+    created_at: Time = Field(description="When the question came.")
+    finish_reason: Finished | None = Field(description="How the answer ended; null: in an error.")
+    citations: list[CitationOut] = Field(description="The passages that the model saw, in prompt order.")
+    cited: list[str] = Field(description="Labels that the answer cites, in order.")
+    unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
+    appended: bool = Field(
+        description="The model cited nothing, so the most similar passages were named at the end."
+    )
+    usage: TokenUsage = Field(description="Tokens of the prompt and the answer.")
+    timings: dict[str, int] = Field(description="Milliseconds by stage.")
+    prompt_sha256: str = Field(description='SHA-256 of the prompt; "": the model was not asked.')
+    rag: RetrievalSummary = Field(description="How retrieval went.")
+    notes: list[str] = Field(description="How retrieval went, in words.")
+    degraded: list[DegradedSource] = Field(description="What did not do its part.")
+    searched: str = Field(description="The search text: the question, or a follow-up with what it refers to.")
+    sources: dict[str, Literal["exact", "engine"]] = Field(
+        description="How each source was searched: by comparing every passage, or by its engine."
+    )
+    candidates: list[CandidateOut] = Field(description="Every passage that the search saw, best first.")
+    recipe: PromptRecipe | None = Field(description="Null: the model was not asked, or the answer is old.")
+    ruling: dict[str, Any] | None = Field(description="Only of /vantage: what was decided, and by what.")
+
+    @classmethod
+    def of(cls, answer: Answer) -> Self:
+        """With its trace; of a ruling only what is no debug data."""
+        trace, ruling = answer.trace, answer.ruling
+        return cls(
+            answer_id=answer.id,
+            endpoint=answer.endpoint,
+            question=answer.question,
+            answer=answer.text,
+            model=answer.model,
+            created_at=answer.created_at,
+            finish_reason=answer.finish,
+            citations=answer.citations,
+            cited=answer.cited,
+            unknown=answer.unknown,
+            appended=answer.appended,
+            usage=answer.usage,
+            timings=answer.timings,
+            prompt_sha256=answer.prompt_sha256,
+            rag=RetrievalSummary(
+                pending=trace.pending or None,
+                used=trace.used,
+                reason=trace.reason,
+                cached=trace.cached,
+                passages=len(trace.packed),
+                tokens=trace.tokens,
+                budget=trace.budget,
+                took_ms=trace.took_ms,
+            ),
+            notes=trace.notes(),
+            degraded=trace.degraded,
+            searched=trace.searched or answer.question,
+            sources=trace.sources,
+            candidates=trace.entries,
+            recipe=answer.recipe,
+            ruling=None if ruling is None else {name: ruling[name] for name in RULED if name in ruling},
+        )
+
+
+class PromptChange(Out):
+    """One thing that has changed."""
+
+    what: str = Field(
+        description="`source <label>`, a block's kind with what it refers to, `ranking`, `policy`,"
+        " `response_class`; `recipe`: nothing is left that the prompt could be put together from."
+    )
+    before: str | int | None = Field(description="What it was: a hash, a version, a class.")
+    after: str | int | None = Field(
+        description="What it is now. Null: it is gone. `not kept`: the record never had it, so it cannot be"
+        " compared (the oldest turns of a long `history`; the recipe of an old answer). `not asked`: the"
+        " client left before there was a prompt."
+    )
+
+
+class PromptHashes(Out):
+    """A prompt's SHA-256, then and now."""
+
+    before: str = Field(description='As the model saw it; "": the model was not asked.')
+    after: str | None = Field(description="Put together again from what is stored; null: impossible.")
+
+
+class ReplayReport(Out):
+    """The result of putting a prompt together again."""
+
+    model_config = ConfigDict(
+        json_schema_extra=examples(
+            {
+                "answer_id": ANSWER_ID,
+                "identical": False,
+                "changes": [{"what": "source report.pdf#3", "before": SOURCE_SHA256, "after": None}],
+                "prompt_sha256": {
+                    "before": PROMPT_SHA256,
+                    "after": "4b227777d4dd1fc61c6f884f48641d02b4d121d3fd328cb08b5531fcacdabf8a",
+                },
+            }
+        )
+    )
+
+    answer_id: str = Field(description="The answer's id.")
+    identical: bool = Field(description="The prompt is the same to the letter, and nothing else has changed.")
+    changes: list[PromptChange] = Field(description="What has changed.")
+    prompt_sha256: PromptHashes = Field(description="The prompt's hashes.")
+
+    @classmethod
+    def of(cls, answer_id: str, found: Replayed) -> Self:
+        return cls(
+            answer_id=answer_id,
+            identical=found.identical,
+            changes=found.changes,
+            prompt_sha256=PromptHashes(before=found.before, after=found.after),
+        )

@@ -1,0 +1,329 @@
+"""POST /api/chat: the question, the events of an answer, and the answer as one object.
+
+The examples tell one story: a session `thesis` that holds `report.pdf`.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.schemas import (
+    Body,
+    LongText,
+    Message,
+    Name,
+    Note,
+    Out,
+    SessionId,
+    absent,
+    examples,
+)
+
+HISTORY_MOST, NOTES_MOST = 1_000, 50
+ANSWER_ID = "01998f3a-9d21-7e40-a4b3-0c9d6f0b7a55"
+DOCUMENT_ID = "01998f39-1c02-7b3a-9c41-5d2f8e6a1b90"
+PROMPT_SHA256 = "9f2c1f6e0f3f6f0f5d9c3f1f2f0c4b8a7e6d5c4b3a29181716151413121110ff"
+QUESTION = "What was revenue in 2023?"
+ANSWER = "Revenue rose to $4.2 billion [report.pdf#3]."
+
+SourceName = Literal["documents", "memories", "corpus", "conversations", "code", "dreams"]
+Reason: TypeAlias = Literal[
+    "small_talk",
+    "empty",
+    "processing",
+    "timeout",
+    "unavailable",
+    "skipped_short_query",
+    "no_match",
+    "ok",
+    "greeting",
+    "not_asked",
+    "cancelled",
+]
+Remembered = Literal["created", "repeated", "echo", "skipped", "failed"]
+Finished = Literal["stop", "length", "cancelled"]
+Verdict = Literal["packed", "below_threshold", "duplicate", "over_limit", "over_budget", "skipped"]
+VERDICT = (
+    "`packed`: the model saw it; otherwise why not. `over_limit`: beyond top_k, or the three memories."
+    " `over_budget`: no tokens were left for it."
+)
+
+
+class HistoryTurn(Body):
+    """An earlier turn of the conversation."""
+
+    role: Literal["user", "assistant"] = Field(description="Who spoke.")
+    content: LongText = Field(description="What was said.")
+
+
+class ChatRequest(Body):
+    """A question."""
+
+    model_config = ConfigDict(
+        json_schema_extra=examples(
+            {"message": QUESTION, "session_id": "thesis"},
+            {"message": "Which VLAN is the Mac Mini on?", "session_id": "home", "project": "THN"},
+            {
+                "message": "Where is revenue computed?",
+                "session_id": "thesis",
+                "sources": ["documents", "code"],
+            },
+            {
+                "message": "And the year before?",
+                "session_id": "thesis",
+                "user_id": "ada",
+                "thread_id": "thesis-chapter-2",
+                "project": "THN",
+                "sources": ["documents"],
+                "history": [
+                    {"role": "user", "content": QUESTION},
+                    {"role": "assistant", "content": ANSWER},
+                ],
+                "notes": ["Amounts in the answer are in US dollars."],
+                "top_k": 8,
+                "model": "gpt-5.2",
+                "remember": False,
+                "on_disconnect": "cancel",
+                "stream": False,
+            },
+        )
+    )
+
+    message: Message = Field(description="The question; not only white space.")
+    session_id: SessionId = Field(
+        "default", description="The session whose documents are searched, together with the global ones."
+    )
+    user_id: Name | None = Field(None, description="Who asks. A user key: that user, or left out.")
+    thread_id: Name | None = Field(None, description="The conversation. Default: the session.")
+    project: Name | None = Field(
+        None,
+        description="A project that the question is about: the model sees its overview, rules and notes, and"
+        " its own context if `sources` is left out; otherwise the sources are searched within the project.",
+    )
+    sources: list[SourceName] | None = Field(
+        None,
+        min_length=1,
+        description="Where to search; results of several sources are ranked together, within one budget."
+        " `memories` needs a user_id. Default: what the project defines; without a project, documents.",
+    )
+    history: list[HistoryTurn] | None = Field(
+        None,
+        max_length=HISTORY_MOST,
+        description="The turns before this one. Default: those stored under the thread.",
+    )
+    notes: list[Note] = Field(default=[], max_length=NOTES_MOST, description="Texts that the model is given.")
+    top_k: int | None = Field(
+        None, ge=1, description="Passages that the model is given, at most: up to RAG_TOP_K_MAX, its default."
+    )
+    model: Name | None = Field(None, description="A chat model other than the configured one.")
+    remember: bool = Field(
+        default=False,
+        description="Keep the user's own words as a memory once the answer has ended (`remembered` says what"
+        " happened); needs a user_id.",
+    )
+    on_disconnect: Literal["cancel", "continue"] = Field(
+        "cancel", description="What happens to the answer if the client leaves."
+    )
+    stream: bool = Field(default=True, description="False: one JSON object instead of events.")
+
+
+class PendingDocument(Out):
+    """A document in reach that is still being read."""
+
+    id: str = Field(description="The document's id.")
+    filename: str = Field(description="Its file name.")
+
+
+class RetrievalSummary(Out):
+    """How retrieval went."""
+
+    pending: list[PendingDocument] | None = Field(
+        None,
+        exclude_if=absent,
+        description="Only with `processing`: what is still being read, newest first, at most ten.",
+    )
+    used: bool = Field(description="Whether the model saw passages.")
+    reason: Reason = Field(
+        description="`processing`: nothing matched, and a document in reach is still being read. `greeting`:"
+        " /rag/query and /vantage/query look nothing up for one. `not_asked`: the response class or the mix"
+        " looks nothing up. `cancelled`: the client left before the sources had answered."
+    )
+    cached: bool = Field(description="The search result came from the cache.")
+    passages: int = Field(description="Passages that the model saw.")
+    tokens: int = Field(description="Tokens of the context block.")
+    budget: int = Field(description="Tokens that the context block could have had.")
+    took_ms: int = Field(description="Milliseconds that retrieval took.")
+
+
+class CitationOut(Out):
+    """A passage that the model saw, in prompt order."""
+
+    label: str = Field(description="What stands in brackets in the answer.")
+    source: str = Field(description="The source it was found in.")
+    id: str = Field(
+        description="For a reference text, the id its writer gave it or one made from its words, unique"
+        " within the collection."
+    )
+    title: str = Field(description='The title of its document or text; "" if it has none.')
+    page: int | None = Field(description="First page, physical, from 1; null: no pages.")
+    page_end: int | None = Field(description="Last page; null: no pages.")
+    url: str | None = Field(description="Address of the passage; null: it has none.")
+    metadata: dict[str, Any] = Field(description="The reference text's metadata; `{}` for other sources.")
+
+
+class DegradedSource(Out):
+    """A source, model or store that did not do its part."""
+
+    source: str = Field(description="Its name.")
+    reason: str = Field(description="Why, in one word.")
+
+
+class TokenUsage(Out):
+    """Tokens of the prompt and the answer."""
+
+    prompt_tokens: int = Field(description="Of the prompt.")
+    completion_tokens: int = Field(description="Of the answer.")
+
+
+class DebugCandidate(Out):
+    """A passage that the search saw."""
+
+    id: str = Field(description="Its id within its source.")
+    label: str = Field(description="Its label.")
+    similarity: float | None = Field(description="Cosine in [-1, 1]; null: found by words alone.")
+    score: float = Field(description="What candidates are ordered by.")
+    verdict: Verdict = Field(description=VERDICT)
+
+
+class DebugInfo(Out):
+    """What the model was given. Only with RAG_DEBUG_MODE."""
+
+    chunks: list[DebugCandidate] = Field(description="Every passage that the search saw, best first.")
+    prompt_sha256: str = Field(description="SHA-256 of the prompt.")
+    prompt: str = Field(description="The prompt as text.")
+
+
+CITATION = {
+    "label": "report.pdf#3",
+    "source": "documents",
+    "id": f"{DOCUMENT_ID}:3",
+    "title": "Annual report 2023",
+    "page": 12,
+    "page_end": 13,
+    "url": f"/api/documents/{DOCUMENT_ID}/chunks/3?session_id=thesis",
+    "metadata": {},
+}
+RAG = {
+    "used": True,
+    "reason": "ok",
+    "cached": False,
+    "passages": 1,
+    "tokens": 214,
+    "budget": 50_000,
+    "took_ms": 18,
+}
+NOTES = ["Retrieved 1 passages from documents"]
+USAGE = {"prompt_tokens": 331, "completion_tokens": 19}
+MARKS: dict[str, Any] = {"cited": ["report.pdf#3"], "unknown": [], "appended": False}
+META = {
+    "answer_id": ANSWER_ID,
+    "session_id": "thesis",
+    "model": "gpt-5.2",
+    "rag": RAG,
+    "citations": [CITATION],
+    "notes": NOTES,
+    "degraded": [],
+    "debug": {
+        "chunks": [
+            {
+                "id": f"{DOCUMENT_ID}:3",
+                "label": "report.pdf#3",
+                "similarity": 0.61,
+                "score": 0.97,
+                "verdict": "packed",
+            }
+        ],
+        "prompt_sha256": PROMPT_SHA256,
+        "prompt": '[System] You are an AI assistant...\n[Context]\n- From report.pdf#3: "Revenue rose to…"'
+        f"\n[User] {QUESTION}",
+    },
+}
+END = {
+    "answer_id": ANSWER_ID,
+    "finish_reason": "stop",
+    "usage": USAGE,
+    "took_ms": 912,
+    "remembered": None,
+}
+
+
+class AnswerHead(Out):
+    """The facts that every answer begins with."""
+
+    answer_id: str = Field(description="The answer's id, for /answers/{answer_id} and feedback.")
+    session_id: str | None = Field(description="The session; null: the endpoint has none.")
+    model: str = Field(description="The chat model.")
+    rag: RetrievalSummary = Field(description="How retrieval went.")
+    citations: list[CitationOut] = Field(description="The passages that the model saw, in prompt order.")
+    notes: list[str] = Field(description="How retrieval went, in words.")
+    degraded: list[DegradedSource] = Field(description="What did not do its part; empty: all is well.")
+
+
+class ChatMeta(AnswerHead):
+    """Data of the event `meta`, the first one."""
+
+    model_config = ConfigDict(json_schema_extra=examples(META))
+
+    debug: DebugInfo | None = Field(None, exclude_if=absent, description="Only with RAG_DEBUG_MODE.")
+
+
+class TokenEvent(Out):
+    """Data of the event `token`."""
+
+    model_config = ConfigDict(json_schema_extra=examples({"text": ANSWER}))
+
+    text: str = Field(description="A part of the answer.")
+
+
+class CitationMarks(Out):
+    """Data of the event `citations`: which passages the answer cites."""
+
+    model_config = ConfigDict(json_schema_extra=examples(MARKS))
+
+    cited: list[str] = Field(description="Labels that the answer cites, in order.")
+    unknown: list[str] = Field(description="Labels that the model invented; they were removed from the text.")
+    appended: bool = Field(
+        description="The model cited nothing, so the most similar passages were named at the end."
+    )
+
+
+class AnswerEnd(Out):
+    """Data of the event `done`, the last one."""
+
+    model_config = ConfigDict(json_schema_extra=examples(END))
+
+    answer_id: str = Field(description="The answer's id, for /answers/{answer_id} and feedback.")
+    finish_reason: Finished = Field(description="How the answer ended.")
+    usage: TokenUsage = Field(description="Tokens as the model's server counted them, or estimated.")
+    took_ms: int = Field(description="Milliseconds from the request to the end.")
+    remembered: Remembered | None = Field(
+        description="What became of the message as a memory; null: `remember` was not asked for."
+    )
+
+
+class ChatReply(AnswerEnd, CitationMarks, ChatMeta):
+    """An answer as one object (`stream: false`)."""
+
+    model_config = ConfigDict(json_schema_extra=examples({**META, **MARKS, **END, "answer": ANSWER}))
+
+    answer: str = Field(description="The answer.")
+
+
+class ServerSentEvent(BaseModel):
+    """An event of an answer."""
+
+    id: str = Field(pattern=r"^[0-9a-f-]{36}:[0-9]+$", description="`<answer_id>:<n>`, n from 1.")
+    event: Literal["meta", "token", "citations", "done", "error"] = Field(
+        description="`meta`, `token`…, `citations`, `done`; or `error`, after which nothing follows."
+    )
+    data: Annotated[str, Field(description="JSON, by the name of the event.")]

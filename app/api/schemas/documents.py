@@ -1,0 +1,172 @@
+"""/api/documents and /api/sessions: uploaded PDFs, and what was said about them."""
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.api.schemas import Name, Out, Page, SessionId, Time, absent, examples
+from app.api.schemas.chat import ANSWER, ANSWER_ID, DOCUMENT_ID, QUESTION
+from app.db.documents import Document
+from app.problems import Problem, of_fault
+from app.types import Scope
+
+DOCUMENT = {
+    "id": DOCUMENT_ID,
+    "label": "report.pdf",
+    "filename": "report.pdf",
+    "scope": "session",
+    "session_id": "thesis",
+    "user_id": None,
+    "state": "ready",
+    "pages": 96,
+    "chunks": 310,
+    "tokens": 61_204,
+    "sha256": "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
+    "created_at": "2026-11-21T09:30:00Z",
+}
+NEXT = "MTc5MDAwMDAwMDAwMDAwMHx0aGVzaXM"
+
+
+class UploadFields(BaseModel):
+    """The form fields of an upload."""
+
+    # All of them are text on the wire, so not strict.
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    session_id: SessionId | None = Field(
+        None, description="The session it belongs to; send this or `scope`.", examples=["thesis"]
+    )
+    scope: Literal["global"] | None = Field(None, description="`global`: it belongs to every session.")
+    user_id: Name | None = Field(
+        None,
+        description="Whose it is, for export and erasure. A user key: that user, or left out. A file that"
+        " several users sent is erased with the last of them.",
+    )
+    replace: Literal["true", "false"] = Field("false", description="Replace a document of the same name.")
+    wait: float = Field(
+        30, ge=0, le=300, allow_inf_nan=False, description="Seconds to wait until it is searchable."
+    )
+
+    @model_validator(mode="after")
+    def one_place(self) -> Self:
+        """A document belongs to one session or to all of them."""
+        if (self.session_id is None) == (self.scope is None):
+            raise ValueError("must have either session_id or scope=global")
+        return self
+
+
+class DocumentOut(Out):
+    """A document."""
+
+    model_config = ConfigDict(json_schema_extra=examples(DOCUMENT))
+
+    id: str = Field(description="The document's id.")
+    label: str = Field(description="Its name in citations, before the `#`.")
+    filename: str = Field(description="The name of the uploaded file.")
+    scope: Literal["session", "global"] = Field(description="Whether one session can search it, or all.")
+    session_id: str | None = Field(description="Its session; null: global.")
+    user_id: str | None = Field(
+        description="The calling user if it was uploaded for them. Otherwise the first user it was uploaded"
+        " for; a user key gets null instead."
+    )
+    state: Literal["processing", "ready", "failed"] = Field(description="Searchable once it is `ready`.")
+    pages: int = Field(description="Number of pages.")
+    chunks: int = Field(description="Number of passages.")
+    tokens: int = Field(description="Tokens of all passages.")
+    sha256: str = Field(description="SHA-256 of the file.")
+    created_at: Time = Field(description="When it was uploaded.")
+    problem: Problem | None = Field(None, exclude_if=absent, description="Only if it failed: why.")
+
+    @classmethod
+    def of(cls, document: Document, asker: Scope, instance: str) -> Self:
+        """As the asker sees it; `instance` is the request's id."""
+        return cls(
+            **{name: getattr(document, name) for name in DOCUMENT if name != "user_id"},
+            user_id=user_of(document, asker),
+            problem=document.fault and of_fault(document.fault, instance),
+        )
+
+
+def user_of(document: Document, asker: Scope) -> str | None:
+    """The asker if the document is theirs; otherwise, for a tenant key, the first user who sent it."""
+    if asker.user_id in document.users or asker.owner:
+        return asker.user_id if asker.user_id in document.users else None
+    return next((user for user in document.users if user), None)
+
+
+class DocumentPage(Page[DocumentOut]):
+    """A page of documents, newest first."""
+
+    model_config = ConfigDict(json_schema_extra=examples({"items": [DOCUMENT], "next": DOCUMENT_ID}))
+
+
+class ChunkOut(Out):
+    """A passage of a document."""
+
+    model_config = ConfigDict(
+        json_schema_extra=examples(
+            {
+                "label": "report.pdf#3",
+                "text": "Revenue rose to $4.2 billion in 2023, from $3.8 billion the year before.",
+                "page": 12,
+                "page_end": 13,
+                "heading": "Results › Revenue",
+                "tokens": 21,
+            }
+        )
+    )
+
+    label: str = Field(description="What stands in brackets in an answer that cites it.")
+    text: str = Field(description="The passage.")
+    page: int = Field(description="First page, physical, from 1.")
+    page_end: int = Field(description="Last page.")
+    heading: str = Field(description="The headings above it.")
+    tokens: int = Field(description="Its tokens.")
+
+
+SESSION = {
+    "session_id": "thesis",
+    "documents": 1,
+    "turns": 2,
+    "created_at": "2026-11-21T09:30:00Z",
+    "last_active_at": "2026-11-21T09:30:41.25Z",
+}
+TURNS: list[dict[str, Any]] = [
+    {"thread_id": "thesis", "role": role, "content": said, "at": at, "answer_id": ANSWER_ID}
+    for role, said, at in (
+        ("user", QUESTION, "2026-11-21T09:30:40.5Z"),
+        ("assistant", ANSWER, "2026-11-21T09:30:41.25Z"),
+    )
+]
+
+
+class SessionOut(Out):
+    """A session in figures."""
+
+    session_id: str = Field(description="The session's name.")
+    documents: int = Field(description="Its own documents; global ones are in every session.")
+    turns: int = Field(description="Questions and answers.")
+    created_at: Time = Field(description="When it was first used.")
+    last_active_at: Time = Field(description="When it was last used.")
+
+
+class SessionPage(Page[SessionOut]):
+    """A page of sessions, the most recently active first."""
+
+    model_config = ConfigDict(json_schema_extra=examples({"items": [SESSION], "next": NEXT}))
+
+
+class TurnOut(Out):
+    """A question or an answer."""
+
+    thread_id: str = Field(description="The conversation.")
+    role: Literal["user", "assistant"] = Field(description="Who spoke.")
+    content: str = Field(description="What was said.")
+    at: Time = Field(description="When it was said.")
+    answer_id: str | None = Field(description="The answer that this turn belongs to.")
+
+
+class TurnPage(Page[TurnOut]):
+    """A page of turns, oldest first."""
+
+    model_config = ConfigDict(json_schema_extra=examples({"items": TURNS, "next": NEXT}))

@@ -1,0 +1,315 @@
+"""Responses that are sent piece by piece while the client is there; among them answers as server-sent events.
+
+Three tasks run side by side, none inside a timeout: the work that sends, a watch for the client's leaving
+(which cancels the work, since the model behind it costs money), and a ping every few seconds. A client that
+reads nothing for STALL_SECONDS counts as gone.
+
+An answer is the events `meta`, `token`…, `citations`, `done`. Each has an id `<answer_id>:<n>`, n from 1.
+Once the 200 is out an error can only be an event: `error`, with the problem document, after which nothing
+follows. Times are seconds.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import structlog
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.answering.stream import Reply
+from app.api.schemas import Out
+from app.api.schemas.chat import CitationMarks
+from app.api.wire import Json, encoded
+from app.errors import IbidError
+from app.logging import request_id
+from app.problems import problem_of, stopping
+from app.services.vantage import Inspection
+
+MEDIA = "text/event-stream"
+STALL_SECONDS = 60.0
+"""How long one ping may wait for the client to read."""
+PING_SECONDS = 15.0
+"""Between comments that keep proxies from closing an idle connection."""
+LAST_WORD_SECONDS = 0.5
+"""How long a client may take to read the last event of an answer that is cut short."""
+EVENT_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+T = TypeVar("T")
+ENDINGS: set[asyncio.Task[None]] = set()
+"""Tasks that end other tasks; kept here until they are done, since their creator may be cancelled too."""
+
+log = structlog.get_logger(__name__)
+
+
+class Stream(Response):
+    """A response whose body is what `tell` sends. With `watch`, the client's leaving cancels it."""
+
+    def __init__(
+        self,
+        *,
+        headers: Mapping[str, str],
+        media_type: str,
+        ping: bytes = b"",
+        every: float | None = None,
+        watch: bool = True,
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        # Complete, because Starlette would add a charset, and `text/event-stream` has none to choose.
+        self.init_headers({"Content-Type": media_type, **headers})
+        self._ping = ping
+        self._every = every
+        self._watch = watch
+        # A ping that waited for a slow client must not follow the end.
+        self._last = asyncio.Lock()
+        self._ended = False
+
+    async def tell(self, send: Send) -> None:
+        """Send all pieces; the end of the body is sent afterwards."""
+        raise NotImplementedError
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        work = asyncio.create_task(self._work(send))
+        tasks = {work, asyncio.create_task(gone(receive))} if self._watch else {work}
+        try:
+            while not await self._settled(tasks):
+                if not await self._pinged(send):
+                    return
+            if work.done():
+                work.result()
+        finally:
+            await end(*tasks)
+
+    async def _work(self, send: Send) -> None:
+        await self.tell(send)
+        async with self._last:
+            self._ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _settled(self, tasks: set[asyncio.Task[None]]) -> bool:
+        """Whether a task ended before the next ping is due."""
+        done, _ = await asyncio.wait(tasks, timeout=self._every, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+
+    async def _pinged(self, send: Send) -> bool:
+        """Send a ping. False: the client does not read."""
+        try:
+            async with asyncio.timeout(STALL_SECONDS), self._last:
+                if not self._ended:
+                    await piece(send, self._ping)
+        except TimeoutError:
+            return False
+        return True
+
+
+class StoredStream(Stream):
+    """Pieces that come from a store. The first is fetched before the status, so that a store that is down is
+    a 503 and not a broken download. A later error cuts the connection: half of it must not look whole."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], *, headers: Mapping[str, str], media_type: str) -> None:
+        super().__init__(headers=headers, media_type=media_type)
+        self._pieces = pieces
+        self._first = b""
+
+    async def begin(self) -> Self:
+        """Fetch the first piece. Raises what the store raises."""
+        self._first = await anext(self._pieces, b"")
+        return self
+
+    async def tell(self, send: Send) -> None:
+        try:
+            await piece(send, self._first)
+            async for more in self._pieces:
+                await piece(send, more)
+        finally:
+            await close(self._pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The models of an endpoint's answer: its `meta` and `done` events, and the whole (`stream: false`)."""
+
+    meta: type[Out]
+    done: type[Out]
+    whole: type[Out]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAnswer:
+    """An answer that can begin, and how its client wants it."""
+
+    reply: Reply | Inspection
+    shapes: Shapes
+    instance: str
+    """The request's id."""
+    receive: Receive
+    stream: bool
+    watch: bool
+
+    async def response(self) -> Response:
+        """The answer as events, or whole."""
+        if self.stream:
+            return EventStream(self.reply, self.shapes, self.instance, watch=self.watch)
+        whole = self.reply.whole()
+        told = await (unless_gone(self.receive, whole) if self.watch else whole)
+        return Json(self.shapes.whole.model_validate(told))
+
+
+@asynccontextmanager
+async def prepared(
+    request: Request,
+    preparing: Coroutine[Any, Any, Reply | Inspection],
+    shapes: Shapes,
+    *,
+    stream: bool,
+    watch: bool = True,
+) -> AsyncIterator[PreparedAnswer]:
+    """Everything that can fail, while a status can still be sent; the reply is closed at the end. With
+    `watch`, the client's leaving cancels the work; without it, the request goes on without a reader."""
+    reply = await (unless_gone(request.receive, preparing, lost=_closed) if watch else preparing)
+    try:
+        yield PreparedAnswer(reply, shapes, request_id(request.scope), request.receive, stream, watch)
+    finally:
+        await reply.aclose()
+
+
+async def _closed(reply: Reply | Inspection) -> None:
+    await reply.aclose()
+
+
+class EventStream(Stream):
+    """An answer as server-sent events. `instance` is the request's id."""
+
+    def __init__(
+        self,
+        reply: Reply | Inspection,
+        shapes: Shapes,
+        instance: str,
+        *,
+        every: float = PING_SECONDS,
+        watch: bool = True,
+    ) -> None:
+        super().__init__(
+            headers=EVENT_HEADERS, media_type=MEDIA, ping=b": ping\n\n", every=every, watch=watch
+        )
+        self._reply = reply
+        self._instance = instance
+        # A token is sent as it is: it is one text, and there are hundreds.
+        self._models: dict[str, type[Out]] = {
+            "meta": shapes.meta,
+            "citations": CitationMarks,
+            "done": shapes.done,
+        }
+        self._count = 0
+        self._done = False
+        self._ready = b""
+        """Events that wait for the next one."""
+
+    async def tell(self, send: Send) -> None:
+        try:
+            await self._answer(send)
+        except asyncio.CancelledError:
+            # Either the client has left and reads nothing more, or the service is stopping.
+            if not self._done:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_WORD_SECONDS):
+                        await self._error(send, stopping())
+                        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            raise
+        except IbidError as error:
+            log.warning("answer broke off", slug=error.slug, answer_id=self._reply.answer_id)
+            await self._error(send, error)
+        except Exception:
+            log.exception("answer failed", answer_id=self._reply.answer_id)
+            told = IbidError("The cause is in the service's log, under this request's id.")
+            await self._error(send, told)
+
+    async def _answer(self, send: Send) -> None:
+        await self._event(send, "meta", self._reply.meta)
+        events = self._reply.events()
+        try:
+            async for name, data in events:
+                await self._event(send, name, data, more=self._reply.more)
+        finally:
+            await close(events)
+
+    async def _error(self, send: Send, error: IbidError) -> None:
+        await self._send(send, "error", encoded(problem_of(error, self._instance)))
+
+    async def _event(self, send: Send, name: str, data: Mapping[str, object], *, more: bool = False) -> None:
+        model = self._models.get(name)
+        self._done = name == "done"
+        await self._send(send, name, encoded(model.model_validate(data) if model else data), more=more)
+
+    async def _send(self, send: Send, name: str, data: bytes, *, more: bool = False) -> None:
+        """One event. JSON escapes line breaks, so the data is one line whatever the text holds. Events that
+        are ready at the same time leave in one send: a service that falls behind its model catches up."""
+        self._count += 1
+        head = f"id: {self._reply.answer_id}:{self._count}\nevent: {name}\ndata: "
+        self._ready += b"%b%b\n\n" % (head.encode(), data)
+        if not more:
+            body, self._ready = self._ready, b""
+            await piece(send, body)
+
+
+async def piece(send: Send, body: bytes) -> None:
+    """Send one piece of the body."""
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def close(iterator: AsyncIterator[object]) -> None:
+    """End a generator that was left in the middle, now and not when it is collected."""
+    if isinstance(iterator, AsyncGenerator):
+        await iterator.aclose()
+
+
+async def gone(receive: Receive) -> None:
+    """Returns when the client has left. Call it only after the whole body was read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def unless_gone(
+    receive: Receive, work: Coroutine[Any, Any, T], *, lost: Callable[[T], Awaitable[None]] | None = None
+) -> T:
+    """The result of `work`. If the client leaves, `work` is cancelled and `ClientDisconnect` raised; `lost`
+    closes a result that came at the same moment and that nobody gets."""
+    task, leaving = asyncio.create_task(work), asyncio.create_task(gone(receive))
+    try:
+        await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        # If both are done, the result must reach its owner, who closes it.
+        if task.done():
+            await end(leaving)
+            return task.result()
+        raise ClientDisconnect
+    except (asyncio.CancelledError, ClientDisconnect):
+        ending = asyncio.create_task(_let_go(task, leaving, lost))
+        ENDINGS.add(ending)
+        ending.add_done_callback(ENDINGS.discard)
+        await asyncio.shield(ending)
+        raise
+
+
+async def _let_go(
+    task: asyncio.Task[T], leaving: asyncio.Task[None], lost: Callable[[T], Awaitable[None]] | None
+) -> None:
+    """End both, and close the result if there is one all the same."""
+    await end(task, leaving)
+    if lost and not task.cancelled() and not task.exception():
+        await lost(task.result())
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel the tasks and wait until each has ended, however it ends."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()

@@ -1,0 +1,346 @@
+"""Models of requests: what fits and what does not."""
+
+import re
+import string
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from app.answer import Finish
+from app.api.schemas import METADATA_PHRASE, Body, read
+from app.api.schemas.answers import CandidateOut
+from app.api.schemas.chat import ChatReply, ChatRequest, RetrievalSummary
+from app.api.schemas.documents import UploadFields
+from app.api.schemas.memories import NewMemories, NewMemory, NewTexts
+from app.api.schemas.projects import NewConversation
+from app.db import conversations as conversation
+from app.db.conversations import Said
+from app.db.corpus import Given
+from app.db.memories import ASSISTANT, CARDS, DAEMONS, DESIRE, GRAVITY, Draft
+from app.problems import field_error, phrase
+from app.types import Reason, Verdict
+
+ALLOWED = string.ascii_letters + string.digits + "._:-"
+
+
+def fits(**fields: object) -> bool:
+    """Whether a question is taken."""
+    try:
+        ChatRequest.model_validate({"message": "hi", "session_id": "s"} | fields)
+    except ValidationError:
+        return False
+    return True
+
+
+@given(st.text(alphabet=ALLOWED, min_size=1, max_size=200))
+def test_every_session_id_of_the_contract_is_taken(session_id: str) -> None:
+    """1-200 of letters, digits, `. _ : -`."""
+    assert fits(session_id=session_id)
+
+
+@given(st.text(max_size=300))
+def test_no_other_session_id_is(session_id: str) -> None:
+    """The reference is a regular expression of another engine."""
+    assert fits(session_id=session_id) == bool(re.fullmatch(r"[A-Za-z0-9._:-]{1,200}", session_id))
+
+
+@given(st.text(max_size=100))
+def test_a_message_is_any_text_but_a_blank_one_and_nul(message: str) -> None:
+    """Surrogates cannot be written; hypothesis makes none, the next test does."""
+    assert fits(message=message) == (bool(message.strip()) and "\x00" not in message)
+
+
+BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+
+
+@given(st.text(alphabet=BLANKS, min_size=1, max_size=20), st.sampled_from(["?", "字", "\u200d", "\ud7ff"]))
+def test_white_space_alone_asks_nothing(blank: str, sign: str) -> None:
+    """Of any kind that Python strips; around a question it may stand."""
+    assert not fits(message=blank)
+    assert fits(message=f"{blank}{sign}{blank}")
+
+
+def turns(count: int, length: int = 1) -> list[dict[str, str]]:
+    return [{"role": "user", "content": "x" * length}] * count
+
+
+@pytest.mark.parametrize(
+    ("largest", "larger"),
+    [
+        ({"notes": ["x"] * 50}, {"notes": ["x"] * 51}),
+        ({"notes": ["x" * 8_000]}, {"notes": ["x" * 8_001]}),
+        ({"history": turns(1_000)}, {"history": turns(1_001)}),
+        ({"history": turns(1, 100_000)}, {"history": turns(1, 100_001)}),
+    ],
+    ids=["notes", "note", "turns", "turn"],
+)
+def test_lists_and_their_texts_have_an_end(largest: dict[str, object], larger: dict[str, object]) -> None:
+    """Exactly at the limit they are taken."""
+    assert fits(**largest)
+    assert not fits(**larger)
+
+
+@pytest.mark.parametrize("field", ["message", "session_id", "user_id", "thread_id", "project", "model"])
+@pytest.mark.parametrize("sign", ["\x00", "\ud800"], ids=["nul", "surrogate"])
+def test_no_text_field_takes_what_postgres_cannot_keep(field: str, sign: str) -> None:
+    """Else the store would fail on it, later and less clearly."""
+    assert not fits(**{field: f"a{sign}b"})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"notes": ["a\x00"]}, {"history": [{"role": "user", "content": "a\x00"}]}],
+    ids=["notes", "history"],
+)
+def test_nor_do_texts_inside_of_lists(fields: dict[str, object]) -> None:
+    assert not fits(**fields)
+
+
+@given(st.integers())
+def test_top_k_has_its_lower_bound_here(top_k: int) -> None:
+    """The upper one is a setting, and the route's."""
+    assert fits(top_k=top_k) == (top_k >= 1)
+
+
+@given(st.one_of(st.floats(), st.text(), st.booleans(), st.binary()))
+def test_top_k_is_an_integer_and_nothing_like_one(top_k: object) -> None:
+    """Strict: what a client means it can write."""
+    assert not fits(top_k=top_k)
+
+
+def test_defaults_are_the_contracts() -> None:
+    body = ChatRequest(message="hi", session_id="s")
+
+    assert (body.stream, body.remember, body.on_disconnect, body.notes) == (True, False, "cancel", [])
+
+
+@pytest.mark.parametrize(("sent", "seconds"), [("0", 0), ("300", 300), ("0.25", 0.25)])
+def test_a_forms_wait_is_a_number_in_text(sent: str, seconds: float) -> None:
+    form = UploadFields.model_validate({"session_id": "s", "wait": sent})
+
+    assert form.wait == seconds
+
+
+def test_a_form_waits_half_a_minute_by_default() -> None:
+    form = UploadFields.model_validate({"scope": "global"})
+
+    assert (form.wait, form.replace) == (30, "false")
+
+
+MEMORY = {"user_id": "ada", "text": "I moved."}
+EITHER = TypeAdapter[Any](NewMemories)
+
+
+def test_the_least_is_a_note_of_now() -> None:
+    """Said by nobody in particular, in no thread."""
+    assert NewMemory.model_validate(MEMORY).draft() == Draft("I moved.")
+
+
+def test_everything_reaches_the_service() -> None:
+    sent = MEMORY | {
+        "kind": "diary",
+        "tags": ["home", "été"],
+        "origin": "journal/app:1",
+        "vantage_id": "work",
+        "thread_id": "t1",
+        "created_at": "2026-11-21T13:00:00.5+01:00",
+    }
+    at = datetime(2026, 11, 21, 12, 0, 0, 500_000, tzinfo=UTC)
+
+    assert NewMemory.model_validate(sent).draft() == Draft(
+        "I moved.", "diary", ("home", "été"), "journal/app:1", "work", "t1", at
+    )
+
+
+@pytest.mark.parametrize("kind", CARDS)
+def test_a_person_may_write_his_own_cards(kind: str) -> None:
+    assert NewMemory.model_validate(MEMORY | {"kind": kind}).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((("origin", origin)) for origin in (ASSISTANT, *DAEMONS)),
+        ("kind", GRAVITY),
+        ("kind", DESIRE),
+        ("kind", ""),
+        ("kind", "a b"),
+        ("kind", "x" * 101),
+        ("origin", "\u0000"),
+        ("text", ""),
+        ("text", " \n\x1f"),
+        ("text", "a\x00b"),
+        ("text", "x" * 32_001),
+        ("text", 5),
+        ("tags", ["x"] * 51),
+        ("tags", ["a\nb"]),
+        ("thread_id", ""),
+        ("created_at", "2026-11-21"),
+        ("created_at", "2026-11-21T12:00:00"),
+        ("created_at", "2026-02-30T12:00:00Z"),
+        ("created_at", "1899-12-31T23:59:59Z"),
+        ("created_at", "0001-01-01T00:00:00+23:59"),
+        ("created_at", 1_700_000_000),
+        ("more", 1),
+    ],
+)
+def test_what_may_not_be_written_is_refused(field: str, value: object) -> None:
+    """Words in other mouths, texts without one, times that nobody lived."""
+    with pytest.raises(ValidationError):
+        NewMemory.model_validate(MEMORY | {field: value})
+
+
+def test_a_clock_may_be_ahead_a_little() -> None:
+    for ahead, fits in ((timedelta(hours=1), True), (timedelta(days=2), False)):
+        sent = MEMORY | {"created_at": (datetime.now(UTC) + ahead).isoformat()}
+        try:
+            NewMemory.model_validate(sent)
+        except ValidationError:
+            assert not fits
+        else:
+            assert fits
+
+
+def test_times_finer_than_a_microsecond_are_cut() -> None:
+    """As other languages write them."""
+    assert read("2026-11-21t12:00:00.123456789z") == datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
+
+
+def test_one_or_several() -> None:
+    """And the faults of what was sent alone."""
+    assert EITHER.validate_python(MEMORY).text == "I moved."
+    assert [each.text for each in EITHER.validate_python([MEMORY, MEMORY])] == ["I moved."] * 2
+    for sent, place in (({"text": ""}, ("text",)), ([MEMORY, {"text": ""}], (1, "text"))):
+        with pytest.raises(ValidationError) as refused:
+            EITHER.validate_python(sent)
+        assert [fault["loc"] for fault in refused.value.errors()] == [place]
+
+
+@pytest.mark.parametrize("sent", [[], [MEMORY] * 501, "I moved.", None, 5], ids=str)
+def test_no_other_form_is_taken(sent: object) -> None:
+    """Nothing, too much, something else."""
+    with pytest.raises(ValidationError):
+        EITHER.validate_python(sent)
+
+
+def test_texts_come_named_or_not() -> None:
+    """Strings, or objects with what is known of them."""
+    named = {
+        "id": "a1",
+        "text": "b",
+        "title": "B",
+        "metadata": {"n": 1, "ok": True, "tags": ["x"], "no": None},
+    }
+
+    given = NewTexts.model_validate({"texts": ["a", named]}).given()
+
+    assert given == [Given("a"), Given("b", "a1", "B", {"n": 1, "ok": True, "tags": ["x"], "no": None})]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([], id="none"),
+        pytest.param(["a"] * 501, id="too many"),
+        pytest.param([" "], id="blank"),
+        pytest.param([{"text": "a", "id": "a/b"}], id="an id that no path can hold"),
+        pytest.param([{"text": "a", "metadata": {"x": float("nan")}}], id="no number"),
+        pytest.param([{"text": "a", "metadata": {"x": {"deep": 1}}}], id="nested"),
+        pytest.param([{"text": "a", "metadata": {"x": "\x00"}}], id="NUL"),
+        pytest.param([{"text": "a", "metadata": {f"k{n}": n for n in range(51)}}], id="too much beside it"),
+    ],
+)
+def test_texts_that_cannot_be_kept_are_refused(texts: list[object]) -> None:
+    with pytest.raises(ValidationError):
+        NewTexts.model_validate({"texts": texts})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "place", "message"),
+    [
+        pytest.param({"x": {"deep": 1}, "y": {}}, ("x",), METADATA_PHRASE, id="the first value"),
+        pytest.param({"x": ["a", 1, 2]}, ("x",), METADATA_PHRASE, id="a list"),
+        pytest.param({"x": "\x00" * 3}, ("x",), METADATA_PHRASE, id="NUL"),
+        pytest.param({"\n": {}}, ("\n", "[key]"), "must be one line", id="a name"),
+    ],
+)
+def test_wrong_metadata_of_a_text_are_one_fault(
+    metadata: dict[str, object], place: tuple[str, ...], message: str
+) -> None:
+    """A body has room for 25,000 wrong values, of six kinds each."""
+    with pytest.raises(ValidationError) as refused:
+        NewTexts.model_validate({"texts": ["a", {"text": "b", "metadata": metadata}]})
+
+    [fault] = refused.value.errors()
+    assert fault["loc"] == ("texts", 1, "metadata", *place)
+    assert phrase(fault).startswith(message)
+
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def test_a_body_becomes_a_draft() -> None:
+    """What was not sent is None, what was sent empty is empty; a time is taken with its zone."""
+    body = {
+        "session_id": "a",
+        "title": "",
+        "tags": [],
+        "indexed_at": "2026-11-21T14:00:00+02:00",
+        "turns": [{"role": "user", "content": "Hello"}],
+    }
+
+    draft = NewConversation.model_validate(body).draft()
+
+    assert draft == conversation.Draft(
+        id="a", title="", tags=(), indexed_at=NOON, said=(Said("user", "Hello"),)
+    )
+    assert draft.key_entities is None
+
+
+def test_every_reason_verdict_and_finish_can_be_told() -> None:
+    """A new one must be added to the document."""
+    kept = RetrievalSummary.model_json_schema()["properties"]["reason"]["enum"]
+    verdicts = CandidateOut.model_json_schema()["properties"]["verdict"]["enum"]
+    finishes = ChatReply.model_json_schema()["properties"]["finish_reason"]["enum"]
+
+    assert set(kept) == {str(reason) for reason in Reason}
+    assert set(verdicts) == {str(verdict) for verdict in Verdict}
+    assert set(finishes) == {str(finish) for finish in Finish}
+
+
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    float("inf"),
+    10**30,
+    "",
+    " ",
+    "a\nb",
+    "\ud800",
+    "x" * 101,
+    [],
+    [None],
+    {},
+    {"a": {}},
+)
+
+
+@pytest.mark.parametrize("kind", Body.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_every_error_is_told_in_plain_words(kind: type[Body]) -> None:
+    """Whatever is sent for a field: a sentence about it, and neither pydantic's words nor the fallback."""
+    for name in kind.model_fields:
+        for value in (*WRONG, list(WRONG)):
+            try:
+                kind.model_validate({name: value, "more": 1})
+            except ValidationError as error:
+                said = [field_error({**fault, "loc": ("body", *fault["loc"])}) for fault in error.errors()]
+            for each in said:
+                assert not re.search("Input should|String should|is not valid$|is not allowed", each.message)
+                assert each.message.startswith(each.field.removeprefix("body."))

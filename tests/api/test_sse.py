@@ -1,0 +1,658 @@
+"""Responses in pieces: events, pings, clients that leave."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Send
+
+from app.answering.stream import Reply
+from app.api import sse
+from app.api.chat import SHAPES
+from app.api.sse import EventStream, StoredStream, Stream, close, end, gone, piece, unless_gone
+from app.errors import ModelTimeout
+from tests.fakes.logged import Lines
+from tests.fakes.server import Event, events
+from tests.fakes.services import FakeReply
+
+ASK = {"message": "hi", "session_id": "s"}
+SECRET = "the patient's name is Ada"
+
+
+async def raw(reply: FakeReply, *, every: float = 15) -> str:
+    """The whole stream of a reply."""
+    sent: list[bytes] = []
+    forever = asyncio.Event()
+
+    async def receive() -> Message:
+        await forever.wait()
+        return {}
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    await EventStream(cast(Reply, reply), SHAPES, "request-1", every=every)({"type": "http"}, receive, send)
+    return b"".join(sent).decode()
+
+
+async def told(reply: FakeReply) -> list[Event]:
+    return events(await raw(reply))
+
+
+async def test_each_event_has_a_running_id() -> None:
+    found = await told(FakeReply(answer_id="A"))
+
+    assert [event.id for event in found] == ["A:1", "A:2", "A:3", "A:4", "A:5"]
+
+
+async def test_meta_comes_before_the_first_token_is_asked_for() -> None:
+    """Sources are shown while the model still thinks."""
+    reply = FakeReply(pause=30)
+    got = asyncio.Event()
+
+    async def send(message: Message) -> None:
+        if b"event: meta" in message.get("body", b""):
+            got.set()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    async with asyncio.timeout(1):
+        await got.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert reply.said == 0
+
+
+async def test_the_head_keeps_proxies_from_buffering(app: FastAPI, client: httpx.AsyncClient) -> None:
+    headers = (await client.post("/api/chat", json=ASK)).headers
+
+    assert headers["content-type"] == "text/event-stream"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-length" not in headers
+
+
+async def test_silence_is_filled_with_comments() -> None:
+    text = await raw(FakeReply(tokens=["late"], pause=0.1), every=0.02)
+
+    assert text.count(": ping\n\n") >= 2
+    assert [event.name for event in events(text)] == ["meta", "token", "citations", "done"]
+
+
+@given(st.text(max_size=80))
+async def test_any_text_arrives_as_it_was_said(text: str) -> None:
+    """Line breaks, quotes, ends of lines of other alphabets: none ends an event."""
+    found = await told(FakeReply(tokens=[text]))
+
+    assert found[1].data == {"text": text}
+
+
+@pytest.mark.parametrize("half", ["\ud83d", "a\udc00b"], ids=["high", "low"])
+async def test_half_a_character_does_not_break_the_stream(half: str) -> None:
+    """Some servers cut emoji between two deltas; each half is JSON's own escape of it."""
+    text = await raw(FakeReply(tokens=[half]))
+
+    assert json.loads(text.split("data: ")[2].split("\n")[0]) == {"text": half}
+
+
+async def test_a_problem_ends_the_stream() -> None:
+    """As the document it would have been; its instance is the request."""
+    found = await told(FakeReply(error=ModelTimeout("60 s of silence")))
+
+    assert [event.name for event in found] == ["meta", "token", "token", "error"]
+    assert found[-1].data == {
+        "type": "urn:ibid:problem:model-timeout",
+        "title": "The model did not answer in time",
+        "status": 504,
+        "detail": "60 s of silence",
+        "instance": "request-1",
+    }
+
+
+async def test_any_other_fault_ends_it_as_an_internal_problem(lines: Lines) -> None:
+    """The stream's last resort: told to the client without its text, and to the log with its place."""
+    found = await told(FakeReply(error=RuntimeError(SECRET)))
+
+    assert (found[-1].name, found[-1].data["type"]) == ("error", "urn:ibid:problem:internal")
+    assert SECRET not in json.dumps(found[-1].data)
+    (line,) = lines.of("answer failed")
+    assert (line["error"], line["answer_id"]) == ("RuntimeError", "answer-1")
+    assert SECRET not in lines.getvalue()
+
+
+async def test_what_no_json_can_hold_is_an_internal_problem() -> None:
+    """NaN would stop every browser at that event."""
+    reply = FakeReply()
+    reply.tokens = [float("nan")]  # type: ignore[list-item] # a fault of ours, acted out
+
+    assert (await told(reply))[-1].name == "error"
+
+
+async def test_the_texts_of_an_answer_are_not_logged(client: httpx.AsyncClient, lines: Lines) -> None:
+    """Neither the question nor what was said."""
+    await client.post("/api/chat", json=ASK | {"message": SECRET})
+
+    assert lines.of("request")
+    assert SECRET not in lines.getvalue()
+    assert "Revenue" not in lines.getvalue()
+
+
+async def test_an_answer_left_in_the_middle_is_ended(client: httpx.AsyncClient) -> None:
+    """A slow client's answer waits inside a send; its generator is closed, not forgotten."""
+    reply, blocked, leave = FakeReply(endless=True), asyncio.Event(), asyncio.Event()
+
+    async def send(message: Message) -> None:
+        if b"event: token" in message.get("body", b""):
+            blocked.set()
+            await asyncio.Event().wait()
+
+    async def receive() -> Message:
+        await leave.wait()
+        return {"type": "http.disconnect"}
+
+    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    await blocked.wait()
+    leave.set()
+    async with asyncio.timeout(1):
+        await task
+
+    assert reply.said == 1
+    assert reply.ended
+
+
+async def cut(reply: FakeReply, mark: str) -> list[Event]:
+    """What a client hears whose stream is cancelled, as by the service's end, when it has heard `mark`."""
+    sent: list[Message] = []
+    heard = asyncio.Event()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if f"event: {mark}".encode() in message.get("body", b""):
+            heard.set()
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(EventStream(cast(Reply, reply), SHAPES, "r")({"type": "http"}, receive, send))
+    await heard.wait()
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert reply.ended
+    assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False} or mark == "done"
+    return events(b"".join(message.get("body", b"") for message in sent).decode())
+
+
+async def test_the_end_of_the_service_is_the_last_event() -> None:
+    """And the stream ends as streams do."""
+    found = await cut(FakeReply(endless=True), "token")
+
+    assert [found[0].name, found[-1].name] == ["meta", "error"]
+    assert found[-1].data["type"] == "urn:ibid:problem:unavailable"
+
+
+async def test_nothing_follows_done() -> None:
+    assert [event.name for event in await cut(FakeReply(), "done")][-1] == "done"
+
+
+async def test_what_is_ready_at_once_leaves_in_one_send() -> None:
+    """Events stay events; their number of sends is nobody's promise."""
+    bodies: list[bytes] = []
+
+    async def send(message: Message) -> None:
+        bodies.append(message.get("body", b""))
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    class Hasty(FakeReply):
+        """Its second word is there already when the first one leaves."""
+
+        async def events(self) -> AsyncIterator[tuple[str, dict[str, object]]]:
+            self.more = True
+            yield "token", {"text": "a"}
+            self.more = False
+            yield "token", {"text": "b"}
+
+    await EventStream(cast(Reply, Hasty()), SHAPES, "r")({"type": "http"}, receive, send)
+
+    assert [body.count(b"event: token") for body in bodies if b"event: token" in body] == [2]
+    assert [event.name for event in events(b"".join(bodies).decode())][:3] == ["meta", "token", "token"]
+
+
+SCOPE = {"type": "http"}
+
+
+class Client:
+    """The other end: what it got, whether it reads, when it leaves."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+        self.ended = False
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.left = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """Takes what comes while it reads; like a server, refuses what comes after the end."""
+        if message["type"] == "http.response.body":
+            await self.reads.wait()
+            assert not self.ended, "sent after the end"
+            self.got.append(message["body"])
+            self.ended = not message["more_body"]
+
+
+class Counting(Stream):
+    """Sends numbers, with a pause before each."""
+
+    def __init__(
+        self, *, count: int = 3, pause: float = 0, every: float | None = None, watch: bool = True
+    ) -> None:
+        super().__init__(headers={}, media_type="text/plain", ping=b".", every=every, watch=watch)
+        self.count = count
+        self.pause = pause
+        self.stopped = asyncio.Event()
+
+    async def tell(self, send: Send) -> None:
+        try:
+            for number in range(self.count):
+                await asyncio.sleep(self.pause)
+                await piece(send, b"%d" % number)
+        finally:
+            self.stopped.set()
+
+
+async def test_pieces_come_in_order_and_then_the_end() -> None:
+    """The end is an empty piece."""
+    client = Client()
+
+    await Counting()(SCOPE, client.receive, client.send)
+
+    assert (client.got, client.ended) == ([b"0", b"1", b"2", b""], True)
+
+
+async def test_a_silent_stream_is_pinged() -> None:
+    """While there is nothing to say."""
+    client = Client()
+
+    await Counting(count=1, pause=0.1, every=0.02)(SCOPE, client.receive, client.send)
+
+    assert client.got[-2:] == [b"0", b""]
+    assert client.got.count(b".") >= 2
+
+
+async def test_a_stream_without_an_interval_is_not_pinged() -> None:
+    """A file has no room for comments."""
+    client = Client()
+
+    await Counting(pause=0.02)(SCOPE, client.receive, client.send)
+
+    assert b"." not in client.got
+
+
+async def test_a_client_that_leaves_stops_the_work_at_once() -> None:
+    """The end is not sent to nobody."""
+    client, counting = Client(), Counting(count=1, pause=30)
+    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    await asyncio.sleep(0)
+    client.left.set()
+
+    async with asyncio.timeout(1):
+        await task
+
+    assert counting.stopped.is_set()
+    assert not client.ended
+
+
+async def test_unwatched_work_goes_on_without_its_client() -> None:
+    """Somebody asked for it to be finished."""
+    client = Client()
+    client.left.set()
+
+    await Counting(pause=0.01, watch=False)(SCOPE, client.receive, client.send)
+
+    assert client.got == [b"0", b"1", b"2", b""]
+
+
+async def test_a_slow_client_slows_the_work_and_loses_nothing() -> None:
+    """Nothing is piled up for it."""
+    client, counting = Client(), Counting(every=0.01)
+    client.reads.clear()
+    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    await asyncio.sleep(0.05)
+    assert client.got == []
+    client.reads.set()
+
+    await task
+
+    assert [body for body in client.got if body != b"."] == [b"0", b"1", b"2", b""]
+
+
+async def test_a_client_that_never_reads_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "STALL_SECONDS", 0.05)
+    client, counting = Client(), Counting(every=0.01)
+    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    await asyncio.sleep(0.005)
+    client.reads.clear()
+
+    async with asyncio.timeout(1):
+        await task
+
+    assert counting.stopped.is_set()
+
+
+async def test_no_ping_comes_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ping that waited for a slow client while the answer ended is dropped; servers break on it."""
+    for hold in range(5):
+        client, counting = Client(), Counting(count=2, pause=0.01, every=0.005)
+        task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+        await asyncio.sleep(0.004 * hold)
+        client.reads.clear()
+        await asyncio.sleep(0.03)
+        client.reads.set()
+
+        await task
+
+        assert client.got[-1] == b""
+
+
+async def test_a_ping_that_waited_for_the_end_is_dropped() -> None:
+    """The end itself had to wait for the client, and the ping behind it."""
+    client, counting = Client(), Counting(count=0, every=0.01)
+    client.reads.clear()
+    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    await asyncio.sleep(0.05)
+    client.reads.set()
+
+    await task
+
+    assert client.got == [b""]
+
+
+async def test_a_fault_of_the_work_reaches_the_server() -> None:
+    class Broken(Counting):
+        async def tell(self, send: Send) -> None:
+            raise OSError("disk")
+
+    client = Client()
+
+    with pytest.raises(OSError, match="disk"):
+        await Broken()(SCOPE, client.receive, client.send)
+    assert not client.ended
+
+
+async def test_a_cancelled_response_takes_its_tasks_along() -> None:
+    """At shutdown nothing is left running."""
+    client, counting = Client(), Counting(count=1, pause=30)
+    task = asyncio.create_task(counting(SCOPE, client.receive, client.send))
+    await asyncio.sleep(0.01)
+    before = asyncio.all_tasks()
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert len(before) - len(asyncio.all_tasks()) == 3
+
+
+async def test_a_content_type_is_sent_as_given() -> None:
+    """Without a charset that somebody added."""
+    assert Counting().headers["content-type"] == "text/plain"
+
+
+async def test_a_base_stream_says_nothing() -> None:
+    """It is to be derived from."""
+    client = Client()
+    bare = Stream(headers={}, media_type="text/plain")
+
+    with pytest.raises(NotImplementedError):
+        await bare(SCOPE, client.receive, client.send)
+
+
+async def test_a_generator_left_in_the_middle_is_ended() -> None:
+    """And what is no generator is left alone."""
+    ended = False
+
+    async def numbers() -> AsyncIterator[int]:
+        nonlocal ended
+        try:
+            yield 1
+        finally:
+            ended = True
+
+    class Plain:
+        def __aiter__(self) -> AsyncIterator[object]:
+            return self
+
+        async def __anext__(self) -> object:
+            raise StopAsyncIteration
+
+    found = numbers()
+    await anext(found)
+    await close(found)
+    await close(Plain())
+
+    assert ended
+
+
+class Peer:
+    def __init__(self) -> None:
+        self.left = asyncio.Event()
+        self.messages: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive(self) -> Message:
+        """What it still sends, then its leaving."""
+        if self.messages:
+            return self.messages.pop(0)
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+
+async def slow(ended: list[str], seconds: float = 30) -> str:
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        ended.append("cancelled")
+        raise
+    return "done"
+
+
+async def test_work_is_returned_while_the_client_stays() -> None:
+    """The watch ends with it."""
+    before = asyncio.all_tasks()
+
+    assert await unless_gone(Peer().receive, slow([], 0)) == "done"
+    assert asyncio.all_tasks() == before
+
+
+async def test_work_ends_when_the_client_leaves() -> None:
+    """Cancelled, and seen to end, before the caller hears of it."""
+    peer, ended = Peer(), list[str]()
+    asyncio.get_running_loop().call_later(0.01, peer.left.set)
+
+    with pytest.raises(ClientDisconnect):
+        await unless_gone(peer.receive, slow(ended))
+
+    assert ended == ["cancelled"]
+
+
+async def test_work_that_fails_fails_as_itself() -> None:
+    async def broken() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        await unless_gone(Peer().receive, broken())
+
+
+async def test_work_that_is_done_when_the_client_leaves_is_returned() -> None:
+    """What it opened has an owner then."""
+    peer = Peer()
+    peer.messages, moment = [], asyncio.Event()
+    peer.left = moment
+
+    async def work() -> str:
+        await moment.wait()
+        return "opened"
+
+    asyncio.get_running_loop().call_later(0.01, moment.set)
+
+    assert await unless_gone(peer.receive, work()) == "opened"
+
+
+async def test_being_cancelled_cancels_the_work() -> None:
+    ended = list[str]()
+    task = asyncio.create_task(unless_gone(Peer().receive, slow(ended)))
+    await asyncio.sleep(0.01)
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ended == ["cancelled"]
+
+
+async def test_leaving_is_told_from_what_is_still_sent() -> None:
+    """An empty last message is no leaving."""
+    peer = Peer()
+    task = asyncio.create_task(gone(peer.receive))
+    await asyncio.sleep(0.01)
+    assert not task.done()
+    peer.left.set()
+
+    await task
+
+
+async def test_ending_tasks_waits_for_them_and_keeps_their_faults_to_itself() -> None:
+    """Whatever they end with, nothing is warned of later."""
+
+    async def broken() -> None:
+        raise OSError
+
+    tasks = [asyncio.create_task(broken()), asyncio.create_task(slow([]))]
+    await asyncio.sleep(0)
+
+    await end(*tasks)
+
+    assert all(task.done() for task in tasks)
+
+
+@dataclass
+class Held:
+    """Work that ends when it is told to, and a slow close of what it opened."""
+
+    moment: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: list[str] = field(default_factory=list)
+
+    async def work(self) -> str:
+        await self.moment.wait()
+        return "opened"
+
+    async def close(self, result: str) -> None:
+        """What was opened is closed, a little later."""
+        await asyncio.sleep(0.01)
+        self.closed.append(result)
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_result_that_nobody_gets_is_closed(turns: int) -> None:
+    """Whenever we are cancelled as it comes: it has one owner, or it is closed."""
+    opening = Held()
+    task = asyncio.create_task(unless_gone(Peer().receive, opening.work(), lost=opening.close))
+    await asyncio.sleep(0.01)
+    opening.moment.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+
+    got = [] if task.cancelled() else [task.result()]
+    assert got + opening.closed == ["opened"]
+
+
+async def test_a_result_is_closed_though_we_are_cancelled_again() -> None:
+    """The closing is not ours alone."""
+    opening = Held()
+    task = asyncio.create_task(unless_gone(Peer().receive, opening.work(), lost=opening.close))
+    await asyncio.sleep(0.01)
+    opening.moment.set()
+    await asyncio.sleep(0)
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    await asyncio.wait({task})
+    await asyncio.sleep(0.05)
+
+    assert task.cancelled()
+    assert opening.closed == ["opened"]
+
+
+class Pieces:
+    """A download that knows whether it was ended."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = pieces
+        self.asked = 0
+        self.ended = False
+
+    async def read(self) -> AsyncIterator[bytes]:
+        try:
+            for piece in self.pieces:
+                self.asked += 1
+                yield piece
+        finally:
+            self.ended = True
+
+
+async def stored(pieces: Pieces) -> StoredStream:
+    return await StoredStream(pieces.read(), headers={}, media_type="application/pdf").begin()
+
+
+async def sent(stream: StoredStream) -> list[Message]:
+    messages: list[Message] = []
+
+    async def send(message: Message) -> None:
+        messages.append(message)
+
+    await stream.tell(send)
+    return messages
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+async def test_every_piece_is_sent_once(count: int) -> None:
+    """The first, fetched ahead, included; an empty file is empty."""
+    pieces = Pieces(*[b"%d" % n for n in range(count)])
+    stream = await stored(pieces)
+
+    messages = await sent(stream)
+
+    assert b"".join(message["body"] for message in messages) == b"".join(pieces.pieces)
+    assert pieces.ended
+
+
+async def test_only_the_first_piece_is_fetched_before_the_head() -> None:
+    """Enough to know that the store answers."""
+    pieces = Pieces(b"a", b"b")
+
+    await stored(pieces)
+
+    assert pieces.asked == 1
