@@ -129,10 +129,10 @@ class Hit:
     rare: bool = False
     """Words: the passage holds the query's rare words, at least half of their IDF mass."""
     lent: float = field(default=0.0, compare=False)
-    """Words: the part of `score` that its neighbours lend (`neighbours.py`). Fusion alone reads it."""
+    """Words: the part of `score` from neighbouring turns (`retrieval/memories.py`). Fusion alone reads it."""
     content: float = field(default=0.0, compare=False)
-    """Words: share of the query's content that the passage holds (`index/content.py`); 0 where the query was
-    embedded, for then nobody needs it."""
+    """Words: share of the query's content that the passage holds (`retrieval/bm25.py`); 0 where the query
+    was embedded, for then nobody needs it."""
 
 
 @dataclass(frozen=True, slots=True)

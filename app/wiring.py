@@ -30,7 +30,7 @@ from app.db.answers import AnswerStore, OriginalStore
 from app.db.cards import CardStore
 from app.db.claim import EngineClaim, claim_engines
 from app.db.code import CodeStore
-from app.db.collections import read_homes
+from app.db.collections import read_imported_collections
 from app.db.conversations import ConversationStore
 from app.db.copies import ChromaCopy, QdrantCopy
 from app.db.corpus import CorpusStore
@@ -38,7 +38,7 @@ from app.db.documents import DocumentStore, Parser
 from app.db.embedded import Held, hold
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
-from app.db.memories import HeardStore, MemoryStore, Temporal, Votes
+from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes
 from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
@@ -47,7 +47,6 @@ from app.db.sessions import ChatLogStore, SessionStore, Threads
 from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
-from app.index.catalogue import Catalogue
 from app.ingest.cutter import CodeCutter
 from app.ingest.jobs import Ingest, Worker
 from app.ingest.pdf import PdfParser
@@ -61,11 +60,16 @@ from app.models.rerank import HttpReranker, RerankProbe, open_reranker
 from app.models.spaces import open_embedder
 from app.models.tokens import O200k
 from app.retrieval.cache import Cache
+from app.retrieval.corpus import CorpusSource
+from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.memories import MemorySource
+from app.retrieval.projects import CodeSource, ConversationSource, DreamSource, RowSource
 from app.retrieval.rerank import Second
+from app.retrieval.retrievers.qdrant import CollectionCache
 from app.retrieval.rewrite import Rewriter
 from app.retrieval.search import Retrieval
-from app.services.adopt import Adopt, AdoptionStore, ImportStore, Shelves
+from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, ImportStore
 from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
 from app.services.chat import ChatService, Collector
@@ -85,13 +89,6 @@ from app.services.sessions import SessionService
 from app.services.users import Caching, Twofold, UserService
 from app.services.vantage import Briefing, House, MixService, VantageService
 from app.settings import Settings
-from app.sources.code import CodeSource
-from app.sources.conversations import ConversationSource
-from app.sources.corpus import CorpusSource
-from app.sources.documents import DocumentSource
-from app.sources.dreams import DreamSource
-from app.sources.memories import MemorySource
-from app.sources.rows import RowSource
 from app.tasks import Work, crew
 from app.text.greeting import is_small_talk
 from app.types import Probe, Source, Space
@@ -151,8 +148,6 @@ def coding(pool: Pool, embedder: Embedder) -> CodeService:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Open."""
-
     points: Qdrant
     copy: QdrantCopy
     outbox: Outbox
@@ -166,7 +161,23 @@ async def open_kept(
 ) -> AsyncIterator[Kept]:
     """Qdrant as the settings say, and what is searched in it."""
     async with open_points(settings, dim=space.dim) as points:
-        kept = await kept_in(settings, pool, space, indexes, points, claim=claim)
+        imports, catalogue = await read_imported_collections(pool), CollectionCache(points)
+        store, seconds, shared = (
+            await place(settings, pool),
+            settings.rag.timeout_seconds,
+            is_server(settings),
+        )
+        copy = QdrantCopy(pool, points, catalogue, space, external=shared, imports=imports)
+        on = (pool, points, catalogue, indexes, space)
+        kept = Kept(
+            points,
+            copy,
+            await outbox_of(pool, points, copy, claim),
+            MemorySource(*on, store=store, seconds=seconds, shared=shared, imports=imports),
+            CorpusSource(
+                *on, store=store, seconds=seconds, only=named(settings), shared=shared, imports=imports
+            ),
+        )
         greeting = asyncio.create_task(greet(points), name="qdrant-version")  # a start waits for no server
         try:
             yield kept
@@ -175,29 +186,24 @@ async def open_kept(
             await asyncio.gather(greeting, return_exceptions=True)
 
 
-async def kept_in(
-    settings: Settings,
-    pool: Pool,
-    space: Space,
-    indexes: IndexCache,
-    points: Qdrant,
-    *,
-    claim: EngineClaim | None = None,
-) -> Kept:
-    """What is searched in an open Qdrant."""
-    homes, catalogue, store = await read_homes(pool), Catalogue(points), await place(settings, pool)
-    only, seconds, shared = named(settings), settings.rag.timeout_seconds, settings.qdrant.url is not None
-    copy = QdrantCopy(pool, points, catalogue, space, external=shared, homes=homes)
+async def open_outbox(
+    settings: Settings, pool: Pool, space: Space, points: Qdrant, claim: EngineClaim | None = None
+) -> Outbox:
+    """The outbox of an open Qdrant, for the commands that fill it and search nothing."""
+    copy = QdrantCopy(pool, points, CollectionCache(points), space, external=is_server(settings))
+    return await outbox_of(pool, points, copy, claim)
+
+
+async def outbox_of(pool: Pool, points: Qdrant, copy: QdrantCopy, claim: EngineClaim | None) -> Outbox:
+    """The outbox that fills Qdrant; it learns of files that the engine loses."""
     outbox = Outbox(pool, copy, await identity(pool), claim)
-    points.on_set_aside(outbox.files_lost)
-    on = (pool, points, catalogue, indexes, space)
-    return Kept(
-        points,
-        copy,
-        outbox,
-        MemorySource(*on, store=store, seconds=seconds, shared=shared, homes=homes),
-        CorpusSource(*on, store=store, seconds=seconds, only=only, shared=shared, homes=homes),
-    )
+    points.on_set_aside(outbox.report_loss)
+    return outbox
+
+
+def is_server(settings: Settings) -> bool:
+    """True if Qdrant is a server, where other tools may write."""
+    return settings.qdrant.url is not None
 
 
 def named(settings: Settings) -> list[str]:
@@ -222,7 +228,7 @@ class Writers:
 
 def writers(pool: Pool, embedder: Embedder) -> Writers:
     """On what is open."""
-    memories = MemoryService(MemoryStore(pool), HeardStore(pool), embedder, O200k())
+    memories = MemoryService(MemoryStore(pool), RecentTextStore(pool), embedder, O200k())
     return Writers(
         memories=memories,
         corpus=CorpusService(CorpusStore(pool), embedder, O200k()),
@@ -323,7 +329,7 @@ async def open_vectors(
     """Chroma's copy of the documents' vectors, and what fills it; the embedded one is open."""
     copy = ChromaCopy(pool, chroma, space)
     outbox = Outbox(pool, copy, await identity(pool), claim)
-    chroma.renewed = outbox.files_lost
+    chroma.renewed = outbox.report_loss
     try:
         await chroma.ready()
         yield copy, outbox
@@ -670,18 +676,18 @@ async def open_reembed(settings: Settings) -> AsyncIterator[Reembed]:
             embedder, store = Patient(model), ImportStore(pool)
             if recorded and recorded.name != space.name:
                 await import_others(
-                    Shelves(points, store, embedder, space, await store.collections()), recorded
+                    ForeignCollections(points, store, embedder, space, await store.collections()), recorded
                 )
-            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
-            yield Reembed(VectorStore(pool), embedder, (outbox, kept.outbox), space)
+            points_outbox = await open_outbox(settings, pool, space, points)
+            yield Reembed(VectorStore(pool), embedder, (outbox, points_outbox), space)
 
 
-async def import_others(shelves: Shelves, recorded: Space) -> None:
+async def import_others(collections: ForeignCollections, recorded: Space) -> None:
     """Import what other tools wrote into collections of the record, which are made anew for the new space: it
     moves with the other rows, and theirs stay as they are."""
-    for shelf in await shelves.found(recorded):
-        if shelf.missing or (not shelf.imported and (shelf.silent or shelf.unowned)):
-            async for _ in shelves.take(shelf, recorded if shelf.fits else None):
+    for collection in await collections.found(recorded):
+        if collection.missing or (not collection.imported and (collection.silent or collection.unowned)):
+            async for _ in collections.take(collection, recorded if collection.fits else None):
                 pass
 
 
@@ -697,10 +703,10 @@ async def open_adopt(settings: Settings) -> AsyncIterator[Adopt]:
     ):
 
         async def fill() -> str:
-            kept = await kept_in(settings, pool, space, IndexCache(space.dim), points)
-            await kept.outbox.drain()
-            return await kept.outbox.waits()
+            outbox = await open_outbox(settings, pool, space, points)
+            await outbox.drain()
+            return await outbox.pending()
 
         embedder = Patient(model)
-        shelves = Shelves(points, ImportStore(pool), embedder, space, named(settings))
-        yield Adopt(AdoptionStore(pool), shelves, embedder, space, fill)
+        collections = ForeignCollections(points, ImportStore(pool), embedder, space, named(settings))
+        yield Adopt(AdoptionStore(pool), collections, embedder, space, fill)

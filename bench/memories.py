@@ -20,9 +20,9 @@ import numpy as np
 from app.db.memories import BUMP, NAMES, Memory, row_of
 from app.db.pool import Pool
 from app.db.postgres import open_postgres
-from app.retrieval.postings import pack
+from app.retrieval.memories import MemorySource
+from app.retrieval.terms import pack
 from app.settings import Ibid, Settings
-from app.sources.memories import MemorySource
 from app.types import Embedding, Query, Scope, Space
 from app.wiring import open_indexes, open_kept
 from bench import corpus

@@ -24,7 +24,7 @@ from app.db.memories import BUMP, NAMES, Memory, row_of
 from app.db.pool import Pool
 from app.db.postgres import open_postgres
 from app.retrieval.index import Matrix
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.settings import Ibid, Settings
 from app.types import Embedding, Legs, Query, Scope, Space
 from app.wiring import Kept, open_indexes, open_kept

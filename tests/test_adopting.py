@@ -13,7 +13,7 @@ import pytest
 from app.clients.points import Where
 from app.clients.qdrant import Qdrant, open_points
 from app.db.answers import OriginalStore
-from app.db.collections import read_homes
+from app.db.collections import read_imported_collections
 from app.db.copies import STATE, QdrantCopy
 from app.db.corpus import CorpusStore, Given
 from app.db.embedded import Cluster
@@ -24,13 +24,22 @@ from app.db.postgres import identity
 from app.db.users import Memories
 from app.db.votes import VoteStore
 from app.errors import RetrievalError
-from app.index.catalogue import Catalogue
+from app.retrieval.corpus import CorpusSource
 from app.retrieval.index_cache import IndexCache
+from app.retrieval.memories import MemorySource
+from app.retrieval.retrievers.qdrant import CollectionCache
 from app.services import adopt as adopt_
-from app.services.adopt import SAMPLE, Adopt, AdoptionStore, ImportStore, Older, Report, Shelves, Taken
+from app.services.adopt import (
+    SAMPLE,
+    Adopt,
+    AdoptionStore,
+    ForeignCollections,
+    ImportStore,
+    Older,
+    Report,
+    Taken,
+)
 from app.settings import Settings
-from app.sources.corpus import CorpusSource
-from app.sources.memories import MemorySource
 from app.types import Embedding, Entry, Legs, Passage, Query, Scope, Space, Verdict
 from app.wiring import import_others
 from tests.fakes.elder import DIM, Elder, elder
@@ -82,24 +91,24 @@ class House:
     points: Qdrant
     model: Model = field(default_factory=Model)
 
-    def shelves(self, *only: str) -> Shelves:
+    def collections(self, *only: str) -> ForeignCollections:
         """The collections of one run."""
-        return Shelves(self.points, ImportStore(self.pool), self.model, SPACE, only)
+        return ForeignCollections(self.points, ImportStore(self.pool), self.model, SPACE, only)
 
     def work(self, *only: str) -> Adopt:
         """One run."""
-        return Adopt(AdoptionStore(self.pool), self.shelves(*only), self.model, SPACE, self.fill)
+        return Adopt(AdoptionStore(self.pool), self.collections(*only), self.model, SPACE, self.fill)
 
     async def outbox(self) -> Outbox:
         """As the service opens it."""
-        copy = QdrantCopy(self.pool, self.points, Catalogue(self.points), SPACE)
+        copy = QdrantCopy(self.pool, self.points, CollectionCache(self.points), SPACE)
         return Outbox(self.pool, copy, await identity(self.pool))
 
     async def fill(self) -> str:
         """Let Qdrant follow."""
         outbox = await self.outbox()
         await outbox.drain()
-        return await outbox.waits()
+        return await outbox.pending()
 
     async def adopt(self, *only: str) -> list[Taken]:
         """A whole run."""
@@ -126,9 +135,12 @@ class House:
 
     async def source(self, kind: type[MemorySource] | type[CorpusSource], exact: int = 1 << 20) -> Any:
         """As a service that starts now has it."""
-        indexes, homes = IndexCache(SPACE.dim, exact_bytes=exact), await read_homes(self.pool)
-        on = (self.pool, self.points, Catalogue(self.points), indexes, SPACE)
-        return kind(*on, shared=True, homes=homes)
+        indexes, imports = (
+            IndexCache(SPACE.dim, exact_bytes=exact),
+            await read_imported_collections(self.pool),
+        )
+        on = (self.pool, self.points, CollectionCache(self.points), indexes, SPACE)
+        return kind(*on, shared=True, imports=imports)
 
     async def memories(self, scope: Scope = ANN, *, exact: int = 1 << 20) -> Legs:
         """What a question finds in the memories."""
@@ -186,10 +198,10 @@ async def others(cluster: Cluster) -> AsyncIterator[Elder]:
         yield made
 
 
-class NoShelves(Shelves):
+class NoForeignCollections(ForeignCollections):
     """A Qdrant without collections."""
 
-    async def found(self, space: Space | None = None) -> list[adopt_.Shelf]:
+    async def found(self, space: Space | None = None) -> list[adopt_.ForeignCollection]:
         """None."""
         return []
 
@@ -201,8 +213,8 @@ def rows_of(pool: Pool, model: Model, points: Qdrant) -> Adopt:
         """Nothing follows."""
         return ""
 
-    shelves = NoShelves(points, ImportStore(pool), model, WIDE)
-    return Adopt(AdoptionStore(pool), shelves, model, WIDE, fill)
+    collections = NoForeignCollections(points, ImportStore(pool), model, WIDE)
+    return Adopt(AdoptionStore(pool), collections, model, WIDE, fill)
 
 
 async def run(old: Elder, model: Model, house: House) -> Report:
@@ -347,9 +359,9 @@ async def test_each_is_found_once(house: House, shape: Json, exact: int) -> None
     house.plant(RAW, (1, said(DANUBE)), (2, said(OTTERS)), shape=shape)
     house.plant("tides", (1, {"text": DANUBE}), shape=shape)
     await house.adopt()
-    legs, shelf = await house.memories(exact=exact), await house.corpus(exact=exact)
+    legs, collection = await house.memories(exact=exact), await house.corpus(exact=exact)
     assert (texts(legs).count(DANUBE), legs.stored, legs.notes) == (1, 2, ())
-    assert (texts(shelf), shelf.stored, shelf.notes) == ([DANUBE], 1, ())
+    assert (texts(collection), collection.stored, collection.notes) == ([DANUBE], 1, ())
 
     house.plant(RAW, (3, said(RHINE)), shape=shape)
     house.plant("tides", (3, {"text": RHINE}), shape=shape)
@@ -477,7 +489,7 @@ async def test_ours_move_to_the_copy_and_theirs_stay(house: House) -> None:
     assert [each["id"] for each in house.held("tides")] == [1]
     assert len(house.held("tides_ibid")) == 2
     assert texts(await house.corpus(exact=0)) == [DANUBE, RHINE]
-    assert await (await house.outbox()).behind() == ""
+    assert await (await house.outbox()).refill_reason() == ""
 
 
 async def test_a_replica_that_runs_meanwhile_writes_nothing_of_theirs(house: House) -> None:
@@ -500,7 +512,7 @@ async def test_ours_alone_is_nothing_to_import(house: House) -> None:
     )
     await house.fill()
     assert await house.adopt() == []
-    assert (await read_homes(house.pool)).homes == {}
+    assert (await read_imported_collections(house.pool)).copies == {}
 
 
 async def test_only_named_collections_are_looked_at(house: House) -> None:
@@ -531,15 +543,15 @@ async def test_before_a_move_others_points_become_rows(house: House) -> None:
     house.plant("foreign", (1, {"text": OTTERS}))
 
     store = ImportStore(house.pool)
-    shelves = Shelves(house.points, store, house.model, WIDE, await store.collections())
-    await import_others(shelves, SPACE)
+    collections = ForeignCollections(house.points, store, house.model, WIDE, await store.collections())
+    await import_others(collections, SPACE)
 
     kept, _ = await CorpusStore(house.pool).texts(HERE, "tides", cursor=None, limit=9)
     assert {each.text for each in kept} == {DANUBE, RHINE}
     assert (
         await house.pool.fetchval("SELECT count(*) FROM ibid.corpus_text WHERE space = $1", SPACE.name) == 2
     )
-    assert set((await read_homes(house.pool)).homes) == {RAW, "tides"}
+    assert set((await read_imported_collections(house.pool)).copies) == {RAW, "tides"}
     assert house.model.asked == []
     assert (await house.corpus()).notes == ()
     assert await house.points.count("tides", Where(ids=("1",))) == 1

@@ -6,13 +6,13 @@ Looks alone. Raises `Ailment`, and what the stores raise.
 from app.cli.checks import Ailment
 from app.cli.store import open_store
 from app.clients.qdrant import open_points
-from app.db.collections import read_homes, read_unimported
+from app.db.collections import read_imported_collections, read_unimported
 from app.db.memories import RAW
 from app.db.pool import Pool
 from app.db.postgres import Behind
 from app.db.vectors import SpaceStore
 from app.errors import RetrievalError
-from app.index.catalogue import fits
+from app.retrieval.retrievers.qdrant import fits
 from app.services.adopt import AdoptionStore, Table
 from app.settings import Settings
 from app.types import Space
@@ -45,18 +45,18 @@ async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, s
     earlier version adopted them, which made no rows of their points."""
     if settings.qdrant.url is None:
         return {}
-    known = await read_homes(pool)
-    homes = known.homes
+    imports = await read_imported_collections(pool)
+    copies = imports.copies
     async with open_points(settings, dim=space.dim) as points:
         try:
             shapes = await points.collections()
         except RetrievalError:  # told by the check of Qdrant
             return {}
     odd = [each.name for each in shapes if not fits(each, space)]
-    moved = {name: MOVE for name in odd if name in homes.values()}
+    moved = {name: MOVE for name in odd if name in copies.values()}
     kept = {each.name for each in shapes if each.points}
     again = {name: AGAIN for name in await read_unimported(pool) if name in kept}
-    return again | moved | ({RAW: ADOPT} if RAW in odd and not known.is_imported(RAW) else {})
+    return again | moved | ({RAW: ADOPT} if RAW in odd and not imports.is_imported(RAW) else {})
 
 
 def told(tables: list[Table], foreign: dict[str, str], space: Space) -> None:

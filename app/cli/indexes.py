@@ -21,7 +21,7 @@ from app.db.pool import Pool
 from app.db.postgres import Behind, identity
 from app.db.vectors import SpaceStore
 from app.errors import RetrievalError, StartError
-from app.index.catalogue import Catalogue
+from app.retrieval.retrievers.qdrant import CollectionCache
 from app.settings import OURS, Settings
 
 MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
@@ -111,7 +111,7 @@ async def outbox(settings: Settings) -> str:
             async with hold(folder) if free and settings.postgres.dsn else nullcontext():
                 if settings.qdrant.url or (free and (folder / "qdrant").exists()):
                     async with open_points(settings, dim=space.dim, read_only=True) as points:
-                        await compare(pool, QdrantCopy(pool, points, Catalogue(points), space))
+                        await compare(pool, QdrantCopy(pool, points, CollectionCache(points), space))
                 if settings.chroma.url or (free and (folder / "chroma").exists()):
                     async with open_chroma(settings, read_only=True) as chroma:
                         await compare(pool, ChromaCopy(pool, chroma, space))
@@ -124,7 +124,7 @@ async def compare(pool: Pool, copy: Copy) -> None:
     """`Ailment` if an engine has lost what it had taken from the record."""
     try:
         outbox = Outbox(pool, copy, await identity(pool))
-        reason = await outbox.behind() or (DIFFERS if await outbox.differs() else "")
+        reason = await outbox.refill_reason() or (DIFFERS if await outbox.count_differs() else "")
     except RetrievalError:
         return  # told by the engine's own check
     if reason:

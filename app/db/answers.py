@@ -26,16 +26,24 @@ from app.clients.qdrant import Qdrant
 from app.db.corpus import COLUMNS as TEXTS
 from app.db.corpus import reference
 from app.db.documents import IN_REACH, is_id
-from app.db.memories import COLUMNS as MEMORIES
+from app.db.memories import COLUMNS as MEMORY_COLUMNS
 from app.db.memories import NOTE, RAW, Memory, memory
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import storable
 from app.db.sessions import THREAD, ChatLogStore, thread
 from app.errors import Rejected, RetrievalError, Unavailable
-from app.index import payload, referred, remembered
-from app.index.catalogue import RETRY_SECONDS
-from app.retrieval.imported import imported
-from app.retrieval.retrievers.qdrant import NOT_OURS
+from app.retrieval import payload
+from app.retrieval.memories import standing_of
+from app.retrieval.points import (
+    CORPUS,
+    LONG_AGO,
+    MEMORIES,
+    memory_from_point,
+    owned,
+    tenants,
+    text_point_passage,
+)
+from app.retrieval.retrievers.qdrant import NOT_OURS, RETRY_SECONDS, imported
 from app.types import SAID_ON, Degraded, Entry, Passage, Pending, Reason, Scope, Trace, Verdict, moment
 
 BODY = (
@@ -413,7 +421,7 @@ NAMESAKES = f"""
     ORDER BY wanted.key, document.session_id DESC, document.id DESC
 """  # noqa: S608 - constants of ours
 KEPT = f"""
-    SELECT {MEMORIES} FROM ibid.memory
+    SELECT {MEMORY_COLUMNS} FROM ibid.memory
     WHERE tenant = $1 AND user_id = $2 AND id = ANY($3)
 """  # noqa: S608 - constants of ours
 # A client that brings its history along mostly brings what was said here: the words are in the thread.
@@ -450,8 +458,8 @@ class OriginalStore:
         for entry in entries:
             of[entry.source].append(entry)
         texts = await self._chunks(scope, of[DOCUMENTS])
-        cards = await self.cards(scope, [entry.id for entry in of[remembered.NAME]])
-        corpus = await self._corpus(scope, [entry.id for entry in of[referred.NAME]])
+        cards = await self.cards(scope, [entry.id for entry in of[MEMORIES]])
+        corpus = await self._corpus(scope, [entry.id for entry in of[CORPUS]])
         found = [
             *(shown(DOCUMENTS, key, text) for key, text in texts.items()),
             *map(told, cards.values()),
@@ -483,14 +491,14 @@ class OriginalStore:
         missing = set(ids) - {row["id"] for row in rows}
         missing -= (await self._imported(RAW, missing)).keys()
         points = await self._remembered(scope, missing) if missing else []
-        return known | {point.id: remembered.memory(point) for point in points}
+        return known | {point.id: memory_from_point(point) for point in points}
 
     async def _remembered(self, scope: Scope, ids: Collection[str]) -> list[Point]:
         """Points of older tools."""
         with answering():
-            stands = await remembered.standing_of(self._pool, scope.tenant, scope.user_id or "")
+            stands = await standing_of(self._pool, scope.tenant, scope.user_id or "")
         wanted = set(ids) if stands.since is None else set(ids).intersection(stands.since)
-        return await self._scrolled(RAW, remembered.owned(scope), wanted)
+        return await self._scrolled(RAW, owned(scope), wanted)
 
     async def _chunks(self, scope: Scope, entries: Sequence[Entry]) -> Found[str]:
         """Texts of documents' passages; of documents that were replaced those that have their labels now."""
@@ -531,8 +539,8 @@ class OriginalStore:
         points = [
             Point(point, {"text": text.text, "metadata": dict(text.metadata)}) for point, text in kept.items()
         ]
-        points += await self._scrolled(collection, remembered.tenants(scope), missing) if missing else []
-        passages = [referred.passage(collection, point, "", None) for point in points]
+        points += await self._scrolled(collection, tenants(scope), missing) if missing else []
+        passages = [text_point_passage(collection, point, "", None) for point in points]
         return {passage.id: passage for passage in passages if passage.text}
 
     async def _imported(self, collection: str, points: Collection[str]) -> Mapping[str, str]:
@@ -583,8 +591,8 @@ def told(card: Memory) -> Passage:
     """A memory as a prompt shows it, with the day on which it was said."""
     kind = payload.fact({"kind": card.kind}, "kind") or NOTE
     day = payload.day({"created_at": card.created_at.isoformat()})
-    said = {SAID_ON: None if card.created_at == remembered.LONG_AGO else day}
-    return shown(remembered.NAME, card.id, card.text, collection=RAW, kind=kind, **said)
+    said = {SAID_ON: None if card.created_at == LONG_AGO else day}
+    return shown(MEMORIES, card.id, card.text, collection=RAW, kind=kind, **said)
 
 
 def shown(source: str, key: str, text: str, **fields: str | None) -> Passage:

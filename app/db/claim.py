@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
-from app.db.jobs import lives
+from app.db.jobs import is_open
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
 from app.errors import StartError
@@ -44,7 +44,7 @@ class EngineClaim:
         """Engines that another service has claimed; claims them anew after the connection was lost. Raises
         `Unavailable`."""
         async with self._taking:
-            if not lives(self._connection):
+            if not is_open(self._connection):
                 await self.release()
                 self._missing = [*self._engines]
             if self._missing:

@@ -262,7 +262,6 @@ async def prepared(entries: Sequence[CodeEntry]) -> list[Pair]:
 
 
 def analysed(entry: CodeEntry) -> Analysed:
-    """A chunk's."""
     row = entry.row
     facts = dict(row.chunk_metadata)
     return chunk_analysed({"file_path": row.file_path, "chunk_metadata": facts, "chunk_text": row.chunk_text})

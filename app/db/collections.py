@@ -2,7 +2,7 @@
 
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import transaction
-from app.retrieval.imported import NOT_IMPORTED, Homes
+from app.retrieval.retrievers.qdrant import NOT_IMPORTED, ImportedCollections
 
 HOMES = "SELECT name, home, space FROM ibid.collection_home"
 
@@ -18,11 +18,13 @@ MOVE_HOME = """
 REFILL = "INSERT INTO ibid.outbox (engine) VALUES ('qdrant')"
 
 
-async def read_homes(pool: Pool) -> Homes:
+async def read_imported_collections(pool: Pool) -> ImportedCollections:
     """Where the copies of imported collections are."""
     with postgres_faults():
         rows = await pool.fetch(HOMES)
-    return Homes({row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows})
+    return ImportedCollections(
+        {row["name"]: row["home"] for row in rows}, {row["name"]: row["space"] for row in rows}
+    )
 
 
 async def move_home(pool: Pool, name: str, home: str) -> None:

@@ -222,7 +222,7 @@ STALE = "DELETE FROM ibid.text_next WHERE kind = 'conversation' AND id = ANY($1:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowSlot:
     """Of an entry: its row's id, and what is there."""
 
     id: str
@@ -238,9 +238,9 @@ class New:
     vector: Embedding
 
 
-async def places(
+async def find_slots(
     connection: Connection, columns: Shape, scope: Scope, entries: Sequence[Entry]
-) -> list[Place]:
+) -> list[RowSlot]:
     """Where each entry belongs."""
     kind = columns["session_id"].type
     named = [Called(*names(scope, entry)) for entry in entries]
@@ -253,7 +253,7 @@ async def places(
         own.update({row["id"]: row for row in rows if owned(scope, row, ours)})
         return own, {row["id"] for row in rows}
 
-    return [Place(key, own.get(key)) for key in await located(kind, named, find)]
+    return [RowSlot(key, own.get(key)) for key in await located(kind, named, find)]
 
 
 def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
@@ -263,7 +263,7 @@ def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
     return bool(told == (scope.tenant, scope.owner, scope.project)) and written
 
 
-def same(entry: Entry, place: Place, space: str) -> Conversation | None:
+def same(entry: Entry, place: RowSlot, space: str) -> Conversation | None:
     """The row, if it was written from the same, and has a vector of the space."""
     row = place.row
     if row is None or row["sha256"] != entry.sha256 or row["space"] != space:
@@ -401,7 +401,7 @@ class ConversationStore:
         with taking(TABLE):
             async with transaction(self._pool) as connection:
                 began = await connection.fetchval(CLOCK)
-                found = await places(connection, await shape(connection, TABLE), scope, entries)
+                found = await find_slots(connection, await shape(connection, TABLE), scope, entries)
         return Known(began, [same(entry, at, space) for entry, at in zip(entries, found, strict=True)])
 
     async def write(
@@ -416,7 +416,7 @@ class ConversationStore:
         stands. `RemovedMeanwhile`: the owner was erased after `since`."""
         words = await asyncio.to_thread(analysed, entries, brief=scope.project in self._brief)
         async with self._writing(scope, since) as (connection, columns):
-            found = await places(connection, columns, scope, entries)
+            found = await find_slots(connection, columns, scope, entries)
             last = {place.id: at for at, place in enumerate(found)}
             kept = {key: same(entries[at], found[at], space) for key, at in last.items()}
             new = [New(key, entries[at], embeddings[at]) for key, at in last.items() if kept[key] is None]

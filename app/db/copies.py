@@ -18,23 +18,31 @@ from app.clients.chroma import Chroma
 from app.clients.chroma_child import REMADE_MOST
 from app.clients.points import DENSE, Point, Where
 from app.clients.qdrant import Qdrant
-from app.db.collections import move_home, read_homes
+from app.db.collections import move_home, read_imported_collections
 from app.db.corpus import COLUMNS as TEXT_COLUMNS
 from app.db.corpus import reference
 from app.db.memories import COLUMNS, RAW, memory
 from app.db.pool import Pool, postgres_faults
 from app.db.vectors import read_spaces
 from app.errors import RetrievalError, Unavailable
-from app.index import referred, remembered
-from app.index.catalogue import Catalogue, Indexed, fits, unavailable
-from app.retrieval.imported import Homes, free
 from app.retrieval.index_cache import EXACT_BYTES
+from app.retrieval.points import memory_to_point, text_to_point
 from app.retrieval.retrievers import qdrant
-from app.retrieval.retrievers.chroma import OURS, collection, passage_id, place_of
-from app.retrieval.retrievers.qdrant import MARK, NOT_OURS, is_ours
+from app.retrieval.retrievers.chroma import OURS, collection, key_of, passage_id
+from app.retrieval.retrievers.qdrant import (
+    MARK,
+    NOT_OURS,
+    CollectionCache,
+    ImportedCollections,
+    PayloadIndexes,
+    fits,
+    free,
+    is_ours,
+    unavailable,
+)
 from app.types import Scope, Space
 
-Place: TypeAlias = tuple[str, ...]
+RefillCursor: TypeAlias = tuple[str, ...]
 """How far a refill is: a part of it, and the key of the last row that was taken. (): the beginning."""
 PAGE = 256
 """Rows, or points, at a time."""
@@ -46,7 +54,7 @@ POSITION = "ibid-position"
 """The collection of the vector that holds Chroma's position, and its id."""
 READ_SECONDS = 60.0
 """For the vectors of one document."""
-FIELDS = Indexed(
+FIELDS = PayloadIndexes(
     keys=("source", "kind", "vantage_id", "space", *MARK),
     tenants=("tenant", "user_id"),
     times=("created_at",),
@@ -79,7 +87,7 @@ ENTER = {
     " SELECT 'qdrant', collection, point FROM ibid.corpus_text WHERE space = $1 AND collection = $2",
 }
 """All rows of a collection; by whether they are memories."""
-USED = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
+IN_USE = "SELECT EXISTS (SELECT FROM ibid.corpus_text WHERE collection = $1)"
 READY = "state = 'ready' AND removed_at IS NULL"
 THESE_DOCUMENTS = f"SELECT id, tenant, owner, session_id FROM ibid.document WHERE id = ANY($1) AND {READY}"  # noqa: S608
 NEXT_DOCUMENTS = f"""
@@ -117,19 +125,23 @@ class Copy(Protocol):
     async def position(self) -> Position | None:
         """As the engine stores it; None: it has none."""
 
-    async def note(self, position: Position) -> None:
+    async def save_position(self, position: Position) -> None:
         """Store it."""
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:
+    async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Take these as the record has them now: write them, or delete those that it does not have."""
 
-    def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
-        """Take everything after `place`; yields how many rows each step took, and the place after it."""
+    def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
+        """Take everything after `cursor`; yields how many rows each step took, and the cursor after it."""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the refill under way left out a collection that failed, which it takes up at its end."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
 
-    async def complete(self) -> bool:
+    async def is_complete(self) -> bool:
         """Whether the engine holds as many as that, no more and no fewer."""
 
 
@@ -147,36 +159,35 @@ class QdrantCopy:
         self,
         pool: Pool,
         points: Qdrant,
-        catalogue: Catalogue,
+        catalogue: CollectionCache,
         space: Space,
         *,
         external: bool = False,
-        homes: Homes | None = None,
+        imports: ImportedCollections | None = None,
     ) -> None:
         """`external`: Qdrant is a server. `homes`: kept up to date for others."""
         self.external = external
-        self._homes = homes or Homes()
+        self._imports = imports or ImportedCollections()
         self._pool = pool
         self._points = points
         self._catalogue = catalogue
         self._space = space
-        self._unwritten: set[str] = set()
+        self._failed_writes: set[str] = set()
         """Collections that took no rows in the refill under way."""
-        self._unswept: set[str] = set()
+        self._failed_sweeps: set[str] = set()
 
     async def position(self) -> Position | None:
         """In a point beside the memories."""
-        for point in await qdrant.page(self._points, await self._home(RAW), Where(ids=(STATE,)), 1):
-            payload = point.payload
-            return Position(str(payload.get("identity", "")), int(payload.get("seq", 0)))
+        for point in await qdrant.page(self._points, await self._physical_name(RAW), Where(ids=(STATE,)), 1):
+            stored = point.payload
+            return Position(str(stored.get("identity", "")), int(stored.get("seq", 0)))
         return None
 
-    async def note(self, position: Position) -> None:
-        """Likewise."""
-        payload = {**MARK, "identity": position.identity, "seq": position.seq}
-        await self._put(RAW, [Point(STATE, payload)])
+    async def save_position(self, position: Position) -> None:
+        stored = {**MARK, "identity": position.identity, "seq": position.seq}
+        await self._put(RAW, [Point(STATE, stored)])
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:
+    async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Points of one collection."""
         with postgres_faults():
             if collection == RAW:
@@ -188,53 +199,58 @@ class QdrantCopy:
             await self._put(collection, points)
         gone = set(items) - {each.id for each in points}
         if gone:
-            await self._points.remove(await self._home(collection), Where(ids=tuple(gone)))
-            await self._drop_unused(collection)
+            await self._points.remove(await self._physical_name(collection), Where(ids=tuple(gone)))
+            await self._drop_if_unused(collection)
 
-    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+    async def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
         """Write all rows, then delete what the record does not have. Collections of another size of vectors,
         as before `ibid reembed`, are emptied of what is ours first. One that fails while Qdrant answers holds
         up no others: its rows are entered in the outbox at the end."""
-        if not place:
-            self._unwritten, self._unswept = set(), set()
+        if not cursor:
+            self._failed_writes, self._failed_sweeps = set(), set()
         self._catalogue.forget()
         for name, shape in dict(await self._catalogue.all()).items():
             if not fits(shape, self._space):
-                await self._swept(name, everything=True)
-                yield 0, place
+                await self._try_sweep(name, everything=True)
+                yield 0, cursor
         for name in {RAW, *await self._counts()}:
-            if not await self._usable(home := await self._home(name)):
-                await self._works(home, partial(self._moved, name, home))
+            if not await self._usable(home := await self._physical_name(name)):
+                await self._try(home, partial(self._moved, name, home))
         for part, statement, key in PARTS:
-            if place[:1] > (part,):
+            if cursor[:1] > (part,):
                 continue
-            after = place[1:] if place[:1] == (part,) else ("",) * len(key)
+            after = cursor[1:] if cursor[:1] == (part,) else ("",) * len(key)
             while rows := await self._rows(statement, *after):
                 after = tuple(rows[-1][name] for name in key)
-                yield await self._written(rows), (part, *after)
+                yield await self._write_rows(rows), (part, *after)
         for name in sorted(await self._catalogue.all()):
-            if (SWEEP, name) > place:
-                await self._swept(name)
+            if (SWEEP, name) > cursor:
+                await self._try_sweep(name)
                 yield 0, (SWEEP, name)
-        for name in sorted(self._unwritten):
+        for name in sorted(self._failed_writes):
             with postgres_faults():
                 await self._pool.execute(ENTER[name == RAW], self._space.name, name)
-            self._unwritten.discard(name)
-        if (memories := await self._home(RAW)) in self._unswept:
+            self._failed_writes.discard(name)
+        if (memories := await self._physical_name(RAW)) in self._failed_sweeps:
             await self._sweep(memories)  # an erased person's may be there: without this nothing is done
+
+    @property
+    def skipped(self) -> bool:
+        """Collections that failed are known to this process alone."""
+        return bool(self._failed_writes or self._failed_sweeps)
 
     async def total(self) -> int:
         """Memories and texts with vectors of the space."""
         return sum((await self._counts()).values())
 
-    async def complete(self) -> bool:
+    async def is_complete(self) -> bool:
         """By the count of the points of ours in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
-        homes = await self._read_homes()
-        wanted = {homes.copy_of(name): count for name, count in (await self._counts()).items()}
+        imports = await self._read_imports()
+        wanted = {imports.copy_of(name): count for name, count in (await self._counts()).items()}
         made = {name for name, shape in (await self._catalogue.all()).items() if shape.dense == DENSE}
-        for physical in {*wanted, *made, homes.copy_of(RAW), *homes.homes.values()}:
+        for physical in {*wanted, *made, imports.copy_of(RAW), *imports.copies.values()}:
             try:
                 if await self._points.count(physical, where) != wanted.get(physical, 0):
                     return False
@@ -248,7 +264,7 @@ class QdrantCopy:
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
         """Rewrite the collection of memories and cards, and the one that was imported; the corpus is its
         tenant's. One that is not there has no files. Nothing is left to do."""
-        for name in sorted({await self._home(RAW), RAW}) if "memories" in holdings else ():
+        for name in sorted({await self._physical_name(RAW), RAW}) if "memories" in holdings else ():
             try:
                 await self._points.compact(name)
             except RetrievalError as error:
@@ -257,7 +273,6 @@ class QdrantCopy:
         return ()
 
     async def _counts(self) -> Mapping[str, int]:
-        """Rows by collection."""
         with postgres_faults():
             return {row[0]: row[1] for row in await self._pool.fetch(COUNTS, self._space.name)}
 
@@ -266,23 +281,23 @@ class QdrantCopy:
         with postgres_faults():
             return list(await self._pool.fetch(statement, self._space.name, *after, PAGE))
 
-    async def _written(self, rows: Sequence[asyncpg.Record]) -> int:
+    async def _write_rows(self, rows: Sequence[asyncpg.Record]) -> int:
         """Rows as points; how many. Those of a collection that fails are left out."""
         taken = 0
         for name, some in by_collection(rows).items():
-            if name not in self._unwritten:
-                if await self._works(name, partial(self._put, name, [point(row) for row in some])):
+            if name not in self._failed_writes:
+                if await self._try(name, partial(self._put, name, [point(row) for row in some])):
                     taken += len(some)
                 else:
-                    self._unwritten.add(name)
+                    self._failed_writes.add(name)
         return taken
 
-    async def _swept(self, physical: str, *, everything: bool = False) -> None:
+    async def _try_sweep(self, physical: str, *, everything: bool = False) -> None:
         """Sweep a collection, if it works."""
-        if not await self._works(physical, partial(self._sweep, physical, everything=everything)):
-            self._unswept.add(physical)
+        if not await self._try(physical, partial(self._sweep, physical, everything=everything)):
+            self._failed_sweeps.add(physical)
 
-    async def _works(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
+    async def _try(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
         """Do it, twice if need be; False: this collection fails, but Qdrant answers. Raises what it raises
         where Qdrant does not."""
         for last in (False, True):
@@ -299,18 +314,18 @@ class QdrantCopy:
                 return True
         return False
 
-    async def _home(self, name: str) -> str:
+    async def _physical_name(self, name: str) -> str:
         """Where the copy of a collection is."""
-        return (await self._read_homes()).copy_of(name)
+        return (await self._read_imports()).copy_of(name)
 
-    async def _read_homes(self) -> Homes:
-        found = await read_homes(self._pool)
-        self._homes.homes, self._homes.spaces = found.homes, found.spaces
+    async def _read_imports(self) -> ImportedCollections:
+        found = await read_imported_collections(self._pool)
+        self._imports.copies, self._imports.spaces = found.copies, found.spaces
         return found
 
     async def _put(self, name: str, points: Sequence[Point]) -> None:
         """Write points; the collection is made where it is missing."""
-        home = await self._home(name)
+        home = await self._physical_name(name)
         if not await self._usable(home):
             home = await self._moved(name, home)
         await self._catalogue.put(home, self._space, FIELDS, points)
@@ -327,18 +342,18 @@ class QdrantCopy:
         await self._sweep(home, everything=True)
         if await self._usable(home):
             return home
-        homes = await self._read_homes()
-        new = free(name, {*await self._catalogue.all(), *homes.homes.values()})
+        imports = await self._read_imports()
+        new = free(name, {*await self._catalogue.all(), *imports.copies.values()})
         log.warning(
             "another tool has a collection of this name; ours is kept apart", collection=name, home=new
         )
         await move_home(self._pool, name, new)
-        await self._read_homes()
+        await self._read_imports()
         return new
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
         """Delete the points of ours that the record does not have, or all."""
-        name, left = (await self._read_homes()).name_of(physical), False
+        name, left = (await self._read_imports()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
         for where in (Where(has=NOT_OURS), older):  # a server's may hold millions of another tool's
@@ -358,12 +373,12 @@ class QdrantCopy:
         with postgres_faults():
             return {row[0] for row in await self._pool.fetch(KNOWN[name == RAW], list(points), name)}
 
-    async def _drop_unused(self, name: str) -> None:
+    async def _drop_if_unused(self, name: str) -> None:
         """A collection goes with the last text of all tenants."""
         with postgres_faults():
-            used = name == RAW or await self._pool.fetchval(USED, name)
+            used = name == RAW or await self._pool.fetchval(IN_USE, name)
         if not used:
-            await self._drop(await self._home(name))
+            await self._drop(await self._physical_name(name))
 
     async def _drop(self, name: str) -> None:
         """An empty collection, if Ibid made it."""
@@ -380,8 +395,8 @@ def point(row: asyncpg.Record) -> Point:
     """A row as a point of ours."""
     space, vector = row["space"], row["embedding"]
     if "point" in row:
-        return referred.point(Scope(row["tenant"]), reference(row), vector, space)
-    return remembered.point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
+        return text_to_point(Scope(row["tenant"]), reference(row), vector, space)
+    return memory_to_point(Scope(row["tenant"], user_id=row["user_id"]), memory(row), vector, space)
 
 
 def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
@@ -408,16 +423,15 @@ class ChromaCopy:
         """In a vector of its own; asking for it makes no collection."""
         if POSITION not in await self._chroma.names():
             return None
-        for metadata in await self._chroma.payloads(POSITION, {"of": POSITION}):
-            return Position(str(metadata.get("identity", "")), int(str(metadata.get("seq", 0))))
+        for stored in await self._chroma.payloads(POSITION, {"of": POSITION}):
+            return Position(str(stored.get("identity", "")), int(str(stored.get("seq", 0))))
         return None
 
-    async def note(self, position: Position) -> None:
-        """Likewise."""
-        metadata = {"of": POSITION, "identity": position.identity, "seq": position.seq}
-        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [metadata])
+    async def save_position(self, position: Position) -> None:
+        stored = {"of": POSITION, "identity": position.identity, "seq": position.seq}
+        await self._chroma.upsert(POSITION, [POSITION], np.ones((1, 1), np.float32), [stored])
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:
+    async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Documents one by one."""
         with postgres_faults():
             rows = await self._pool.fetch(THESE_DOCUMENTS, list(items))
@@ -426,14 +440,14 @@ class ChromaCopy:
         for item in set(items) - {row["id"] for row in rows}:
             await self._delete(item)
 
-    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+    async def refill(self, cursor: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
         """Documents whose vectors are not all there, then those that the record does not have. Collections
         of other spaces go."""
-        after = place[0] if place else ""
-        while rows := await self._next(after):
+        after = cursor[0] if cursor else ""
+        while rows := await self._next_documents(after):
             for row in rows:
                 after = row["id"]
-                if len(await self._held(row)) != row["vectors"]:
+                if len(await self._vector_ids(row)) != row["vectors"]:
                     await self._write(row)
                 yield row["vectors"], (after,)
         for name in self._names.values():
@@ -445,12 +459,17 @@ class ChromaCopy:
             await self._chroma.forget(name)
         await self._chroma.filled()
 
+    @property
+    def skipped(self) -> bool:
+        """A document that fails ends the refill."""
+        return False
+
     async def total(self) -> int:
         """Chunks of ready documents."""
         with postgres_faults():
             return int(await self._pool.fetchval(CHUNKS))
 
-    async def complete(self) -> bool:
+    async def is_complete(self) -> bool:
         """By the count of all vectors."""
         held = (await self.check())["vectors"]
         if held == await self.total():
@@ -480,12 +499,12 @@ class ChromaCopy:
             await self._chroma.renew()
         return ()
 
-    async def _next(self, after: str) -> list[asyncpg.Record]:
+    async def _next_documents(self, after: str) -> list[asyncpg.Record]:
         """A page of documents."""
         with postgres_faults():
             return list(await self._pool.fetch(NEXT_DOCUMENTS, after, self._space.name))
 
-    async def _held(self, row: asyncpg.Record) -> list[str]:
+    async def _vector_ids(self, row: asyncpg.Record) -> list[str]:
         """Ids of a document's vectors."""
         return await self._chroma.ids(self._names[is_global(row)], {"document": row["id"]})
 
@@ -501,7 +520,7 @@ class ChromaCopy:
         ids = [passage_id((row["id"], ordinal)) for ordinal, _ in found]
         metadata = {"tenant": row["tenant"], "owner": row["owner"], "session": row["session_id"]}
         await self._chroma.upsert(name, ids, matrix, [metadata | {"document": row["id"]}] * len(ids))
-        await self._chroma.drop(name, sorted(set(await self._held(row)) - set(ids)))
+        await self._chroma.drop(name, sorted(set(await self._vector_ids(row)) - set(ids)))
 
     async def _delete(self, item: str) -> None:
         """All vectors of a document, wherever it was."""
@@ -514,7 +533,7 @@ class ChromaCopy:
         start = 0
         while ids := await self._chroma.page(name, start, IDS):
             start += len(ids)
-            documents = {place_of(each)[0] for each in ids} - unknown
+            documents = {key_of(each)[0] for each in ids} - unknown
             with postgres_faults():
                 rows = await self._pool.fetch(THESE_DOCUMENTS, list(documents))
             unknown |= documents - {row["id"] for row in rows}

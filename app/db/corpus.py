@@ -18,7 +18,7 @@ from app.db.memories import LOCK
 from app.db.pool import Pool
 from app.db.rows import Connection, closed, opened, storable, transaction
 from app.errors import TooMany
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.types import Embedding, Scope
 
 

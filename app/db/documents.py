@@ -28,7 +28,7 @@ from app.answer import new_id
 from app.db.pool import RETRY_SECONDS, Pool, postgres_faults
 from app.db.rows import Connection, storable, transaction
 from app.errors import Conflict, InvalidField, Missing, Overloaded, RemovedMeanwhile, Unavailable
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.text.labels import clean, distinct, key, label_name, unique
 from app.types import Embedding, Pending, Scope
 

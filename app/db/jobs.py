@@ -79,17 +79,17 @@ POLL = 1.0
 CLOSE_SECONDS = 2.0
 
 
-class Bell:
+class Listener:
     """Entered, it keeps one connection of the pool for listening; not entered, it just polls."""
 
-    def __init__(self, pool: Pool, channel: str, heard: Callable[[str], None] | None = None) -> None:
-        """`heard`: called with the text of each notification."""
+    def __init__(self, pool: Pool, channel: str, on_notify: Callable[[str], None] | None = None) -> None:
+        """`on_notify`: called with the text of each notification."""
         self._pool = pool
         self._channel = channel
-        self._heard = heard
+        self._on_notify = on_notify
         self._connection: Connection | None = None
         self._entered = False
-        self._rung = asyncio.Event()
+        self._event = asyncio.Event()
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -102,48 +102,48 @@ class Bell:
     ) -> None:
         self._entered = False
         async with self._lock:
-            await self._let_go()
+            await self._release()
 
     async def wait(self, *, seconds: float) -> None:
         """Until it rings, at most `seconds` and POLL. It remembers a ring that nobody waited for."""
         await self._listen()
         with suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, POLL)):
-                await self._rung.wait()
-        self._rung.clear()
+                await self._event.wait()
+        self._event.clear()
 
     async def _listen(self) -> None:
         """Listen, if we should and do not."""
         async with self._lock:
-            if not self._entered or lives(self._connection):
+            if not self._entered or is_open(self._connection):
                 return
-            await self._let_go()
+            await self._release()
             with suppress(*DOWN):
                 self._connection = await self._pool.acquire()
-                await self._connection.add_listener(self._channel, self._ring)
+                await self._connection.add_listener(self._channel, self._notified)
 
-    async def _let_go(self) -> None:
+    async def _release(self) -> None:
         """Give the connection back to the pool; a broken one too, and never one that still listens."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        deaf = False
+        removed = False
         with suppress(*DOWN):
             async with asyncio.timeout(CLOSE_SECONDS):
-                await connection.remove_listener(self._channel, self._ring)
-            deaf = True
+                await connection.remove_listener(self._channel, self._notified)
+            removed = True
         with suppress(*DOWN):
-            if not deaf:  # the pool resets nothing: whoever has it next would be rung at
+            if not removed:  # the pool resets nothing: whoever has it next would be rung at
                 connection.terminate()
             await self._pool.release(connection, timeout=CLOSE_SECONDS)
 
-    def _ring(self, _connection: object, _pid: object, _channel: object, payload: object) -> None:
-        if self._heard:
-            self._heard(str(payload))
-        self._rung.set()
+    def _notified(self, _connection: object, _pid: object, _channel: object, payload: object) -> None:
+        if self._on_notify:
+            self._on_notify(str(payload))
+        self._event.set()
 
 
-def lives(connection: Connection | None) -> bool:
+def is_open(connection: Connection | None) -> bool:
     """Whether a connection is open: the pool takes a broken one back by itself, and then asking raises."""
     with suppress(asyncpg.InterfaceError):
         return connection is not None and not connection.is_closed()
@@ -194,17 +194,17 @@ class JobStore:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._bell = Bell(pool, CHANNEL)
+        self._listener = Listener(pool, CHANNEL)
         self._worker = new_worker()
 
     async def __aenter__(self) -> Self:
-        await self._bell.__aenter__()
+        await self._listener.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._bell.__aexit__(kind, error, trace)
+        await self._listener.__aexit__(kind, error, trace)
 
     async def claim(self, *, lease_seconds: float) -> Job | None:
         """The next job, leased; None: nothing to do now."""
@@ -246,7 +246,7 @@ class JobStore:
 
     async def wait(self, *, seconds: float) -> None:
         """Until a job may be there or the time is up; a second at most."""
-        await self._bell.wait(seconds=seconds)
+        await self._listener.wait(seconds=seconds)
 
     def _lease(self, job: Job) -> tuple[int, str, int]:
         """The arguments of OURS."""

@@ -87,14 +87,14 @@ Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Memo(Generic[Name, Value]):
+class TimedCache(Generic[Name, Value]):
     """Confirmed values and when each was confirmed."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._kept: OrderedDict[Name, tuple[Value, float]] = OrderedDict()
 
-    def keep(self, name: Name, value: Value) -> None:
+    def put(self, name: Name, value: Value) -> None:
         """The database said so just now."""
         self._kept[name] = (value, self._clock())
         self._kept.move_to_end(name)
@@ -152,8 +152,8 @@ class KeyStore:
 
     def __init__(self, pool: Pool, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
-        self._callers: Memo[bytes, Caller] = Memo(clock)
-        self._closed: Memo[str, bool] = Memo(clock)
+        self._callers: TimedCache[bytes, Caller] = TimedCache(clock)
+        self._closed: TimedCache[str, bool] = TimedCache(clock)
         self._breaker = Breaker(clock, failures=1, seconds=PAUSE)
 
     async def find(self, key: str) -> Caller | None:
@@ -171,7 +171,7 @@ class KeyStore:
             self._callers.drop(digest)
             return None
         caller = Caller(rows[0]["tenant"], rows[0]["user_id"])
-        self._callers.keep(digest, caller)
+        self._callers.put(digest, caller)
         return caller
 
     async def any(self) -> bool:
@@ -183,7 +183,7 @@ class KeyStore:
             [[known]] = await self._looked_up(ANY)
         except Unavailable:
             return bridged(self._closed.get("any", seconds=OUTAGE))
-        self._closed.keep("any", bool(known))
+        self._closed.put("any", bool(known))
         return bool(known)
 
     async def _looked_up(self, sql: str, *arguments: object) -> Sequence[asyncpg.Record]:

@@ -22,7 +22,7 @@ from app.db.documents import is_id
 from app.db.pool import Pool
 from app.db.rows import Connection, closed, opened, storable, transaction
 from app.errors import RemovedMeanwhile
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.text.dates import noted
 from app.types import Embedding, Scope, day_of
 
@@ -110,7 +110,7 @@ class Written:
 
 
 class Cards(Protocol):
-    """A user's cards, ours and those that older tools wrote (`sources/memories.py`). `RetrievalError`."""
+    """A user's cards, ours and those that older tools wrote (`retrieval/memories.py`). `RetrievalError`."""
 
     async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
         """Cards of these kinds, newest first."""
@@ -218,17 +218,17 @@ BUMP = """
 """
 
 
-async def hold(connection: Connection, tenant: str, user: str) -> None:
+async def lock_user(connection: Connection, tenant: str, user: str) -> None:
     """The user's writers take turns until the transaction ends."""
     await connection.execute(LOCK, "\x1f".join(("ibid.memory", tenant, user)))
 
 
-async def bump(connection: Connection, tenant: str, user: str) -> None:
+async def bump_version(connection: Connection, tenant: str, user: str) -> None:
     """A search of this user's would see a change."""
     await connection.execute(BUMP, tenant, user)
 
 
-async def decided(
+async def decide(
     connection: Connection,
     owner: tuple[str, str],
     drafts: Sequence[Draft],
@@ -238,7 +238,7 @@ async def decided(
     """What becomes of each draft, under the user's lock; later ones of the same words are repeats."""
     rows = await connection.fetch(HERE, *owner, list(ids), list(DAEMONS))
     known = {row["id"]: memory(row) for row in rows}
-    places = await taken(connection, owner, drafts)
+    places = await last_places(connection, owner, drafts)
     now, revision = await stamp(connection)
     written = []
     for at, (draft, name, count) in enumerate(zip(drafts, ids, tokens, strict=True)):
@@ -249,13 +249,15 @@ async def decided(
         if draft.origin not in DAEMONS:
             place = places[thread] = places.get(thread, 0) + 1
         moment = draft.created_at or now + timedelta(microseconds=at)
-        this = made(draft, name, owner[1], tokens=count, at=moment, place=place)
+        this = new_memory(draft, name, owner[1], tokens=count, at=moment, place=place)
         known[name] = replace(this, revision=revision)
         written.append(Written(Outcome.CREATED, known[name]))
     return written
 
 
-async def taken(connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]) -> dict[str, int]:
+async def last_places(
+    connection: Connection, owner: tuple[str, str], drafts: Sequence[Draft]
+) -> dict[str, int]:
     """The last place that is taken in each of their threads; none in a new one."""
     threads = {draft.thread_id or "" for draft in drafts}
     rows = await connection.fetch(PLACES, *owner, list(threads))
@@ -269,7 +271,7 @@ async def stamp(connection: Connection) -> tuple[datetime, int]:
     return now["now"], now["revision"]
 
 
-def made(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:
+def new_memory(draft: Draft, name: str, user: str, *, tokens: int, at: datetime, place: int) -> Memory:
     """A draft as the memory it becomes; `place` 0: a card is no part of a conversation."""
     return Memory(
         id=name,
@@ -297,13 +299,13 @@ def row_of(memory: Memory) -> tuple[object, ...]:
 
 def memory(row: asyncpg.Record) -> Memory:
     """A row as the memory it is."""
-    told = {name: row[name] for name in NAMES}
+    values = {name: row[name] for name in NAMES}
     changed = {
         "tags": tuple(row["tags"]),
         "thread_id": row["thread_id"] or None,
         "fields": json.loads(row["fields"]),
     }
-    return Memory(**(told | changed))
+    return Memory(**(values | changed))
 
 
 ERASED = "SELECT erased_at > $3 FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2"
@@ -380,10 +382,10 @@ class MemoryStore:
         terms = [each.terms for each in analysed]
         self._pool.check_room(sum(map(len, (*terms, *embeddings, *(draft.text for draft in drafts)))))
         async with transaction(self._pool) as connection:
-            await hold(connection, tenant, user)
+            await lock_user(connection, tenant, user)
             if await connection.fetchval(ERASED, tenant, user, since):
                 raise RemovedMeanwhile("all that was kept of this user was erased meanwhile")
-            written = await decided(connection, (tenant, user), drafts, ids, tokens)
+            written = await decide(connection, (tenant, user), drafts, ids, tokens)
             rows = [
                 (tenant, space, *row_of(each.memory), vector, found.terms, found.days_of(each.memory))
                 for each, vector, found in zip(written, embeddings, analysed, strict=True)
@@ -391,7 +393,7 @@ class MemoryStore:
             ]
             if rows:
                 await connection.executemany(WRITE, rows)
-                await bump(connection, tenant, user)
+                await bump_version(connection, tenant, user)
             return written
 
     async def clock(self) -> datetime:
@@ -432,7 +434,7 @@ class MemoryStore:
             user = await connection.fetchval(REMOVE, memory_id, scope.tenant, scope.user_id)
             if user is not None:
                 await connection.execute(VOTES, scope.tenant, user, memory_id)
-                await bump(connection, scope.tenant, user)
+                await bump_version(connection, scope.tenant, user)
         return user is not None
 
 
@@ -473,13 +475,11 @@ RECALLED = f"""
 """  # noqa: S608 - constants of ours
 
 
-class HeardStore:
-    """Keeps services/memories.Heard."""
-
+class RecentTextStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def heard(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
+    async def recent(self, scope: Scope, thread_id: str | None, before: datetime | None) -> list[str]:
         """What the assistant said in the user's thread, and what it recalled there."""
         where = (scope.tenant, scope.owner, thread_id or "", scope.user_id, before)
         with self._pool.asking():

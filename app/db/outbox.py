@@ -3,8 +3,8 @@
 An entry means "take this item as the record has it now"; one without an item means everything (a refill).
 One process at a time drains an engine: the session that holds its advisory lock also deletes the entries, so
 a process that has lost its connection can delete none. An engine that fails is left alone for some seconds,
-and no writer waits for it; a refill then goes on where it was. An engine that knows another record or
-position, or holds more or fewer rows, is refilled. Seconds.
+and no writer waits for it; a refill then goes on where it was, after a restart too. An engine that knows
+another record or position, or holds more or fewer rows, is refilled. Seconds.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import asyncpg
 import structlog
 
 from app.db.claim import EngineClaim
-from app.db.copies import Copy, Place, Position
+from app.db.copies import Copy, Position, RefillCursor
 from app.db.pool import DOWN, Pool, postgres_faults
 from app.db.rows import Connection
 from app.errors import RetrievalError, Unavailable
@@ -27,41 +27,45 @@ from app.types import Probe
 BATCH = 256
 """Entries taken at a time."""
 POLL_SECONDS = 1.0
-"""Between two looks for entries; whoever waits for the engine (`followed`) does not wait for a look."""
-ASIDE_SECONDS = 15.0
+"""Between two looks for entries; whoever waits for the engine (`wait_drained`) does not wait for a look."""
+RETRY_COLLECTION_SECONDS = 15.0
 """Before a collection that failed is tried again, if others wait."""
-AGAIN_SECONDS = 5.0
+RETRY_ENGINE_SECONDS = 5.0
 """Before an engine that failed is asked again."""
 COMPARE_SECONDS = 300.0
 """Between two comparisons of an engine with the record."""
+SAVE_CURSOR_SECONDS = 1.0
+"""Between two times that the cursor of a refill is saved: what a restart copies again."""
 LOG_SECONDS = 5.0
 """Between two log lines of a refill."""
 UNLOCK_SECONDS = 2.0
 LOOK_SECONDS = 0.01
-"""Between two looks of `followed`; each is twice as long as the one before, up to a quarter second."""
+"""Between two looks of `wait_drained`; each is twice as long as the one before, up to a quarter second."""
 
-MOST = 10_000
+COUNTED_MOST = 10_000
 """Entries that are counted, so that a look at a long outbox costs no more than one at a short one."""
 
 DIFFERS = "it holds more or fewer rows than the record"
-ALONE = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended($1, 0))"
-NEXT = """
+NEXT_ENTRIES = """
     SELECT seq, collection, item FROM ibid.outbox
     WHERE engine = $1 AND item <> '' AND collection <> ALL($3) ORDER BY seq LIMIT $2
 """
-REFILLS = "SELECT max(seq) FROM ibid.outbox WHERE engine = $1 AND item = ''"
-TAKEN = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
-REFILLED = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
-SET_POSITION = """
+LAST_REFILL = "SELECT seq, cursor FROM ibid.outbox WHERE engine = $1 AND item = '' ORDER BY seq DESC LIMIT 1"
+SAVE_CURSOR = "UPDATE ibid.outbox SET cursor = $2 WHERE seq = $1"
+DELETE_ENTRIES = "DELETE FROM ibid.outbox WHERE seq = ANY($1)"
+DELETE_REFILLS = "DELETE FROM ibid.outbox WHERE engine = $1 AND item = '' AND seq <= $2"
+SAVE_POSITION = """
     INSERT INTO ibid.engine AS known (name, seq) VALUES ($1, $2)
     ON CONFLICT (name) DO UPDATE SET seq = greatest(known.seq, excluded.seq)
 """
 STATE = f"""
     SELECT (SELECT seq FROM ibid.engine WHERE name = $1) AS taken,
         (SELECT last_value FROM ibid.outbox_seq_seq) AS last,
-        (SELECT count(*) FROM (SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {MOST + 1})
-            AS few) AS waiting,
+        (SELECT count(*) FROM (
+            SELECT FROM ibid.outbox WHERE engine = $1 AND item <> '' LIMIT {COUNTED_MOST + 1}
+        ) AS few) AS waiting,
         EXISTS (SELECT FROM ibid.outbox WHERE engine = $1 AND item = '') AS refill
 """  # noqa: S608 - a constant of ours
 REFILL = "INSERT INTO ibid.outbox (engine) VALUES ($1)"
@@ -80,18 +84,17 @@ class State:
     last: int
     """The last entry that was ever made."""
     waiting: int
-    """At most MOST + 1: more are not counted."""
+    """At most COUNTED_MOST + 1: more are not counted."""
     refill: bool
     """Whether a refill was asked for and is not done."""
 
     @property
     def backlog(self) -> str:
         """How many entries wait, for people."""
-        return f"more than {MOST:,}" if self.waiting > MOST else f"{self.waiting:,}"
+        return f"more than {COUNTED_MOST:,}" if self.waiting > COUNTED_MOST else f"{self.waiting:,}"
 
 
 async def state(pool: Pool, engine: str) -> State:
-    """Of an engine."""
     with postgres_faults():
         row = await pool.fetchrow(STATE, engine)
     assert row is not None  # noqa: S101 - it selects no rows but its own
@@ -100,15 +103,17 @@ async def state(pool: Pool, engine: str) -> State:
 
 @dataclass(slots=True)
 class Refill:
-    """A refill under way. What fails is begun again at `place`, not at the first row."""
+    """A refill under way. What fails is resumed at `cursor`, not at the first row."""
 
     seq: int
     """The entry that asked for it."""
     total: int
     done: int = 0
-    place: Place = ()
+    cursor: RefillCursor = ()
     """As far as the engine has taken the record; (): the beginning."""
-    steps: AsyncIterator[tuple[int, Place]] | None = None
+    steps: AsyncIterator[tuple[int, RefillCursor]] | None = None
+    saved: float = 0.0
+    """When the cursor was last saved; 0: not by this process."""
 
 
 class Outbox:
@@ -120,27 +125,26 @@ class Outbox:
         self._pool = pool
         self._copy = copy
         self._identity = identity
-        self._awaited = asyncio.Event()
+        self._wake = asyncio.Event()
         self._seq = 0
         self._files_lost = False
         self._compared = 0.0
         self._refill: Refill | None = None
         self._logged = 0.0
-        self._aside: dict[str, float] = {}
+        self._retry_at: dict[str, float] = {}
         """Until when collections that failed are left aside."""
-        self._works = True
+        self._engine_works = True
         """Whether the engine took anything when it was last given something."""
 
     @property
     def name(self) -> str:
-        """The engine's."""
         return self._copy.name
 
     async def run(self) -> None:
         """Drain for as long as the service lives."""
         failed = False
         while True:
-            self._awaited.clear()
+            self._wake.clear()
             try:
                 await self.drain()
                 if failed:
@@ -150,69 +154,69 @@ class Outbox:
                 if not failed:
                     log.warning("engine does not follow", engine=self._copy.name, reason=error.detail)
                 failed = True
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RETRY_ENGINE_SECONDS)
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
-                    await self._awaited.wait()
+                    await self._wake.wait()
 
-    def files_lost(self, *_: object) -> None:
+    def report_loss(self, *_: object) -> None:
         """Something of the engine's files is gone: the next step asks for a refill from the first row."""
-        self._files_lost = True
-        self._awaited.set()
+        self._report_loss = True
+        self._wake.set()
 
     async def drain(self) -> None:
         """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
-        that fails are left aside, or another process drains: `waits` says so."""
+        that fails are left aside, or another process drains: `pending` says so."""
         if self._claim and self._copy.name in await self._claim.missing():
             raise Unavailable("another service on this Postgres has an engine of its own")
         now = time.monotonic()
-        due = self._files_lost or not self._compared or now - self._compared > COMPARE_SECONDS
-        if due and not self._files_lost:
-            await self._refilled(await self.behind())
-        await self._emptied()
+        due = self._report_loss or not self._compared or now - self._compared > COMPARE_SECONDS
+        if due and not self._report_loss:
+            await self._ask_refill_because(await self.refill_reason())
+        await self._take_entries()
         if due:
             self._compared = now  # an engine that cannot count in time is not asked again at once
-            differs = await self.differs()
+            differs = await self.count_differs()
             if differs is None:
-                self._compared = now - COMPARE_SECONDS + AGAIN_SECONDS
-            await self._refilled(DIFFERS if differs else "")
-            await self._emptied()
+                self._compared = now - COMPARE_SECONDS + RETRY_ENGINE_SECONDS
+            await self._ask_refill_because(DIFFERS if differs else "")
+            await self._take_entries()
 
     async def compare(self) -> None:
         """The same, the comparison now."""
         self._compared = 0.0
         await self.drain()
 
-    async def _refilled(self, reason: str) -> None:
+    async def _ask_refill_because(self, reason: str) -> None:
         """Ask for a refill if there is a reason; one under way begins at the first row."""
         if reason:
             log.warning("engine is refilled from the record", engine=self._copy.name, reason=reason)
             await self.ask_refill()
 
-    async def _refill_lost_files(self) -> None:
+    async def _check_loss(self) -> None:
         """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
         it sweeps the engine."""
         if not self._files_lost:
             return
         if await self._copy.total():
-            await self._refilled("files were lost")
+            await self._ask_refill_because("files were lost")
         else:
             async for _ in self._copy.refill():
                 pass
         self._files_lost = False
 
-    async def _emptied(self) -> None:
+    async def _take_entries(self) -> None:
         """Take entries until nothing waits."""
         found = await state(self._pool, self._copy.name)
         if not (found.waiting or found.refill or self._files_lost):
             return
         self._seq = found.taken or 0
-        async with self._alone() as holder:
+        async with self._drain_lock() as holder:
             while holder and await self._step(holder):
                 pass
 
-    async def behind(self) -> str:
+    async def refill_reason(self) -> str:
         """Why the engine has to be refilled, by its position; "" where it has not, or is asked to already."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
         last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
@@ -227,13 +231,13 @@ class Outbox:
             return "its files are older than the record"
         return "its files are newer than the record" if position.seq > last else ""
 
-    async def differs(self) -> bool | None:
+    async def count_differs(self) -> bool | None:
         """Whether the engine holds more or fewer rows than the record; None: not known, as while it has
         entries to take."""
         before = await state(self._pool, self._copy.name)
         if before.waiting or before.refill:
             return None
-        if await self._copy.complete():
+        if await self._copy.is_complete():
             return False
         after = await state(self._pool, self._copy.name)
         return True if replace(after, last=before.last) == before else None  # `last` is of both engines
@@ -243,10 +247,10 @@ class Outbox:
         with postgres_faults():
             await self._pool.execute(REFILL, self._copy.name)
 
-    async def followed(self, seconds: float) -> bool:
+    async def wait_drained(self, seconds: float) -> bool:
         """Wait until the engine has taken all that is entered now; False: not in time."""
         pause = LOOK_SECONDS
-        self._awaited.set()
+        self._wake.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 with postgres_faults():
@@ -262,13 +266,13 @@ class Outbox:
         now = await state(self._pool, self._copy.name)
         found: dict[str, str | int | float] = {}
         if now.waiting:
-            found["waiting"] = now.backlog if now.waiting > MOST else now.waiting
+            found["waiting"] = now.backlog if now.waiting > COUNTED_MOST else now.waiting
         if now.refill:
             under_way = self._refill
             found["refill"] = f"{under_way.done:,} of {under_way.total:,} rows" if under_way else "waits"
         return found
 
-    async def waits(self) -> str:
+    async def pending(self) -> str:
         """What the engine has yet to take, for people; "" where it has all."""
         now = await state(self._pool, self._copy.name)
         parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
@@ -276,39 +280,39 @@ class Outbox:
         return f"{self._copy.name} has yet to take {said}" if said else ""
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[Connection | None]:
+    async def _drain_lock(self) -> AsyncIterator[Connection | None]:
         """The session that holds the drainer's lock, for a block; None: another process has it."""
         key, held = f"ibid.outbox\x1f{self._copy.name}", None
         with postgres_faults():
             async with self._pool.acquire() as holder:
                 try:
-                    held = await holder.fetchval(ALONE, key)
+                    held = await holder.fetchval(TRY_LOCK, key)
                     yield holder if held else None
                 finally:
                     if held is not False:
-                        await unlocked(holder, key)
+                        await unlock(holder, key)
 
     async def _step(self, holder: Connection) -> bool:
         """A batch of entries and a page of the refill, if there is one; False: nothing waits any more."""
-        await self._refill_lost_files()
+        await self._check_loss()
         with postgres_faults():
-            entries = await holder.fetch(NEXT, self._copy.name, BATCH, self._left_aside())
-            if not entries and not self._works:  # not those collections failed, but the engine
-                entries = await holder.fetch(NEXT, self._copy.name, BATCH, [])
-            refill = await holder.fetchval(REFILLS, self._copy.name)
+            entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, self._waiting_for_retry())
+            if not entries and not self._engine_works:  # not those collections failed, but the engine
+                entries = await holder.fetch(NEXT_ENTRIES, self._copy.name, BATCH, [])
+            refill = await holder.fetchrow(LAST_REFILL, self._copy.name)
         fault = None
         if entries:
-            done, fault = await self._followed(entries)
+            done, fault = await self._apply(entries)
             if done:
-                await self._taken(holder, entries[-1]["seq"], TAKEN, done)
+                await self._delete_entries(holder, entries[-1]["seq"], DELETE_ENTRIES, done)
         if refill:
-            await self._page(holder, refill)
-            self._works = True
-        if not self._works and fault:
+            await self._refill_page(holder, refill)
+            self._engine_works = True
+        if not self._engine_works and fault:
             raise fault
         return bool(entries or refill)
 
-    async def _followed(
+    async def _apply(
         self, entries: Sequence[asyncpg.Record]
     ) -> tuple[list[int], RetrievalError | Unavailable | None]:
         """Take entries; the numbers of those taken, and the first fault. A collection that fails is left
@@ -319,11 +323,11 @@ class Outbox:
         failed: dict[str, RetrievalError | Unavailable] = {}
         for collection, some in items.items():
             try:
-                await self._copy.follow(collection, list(some))
+                await self._copy.apply(collection, list(some))
             except (RetrievalError, Unavailable) as error:
                 failed[collection] = error
-        self._aside |= dict.fromkeys(failed, time.monotonic() + ASIDE_SECONDS)
-        self._works = len(failed) < len(items)
+        self._retry_at |= dict.fromkeys(failed, time.monotonic() + RETRY_COLLECTION_SECONDS)
+        self._engine_works = len(failed) < len(items)
         for collection, fault in failed.items():
             log.warning(
                 "a collection does not follow",
@@ -334,24 +338,25 @@ class Outbox:
         taken = [entry["seq"] for entry in entries if entry["collection"] not in failed]
         return taken, next(iter(failed.values()), None)
 
-    def _left_aside(self) -> list[str]:
+    def _waiting_for_retry(self) -> list[str]:
         """Collections that failed a moment ago."""
         now = time.monotonic()
-        self._aside = {name: until for name, until in self._aside.items() if until > now}
-        return list(self._aside)
+        self._retry_at = {name: until for name, until in self._retry_at.items() if until > now}
+        return list(self._retry_at)
 
-    async def _page(self, holder: Connection, seq: int) -> None:
+    async def _refill_page(self, holder: Connection, entry: asyncpg.Record) -> None:
         """One step of a refill: on from where it was, unless a newer one was asked for."""
+        seq = entry["seq"]
         if self._refill is None or self._refill.seq != seq:
-            self._refill = Refill(seq, await self._copy.total())
+            self._refill = Refill(seq, await self._copy.total(), cursor=await self._saved_cursor(entry))
         refill = self._refill
-        refill.steps = refill.steps or self._copy.refill(refill.place)
+        refill.steps = refill.steps or self._copy.refill(refill.cursor)
         try:
-            rows, refill.place = await anext(refill.steps)
+            rows, refill.cursor = await anext(refill.steps)
         except StopAsyncIteration:
             if self._files_lost:
                 return  # the next step begins at the first row
-            await self._taken(holder, seq, REFILLED, self._copy.name, seq)
+            await self._delete_entries(holder, seq, DELETE_REFILLS, self._copy.name, seq)
             self._refill = None
             log.info("engine refilled", engine=self._copy.name, rows=refill.done)
             return
@@ -360,11 +365,30 @@ class Outbox:
             self._compared = 0.0  # a server may have lost what it had taken, without telling
             raise
         refill.done += rows
+        if refill.cursor and not self._copy.skipped and time.monotonic() - refill.saved > SAVE_CURSOR_SECONDS:
+            await self._save_cursor(holder, refill)
         if time.monotonic() - self._logged > LOG_SECONDS:
             self._logged = time.monotonic()
             log.info("engine is being refilled", engine=self._copy.name, rows=refill.done, of=refill.total)
 
-    async def _taken(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
+    async def _save_cursor(self, holder: Connection, refill: Refill) -> None:
+        """For a restart. The engine keeps its position beside it: a folder that is older, or another, has not
+        the rows before the cursor."""
+        if not refill.saved:
+            await self._copy.save_position(Position(self._identity, self._seq))
+        with postgres_faults():
+            await holder.execute(SAVE_CURSOR, refill.seq, list(refill.cursor))
+        refill.saved = time.monotonic()
+
+    async def _saved_cursor(self, entry: asyncpg.Record) -> RefillCursor:
+        """Where an earlier process left this refill; (): it begins at the first row."""
+        if not entry["cursor"]:
+            return ()
+        position = await self._copy.position()
+        follows = position is not None and position.identity == self._identity and position.seq >= self._seq
+        return tuple(entry["cursor"]) if follows else ()
+
+    async def _delete_entries(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
         """Delete entries, and tell both sides the position; the engine first, since it must never seem to be
         older than it is. Entries are not committed in order."""
         self._seq = max(self._seq, seq)
@@ -372,11 +396,13 @@ class Outbox:
         with postgres_faults():
             async with holder.transaction():
                 await holder.execute(statement, *values)
-                await holder.execute(SET_POSITION, self._copy.name, self._seq)
-                await self._copy.note(Position(self._identity, self._seq))  # the lock was ours just now
+                await holder.execute(SAVE_POSITION, self._copy.name, self._seq)
+                await self._copy.save_position(
+                    Position(self._identity, self._seq)
+                )  # the lock was ours just now
 
 
-async def unlocked(holder: Connection, key: str) -> None:
+async def unlock(holder: Connection, key: str) -> None:
     """Give up the lock. A connection that does not answer is ended, and the lock with it."""
     given_up = False
     try:

@@ -15,8 +15,8 @@ import asyncpg
 import orjson
 
 from app.db.documents import Part, cleared, hold
-from app.db.jobs import Bell
-from app.db.memories import hold as take
+from app.db.jobs import Listener
+from app.db.memories import lock_user as take
 from app.db.pool import Pool, postgres_faults
 from app.db.postgres import compact
 from app.db.projects import OWN, unfolded
@@ -65,7 +65,7 @@ class Engine(Protocol):
     def name(self) -> str:
         """qdrant, chroma."""
 
-    async def followed(self, seconds: float) -> bool:
+    async def wait_drained(self, seconds: float) -> bool:
         """Wait until it has taken what the record has now; False: not in time. Raises `Unavailable`."""
 
 
@@ -259,9 +259,9 @@ async def evict_erased(pool: Pool, indexes: IndexCache) -> None:
         tenant, _, user = payload.partition("\x1f")
         indexes.evict(lambda key: {tenant, user} <= named(key[1]))
 
-    async with Bell(pool, CHANNEL, heard) as bell:
+    async with Listener(pool, CHANNEL, heard) as listener:
         while True:
-            await bell.wait(seconds=LISTEN_SECONDS)
+            await listener.wait(seconds=LISTEN_SECONDS)
 
 
 def named(scope: object) -> set[object]:

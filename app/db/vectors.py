@@ -130,8 +130,6 @@ MOVE_SECONDS = 600.0
 
 
 class VectorStore:
-    """Keeps ports.Vectors."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

@@ -82,9 +82,9 @@ def cut_files(parent: int, call: Call) -> None:
     """Send an empty item, then an item per file as soon as it is cut; the first `plain` files are cut by
     lines. A file that takes too much processor time or memory kills the process, since nothing else
     interrupts native code."""
-    from app.index.pieces import pieces  # noqa: PLC0415 - not needed for PDFs
     from app.ingest.code import cut_file  # noqa: PLC0415
     from app.ingest.syntax import SECONDS, TEXT, grammar, language_of  # noqa: PLC0415
+    from app.retrieval.vocabulary import pieces  # noqa: PLC0415 - not needed for PDFs
 
     files = [CodeFile(**file) for file in json.loads(call.data)]
     for file in files:  # load what cannot be read after the change of user

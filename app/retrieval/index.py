@@ -17,9 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.retrieval.bm25 import Lexical, Scores
-from app.retrieval.content import Content
-from app.retrieval.postings import Mask, Postings, merge
+from app.retrieval.bm25 import Content, Lexical, Mask, Postings, Scores, merge
 from app.retrieval.terms import terms
 from app.stopwatch import LEXICAL, stage
 from app.text.memo import Text, quick
@@ -29,12 +27,12 @@ from app.types import Hit, Passage
 
 Matrix: TypeAlias = NDArray[np.float32]
 """Vectors of unit length as rows, or one of them."""
-Place: TypeAlias = tuple[str, int]
+PassageKey: TypeAlias = tuple[str, int]
 """Entry and ordinal: a document's id and the number of its passage, from 1; a row's id and 1."""
-Spot: TypeAlias = tuple[int, int]
+Address: TypeAlias = tuple[int, int]
 """Segment and row, while a search lasts."""
 Floats: TypeAlias = NDArray[np.float64]
-Lend: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
+Spread: TypeAlias = Callable[[Sequence["Segment"], Sequence[Floats]], Sequence[Floats]]
 """What the neighbours of each row add to its BM25 score, given the scores, one array per segment."""
 
 ENTRY_BYTES = 300
@@ -77,7 +75,6 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Live passages."""
         return self.rows if self.live is None else int(self.live.sum())
 
     @property
@@ -86,7 +83,7 @@ class Segment:
         columns = sum(column.nbytes for column in self.columns.values())
         return self.postings.nbytes + columns + (0 if self.vectors is None else self.vectors.nbytes)
 
-    def place(self, row: int) -> Place:
+    def key(self, row: int) -> PassageKey:
         """Which passage a row is."""
         at = bisect_right(self.firsts, row) - 1
         return self.entries[at], row - self.firsts[at] + 1
@@ -126,19 +123,19 @@ def rows_segment(
     return Segment(tuple(ids), range(len(ids) + 1), postings, vectors, columns or {}, vectorless=bare)
 
 
-def joined(segments: Sequence[Segment]) -> Segment:
+def merge_segments(segments: Sequence[Segment]) -> Segment:
     """The live entries of several segments as one, in order. CPU: about 20 ns per posting."""
     masks = [segment.live for segment in segments]
-    chosen = [(segment, at) for segment in segments for at in _survivors(segment)]
+    chosen = [(segment, at) for segment in segments for at in _live_entries(segment)]
     lengths = [segment.firsts[at + 1] - segment.firsts[at] for segment, at in chosen]
     names = segments[0].columns if segments else {}
-    vectorless = _stacked([_without_vector(segment) for segment in segments], masks)
+    vectorless = _concatenate([_without_vector(segment) for segment in segments], masks)
     return Segment(
         tuple(segment.entries[at] for segment, at in chosen),
         range(len(lengths) + 1) if set(lengths) == {1} else tuple(accumulate(lengths, initial=0)),
         merge([segment.postings for segment in segments], masks),
         _matrix(segments),
-        {name: _stacked([segment.columns[name] for segment in segments], masks) for name in names},
+        {name: _concatenate([segment.columns[name] for segment in segments], masks) for name in names},
         vectorless=vectorless if vectorless.any() else None,
     )
 
@@ -148,26 +145,25 @@ def _matrix(segments: Sequence[Segment]) -> Matrix | None:
     matrices = [segment.vectors for segment in segments if segment.vectors is not None]
     if len(matrices) < len(segments):
         return None
-    return _stacked(matrices, [segment.live for segment in segments])
+    return _concatenate(matrices, [segment.live for segment in segments])
 
 
 def _without_vector(segment: Segment) -> Mask:
-    """By row."""
     return np.zeros(segment.rows, dtype=np.bool_) if segment.vectorless is None else segment.vectorless
 
 
-def settled(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+def compacted(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     """Few segments: each more than twice the next, none mostly dead. n passages are merged O(log n) times."""
     kept: list[Segment] = []
     for segment in segments:
         if segment.size:
-            kept.append(segment if segment.size * 2 > segment.rows else joined([segment]))
+            kept.append(segment if segment.size * 2 > segment.rows else merge_segments([segment]))
         while len(kept) > 1 and kept[-2].rows <= 2 * kept[-1].rows:
-            kept[-2:] = [joined(kept[-2:])]
+            kept[-2:] = [merge_segments(kept[-2:])]
     return tuple(kept)
 
 
-def _survivors(segment: Segment) -> list[int]:
+def _live_entries(segment: Segment) -> list[int]:
     """Positions of the entries that are alive; one without passages never was."""
     live = segment.live
     return [
@@ -177,7 +173,7 @@ def _survivors(segment: Segment) -> list[int]:
     ]
 
 
-def _stacked(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -> NDArray[Any]:
+def _concatenate(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -> NDArray[Any]:
     """The live rows of several arrays."""
     return np.concatenate(
         [array if mask is None else array[mask] for array, mask in zip(arrays, masks, strict=True)]
@@ -198,7 +194,6 @@ class ScopeIndex:
 
     @cached_property
     def size(self) -> int:
-        """Passages."""
         return sum(segment.size for segment in self.segments)
 
     @property
@@ -207,7 +202,7 @@ class ScopeIndex:
         return sum(segment.nbytes for segment in self.segments) + ENTRY_BYTES * (1 + len(self.entries))
 
     @cached_property
-    def places(self) -> Mapping[str, tuple[int, int, int]]:
+    def entry_rows(self) -> Mapping[str, tuple[int, int, int]]:
         """Of each live entry: its segment, its first row and the row after its last."""
         return {
             entry: (number, segment.firsts[at], segment.firsts[at + 1])
@@ -216,18 +211,18 @@ class ScopeIndex:
             if segment.live is None or segment.live[segment.firsts[at]]
         }
 
-    def located(self, places: Iterable[Place]) -> dict[Place, Spot]:
+    def locate(self, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
         """Where passages are; those that are not, or no more, in this scope are left out."""
-        found: dict[Place, Spot] = {}
-        for entry, ordinal in places:
-            number, first, end = self.places.get(entry, (0, 0, 0))
+        found: dict[PassageKey, Address] = {}
+        for entry, ordinal in keys:
+            number, first, end = self.entry_rows.get(entry, (0, 0, 0))
             if first < first + ordinal <= end:
                 found[entry, ordinal] = (number, first + ordinal - 1)
         return found
 
-    def passages(self, entries: Iterable[str]) -> list[Place]:
+    def passages(self, entries: Iterable[str]) -> list[PassageKey]:
         """All passages of some entries."""
-        found = {entry: self.places[entry] for entry in entries if entry in self.places}
+        found = {entry: self.entry_rows[entry] for entry in entries if entry in self.entry_rows}
         return [
             (entry, ordinal)
             for entry, (_, first, end) in found.items()
@@ -239,8 +234,8 @@ class ScopeIndex:
         known = self.entries
         return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
 
-    def rewritten(self, fresh: int) -> int:
-        """Passages that are made, or copied, when so many are added: about, as `settled` joins segments."""
+    def rows_to_rebuild(self, fresh: int) -> int:
+        """Passages that are made, or copied, when so many are added: about, as `compacted` joins segments."""
         rows = fresh
         for segment in reversed(self.segments):
             if segment.rows > 2 * rows:
@@ -248,12 +243,12 @@ class ScopeIndex:
             rows += segment.rows
         return rows
 
-    def followed(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
+    def updated(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
         """The index at a newer version: what the list does not name is gone, `fresh` has what has changed."""
         gone = {entry for entry, facts in self.entries.items() if entries.get(entry, _UNKNOWN) != facts}
         segments = [segment.without(gone) for segment in self.segments] if gone else [*self.segments]
-        added = [joined(fresh)] if len(fresh) > 1 else list(fresh)
-        return ScopeIndex(self.scope, version, entries, settled([*segments, *added]), self.exact)
+        added = [merge_segments(fresh)] if len(fresh) > 1 else list(fresh)
+        return ScopeIndex(self.scope, version, entries, compacted([*segments, *added]), self.exact)
 
 
 _UNKNOWN = object()
@@ -268,13 +263,13 @@ class IndexSearch:
         indexes: Sequence[ScopeIndex],
         *,
         allowed: Callable[[Segment], Mask | None] | None = None,
-        key: Callable[[Place], str] = lambda place: place[0],
+        passage_id: Callable[[PassageKey], str] = lambda key: key[0],
     ) -> None:
-        """`allowed`: rows that the asker may see, where those are not all; `key`: a passage's id."""
+        """`allowed`: rows that the asker may see, where those are not all; `passage_id`: a passage's id."""
         self.indexes = indexes
         self.segments = [segment for index in indexes for segment in index.segments]
-        self._key = key
-        self._alive = [_both(each.live, allowed(each) if allowed else None) for each in self.segments]
+        self._passage_id = passage_id
+        self._alive = [_and(each.live, allowed(each) if allowed else None) for each in self.segments]
         self._firsts = [0, *accumulate(len(index.segments) for index in indexes)]
         self._lexical = Lexical([], [])
         self._scores: list[Scores] = []
@@ -283,44 +278,42 @@ class IndexSearch:
 
     @cached_property
     def size(self) -> int:
-        """Passages in reach."""
         return sum(
             segment.rows if alive is None else int(alive.sum())
             for segment, alive in zip(self.segments, self._alive, strict=True)
         )
 
-    def effort(self, text: str) -> int:
+    def cost(self, text: str) -> int:
         """What the lexical search costs, in passages searched for a short question (see `computed`)."""
         return self.size * max(SHORT, len(text)) // SHORT + CHARACTER * len(text)
 
-    def place(self, spot: Spot) -> Place:
+    def key(self, address: Address) -> PassageKey:
         """Which passage is there."""
-        return self.segments[spot[0]].place(spot[1])
+        return self.segments[address[0]].key(address[1])
 
-    def key(self, spot: Spot) -> str:
-        """Its id."""
-        return self._key(self.place(spot))
+    def passage_id(self, address: Address) -> str:
+        return self._passage_id(self.key(address))
 
-    def spots(self, index: ScopeIndex, places: Iterable[Place]) -> dict[Place, Spot]:
+    def addresses(self, index: ScopeIndex, keys: Iterable[PassageKey]) -> dict[PassageKey, Address]:
         """Where those passages of one index are that the asker may see."""
         first = self._firsts[list(map(id, self.indexes)).index(id(index))]
-        found = {place: (first + number, row) for place, (number, row) in index.located(places).items()}
-        return {place: spot for place, spot in found.items() if self.seen(spot)}
+        found = {key: (first + number, row) for key, (number, row) in index.locate(keys).items()}
+        return {key: address for key, address in found.items() if self.is_visible(address)}
 
-    def holds(self, entry: str) -> bool:
+    def contains(self, entry: str) -> bool:
         """Whether any of the indexes has it."""
         return any(entry in index.entries for index in self.indexes)
 
-    def index_of(self, spot: Spot) -> ScopeIndex:
+    def index_of(self, address: Address) -> ScopeIndex:
         """The index that holds a passage."""
-        return self.indexes[bisect_right(self._firsts, spot[0]) - 1]
+        return self.indexes[bisect_right(self._firsts, address[0]) - 1]
 
-    def seen(self, spot: Spot) -> bool:
+    def is_visible(self, address: Address) -> bool:
         """Whether it is alive and in reach."""
-        alive = self._alive[spot[0]]
-        return alive is None or bool(alive[spot[1]])
+        alive = self._alive[address[0]]
+        return alive is None or bool(alive[address[1]])
 
-    def lexical(self, text: str, limit: int, lend: Lend | None = None) -> list[Spot]:
+    def lexical(self, text: str, limit: int, lend: Spread | None = None) -> list[Address]:
         """The best by BM25, best first, with what neighbours `lend`."""
         with stage(LEXICAL):
             live = [(each.postings, alive) for each, alive in zip(self.segments, self._alive, strict=True)]
@@ -334,34 +327,39 @@ class IndexSearch:
                 ]
                 totals = [own + lent for own, lent in zip(totals, self._lent, strict=True)]
             found = [((number, row), float(totals[number][row])) for number, row in best(totals, limit, 0.0)]
-            return [spot for spot, _ in self.ranked(found)[:limit]]
+            return [address for address, _ in self.ranked(found)[:limit]]
 
-    def hits(self, spots: Iterable[Spot], content: Content | None = None) -> dict[Spot, Hit]:
+    def hits(self, addresses: Iterable[Address], content: Content | None = None) -> dict[Address, Hit]:
         """How BM25 sees some passages; those without a term of the query are left out. `content`: the
         query's, where words alone are to tell what matches."""
-        found: dict[Spot, Hit] = {}
-        for number, rows in by_segment(spots).items():
+        found: dict[Address, Hit] = {}
+        for number, rows in by_segment(addresses).items():
             at = np.array(rows, dtype=np.uint32)
             scores = self._scores[number]
             lent = self._lent[number][at].tolist() if self._lent else [0.0] * len(at)
             content_of = self._lexical.contents(number, content, at) if content else [0.0] * len(at)
             held = zip(
-                rows, scores.bm25[at].tolist(), lent, *self._lexical.held(scores, at), content_of, strict=True
+                rows,
+                scores.bm25[at].tolist(),
+                lent,
+                *self._lexical.coverage(scores, at),
+                content_of,
+                strict=True,
             )
             for row, score, loan, coverage, rare, share in held:
                 if score + loan > 0:
-                    key = self._key(self.segments[number].place(row))
+                    key = self._passage_id(self.segments[number].key(row))
                     found[number, row] = hit_of(key, score + loan, coverage, rare, loan, share)
         return found
 
-    def dense(self, vector: Matrix, limit: int) -> dict[Spot, float]:
+    def dense(self, vector: Matrix, limit: int) -> dict[Address, float]:
         """The nearest by exact cosine, best first, of the segments that have vectors."""
         self._cosines = [
             segment.cosines(vector, alive) for segment, alive in zip(self.segments, self._alive, strict=True)
         ]
         return self.nearest(limit)
 
-    def nearest(self, limit: int, among: Sequence[Mask] | None = None) -> dict[Spot, float]:
+    def nearest(self, limit: int, among: Sequence[Mask] | None = None) -> dict[Address, float]:
         """The same of some rows, one mask per segment; None: of all."""
         cosines = self._cosines
         if among is not None:
@@ -371,12 +369,12 @@ class IndexSearch:
         ]
         return dict(self.ranked(found)[:limit])
 
-    def cosines(self, spots: Iterable[Spot]) -> dict[Spot, float]:
+    def cosines(self, addresses: Iterable[Address]) -> dict[Address, float]:
         """Of some passages: those whose vectors are here."""
-        every = {(number, row): float(self._cosines[number][row]) for number, row in spots}
-        return {spot: cosine for spot, cosine in every.items() if cosine > -np.inf}
+        every = {(number, row): float(self._cosines[number][row]) for number, row in addresses}
+        return {address: cosine for address, cosine in every.items() if cosine > -np.inf}
 
-    def count(self, passages: Mapping[Spot, Passage]) -> None:
+    def attach_token_counts(self, passages: Mapping[Address, Passage]) -> None:
         """Let the texts of passages remember their tokens, as they were counted when they were written."""
         for number, rows in by_segment(passages).items():
             every = self.segments[number].postings.shown[rows].tolist()
@@ -385,23 +383,23 @@ class IndexSearch:
                 if isinstance(text, Text) and len(text) == characters:
                     text.memo[SHOWN] = {quote: quoted, one_line: lined}
 
-    def ranked(self, found: Iterable[tuple[Spot, float]]) -> list[tuple[Spot, float]]:
+    def ranked(self, found: Iterable[tuple[Address, float]]) -> list[tuple[Address, float]]:
         """Best first; equal ones by entry and ordinal."""
         every = list(found)
         if len({value for _, value in every}) == len(every):
             return sorted(every, key=lambda item: -item[1])
-        return sorted(every, key=lambda item: (-item[1], self.place(item[0])))
+        return sorted(every, key=lambda item: (-item[1], self.key(item[0])))
 
 
-def by_segment(spots: Iterable[Spot]) -> dict[int, list[int]]:
+def by_segment(addresses: Iterable[Address]) -> dict[int, list[int]]:
     """Rows, each once and ascending, by their segment."""
     found: dict[int, list[int]] = {}
-    for number, row in sorted(set(spots)):
+    for number, row in sorted(set(addresses)):
         found.setdefault(number, []).append(row)
     return found
 
 
-def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> list[Spot]:
+def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> list[Address]:
     """Spots of the `limit` largest values above `least`, and of all that tie with the last of them."""
     every = np.concatenate([np.zeros(0, dtype=np.float32), *values])
     if len(every) > limit:
@@ -413,15 +411,15 @@ def best(values: Sequence[NDArray[np.floating]], limit: int, least: float) -> li
 
 
 async def computed(
-    effort: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
+    cost: int, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
 ) -> Result:
-    """On the loop where `effort`, in passages, is little, otherwise in a thread."""
-    if effort <= INLINE:
+    """On the loop where `cost`, in passages, is little, otherwise in a thread."""
+    if cost <= INLINE:
         return work(*given, **named)
     return await asyncio.to_thread(work, *given, **named)
 
 
-def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+def _and(one: Mask | None, other: Mask | None) -> Mask | None:
     """Rows that both masks keep."""
     if one is None or other is None:
         return other if one is None else one

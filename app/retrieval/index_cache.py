@@ -93,7 +93,7 @@ class IndexCache:
     async def get(self, rows: ScopeRows, scope: Hashable, version: int) -> ScopeIndex:
         """The scope's index at `version`, or as it was at some time after this call."""
         key = (rows.name, scope)
-        return self._current(key, version) or await self._caught_up(rows, key, version)
+        return self._current(key, version) or await self._load_at_least(rows, key, version)
 
     def _current(self, key: Key, version: int) -> ScopeIndex | None:
         """The index if it is at `version`, so that nothing has to be loaded. Version 0 has never held
@@ -107,7 +107,7 @@ class IndexCache:
         self._indexes.move_to_end(key)
         return index
 
-    async def within(
+    async def get_all(
         self, seconds: float, rows: ScopeRows, versions: Iterable[tuple[Hashable, int]]
     ) -> tuple[list[ScopeIndex], bool]:
         """(indexes, late): of scopes that are not loaded in time the older version, if there is one; their
@@ -128,7 +128,7 @@ class IndexCache:
         ready = [task.result() for task in asked if not task.cancelled()]
         return [*ready, *(self._indexes[key] for key in late if key in self._indexes)], bool(late)
 
-    async def _caught_up(self, rows: ScopeRows, key: Key, version: int) -> ScopeIndex:
+    async def _load_at_least(self, rows: ScopeRows, key: Key, version: int) -> ScopeIndex:
         """A load under way may have begun before `version` was written; the one after it has not."""
         under_way = self._loads.get(key)
         if under_way is not None:
@@ -139,7 +139,7 @@ class IndexCache:
 
     def _load(self, rows: ScopeRows, key: Key) -> asyncio.Task[ScopeIndex]:
         """Bring an index up to date."""
-        task = self._started(self._refreshed(rows, key))
+        task = self._start_task(self._refreshed(rows, key))
         self._loads[key] = task
         task.add_done_callback(lambda _: self._loaded(key))
         return task
@@ -163,7 +163,7 @@ class IndexCache:
         changed = await asyncio.to_thread(index.changed, listing.entries)
         sizes = list(rows.sizes(listing, changed))
         each = POSTINGS_BYTES + (4 * self._dim if exact else 0)
-        self._reserved[key] = each * index.rewritten(sum(sizes)) + ENTRY_BYTES * len(changed)
+        self._reserved[key] = each * index.rows_to_rebuild(sum(sizes)) + ENTRY_BYTES * len(changed)
         try:
             self._make_room()
             fresh = []
@@ -172,13 +172,13 @@ class IndexCache:
                     segment = await rows.segment(scope, page, vectors=exact)
                 if segment is not None:
                     fresh.append(segment)
-            index = await asyncio.to_thread(index.followed, listing.version, listing.entries, fresh)
+            index = await asyncio.to_thread(index.updated, listing.version, listing.entries, fresh)
         finally:
             del self._reserved[key]
-        self._keep(key, index)
+        self._store(key, index)
         return index
 
-    def _keep(self, key: Key, index: ScopeIndex) -> None:
+    def _store(self, key: Key, index: ScopeIndex) -> None:
         """The newest of its scope; an empty one is made again as quickly as it is found. Searches under way
         keep the indexes that they hold."""
         self._drop(key)
@@ -196,7 +196,7 @@ class IndexCache:
         self._indexes.pop(key, None)
         self._sizes.pop(key, None)
 
-    def _started(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+    def _start_task(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
         """A task that `aclose` ends; its error goes to those who wait for it, if any still do."""
         task = asyncio.create_task(work)
         self._tasks.add(task)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from app.db import project_text
-from app.retrieval.postings import pack
-from app.retrieval.terms import VERSION
+from app.retrieval.terms import VERSION, pack
 from app.retrieval.vocabulary import count
 from app.types import Scope
 
@@ -81,8 +80,6 @@ def some(texts: Sequence[str], json: Sequence[str] = ()) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One of them."""
-
     name: str
     kind: str
     """In `ibid.project_part` and `ibid.project_words`."""
@@ -166,7 +163,6 @@ class Lot(NamedTuple):
 
     @property
     def where(self) -> Where:
-        """Its rows."""
         named = "left(project, 200) = $3" if self.project else "(project = $3 OR project IS NULL)"
         return Where(f"{WHOSE} AND {named}", tuple(self))
 
@@ -194,7 +190,7 @@ class Analysed(NamedTuple):
     """What is kept of a row's text."""
 
     terms: bytes
-    """As `postings.pack` makes them, of all that the row is found by."""
+    """As `terms.pack` makes them, of all that the row is found by."""
     tokens: int
     """Of the text that is shown."""
 

@@ -7,10 +7,13 @@ cosine above the space's floor. Raises `RetrievalError`.
 """
 
 import asyncio
+import base64
+import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Generic, TypeVar
 
@@ -19,21 +22,20 @@ import structlog
 
 from app.db.pool import Pool, retrieval_faults
 from app.errors import Rejected, RetrievalError, Unavailable
-from app.retrieval.content import Content, content
+from app.retrieval.bm25 import Content, Mask, content
 from app.retrieval.index import (
+    Address,
     IndexSearch,
-    Lend,
     Matrix,
-    Place,
+    PassageKey,
     ScopeIndex,
     Segment,
-    Spot,
+    Spread,
     computed,
     hit_of,
 )
 from app.retrieval.index_cache import IndexCache, Listing
-from app.retrieval.postings import Mask, is_current, pack
-from app.retrieval.terms import VERSION
+from app.retrieval.terms import VERSION, is_current, pack
 from app.stopwatch import DENSE, TEXTS, stage
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, Stretch, similarity
 
@@ -107,8 +109,6 @@ class Reached(Generic[ScopeKey]):
 
 
 class IndexedSource(ABC, Generic[ScopeKey]):
-    """See the module."""
-
     name: str
 
     def __init__(self, cache: IndexCache, space: Space, *, store: str = "", seconds: float = 6.0) -> None:
@@ -136,13 +136,13 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         """Some entries of a scope; those that have gone meanwhile are left out."""
 
     @abstractmethod
-    async def vectors(self, places: Sequence[Place]) -> Mapping[Place, Matrix]:
+    async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
         """The record's vectors of some passages; those without one of the space are left out."""
 
     @abstractmethod
     async def nearest(
         self, reached: Reached[ScopeKey], scope: ScopeKey, vector: Embedding, limit: int
-    ) -> Sequence[Place]:
+    ) -> Sequence[PassageKey]:
         """The engine's answer: the nearest passages of a scope that the asker may see (`allowed`), gone ones
         perhaps among them."""
 
@@ -152,23 +152,22 @@ class IndexedSource(ABC, Generic[ScopeKey]):
 
     @abstractmethod
     async def passages(
-        self, reached: Reached[ScopeKey], search: IndexSearch, similar: Mapping[Spot, float | None]
-    ) -> Mapping[Spot, Passage]:
+        self, reached: Reached[ScopeKey], search: IndexSearch, similar: Mapping[Address, float | None]
+    ) -> Mapping[Address, Passage]:
         """Passages with their similarity; those that have gone meanwhile are left out."""
 
     def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
         """Passages of each entry."""
         return (1 for _ in entries)
 
-    def key(self, place: Place) -> str:
-        """A passage's id."""
-        return place[0]
+    def passage_id(self, key: PassageKey) -> str:
+        return key[0]
 
     def allowed(self, reached: Reached[ScopeKey], segment: Segment) -> Mask | None:
         """Rows that the asker may see; None: all."""
         return None
 
-    def lend(self) -> Lend | None:
+    def spread(self) -> Spread | None:
         """What neighbours add to a passage's BM25; None: there are none."""
         return None
 
@@ -188,15 +187,17 @@ class IndexedSource(ABC, Generic[ScopeKey]):
     ) -> Legs:
         """Lexical and dense retrieval over what was reached; indexes may be newer."""
         until = asyncio.get_running_loop().time() + self._engine_seconds
-        indexes, late = await self._cache.within(self._load_seconds, self, reached.versions)
-        search = IndexSearch(indexes, allowed=lambda segment: self.allowed(reached, segment), key=self.key)
-        effort = search.effort(query.text)
-        lexical = await computed(effort, search.lexical, query.text, query.limit, self.lend())
+        indexes, late = await self._cache.get_all(self._load_seconds, self, reached.versions)
+        search = IndexSearch(
+            indexes, allowed=lambda segment: self.allowed(reached, segment), passage_id=self.passage_id
+        )
+        cost = search.cost(query.text)
+        lexical = await computed(cost, search.lexical, query.text, query.limit, self.spread())
         embedded = await embedding
         words: Content | None = None
-        cosines: dict[Spot, float] = {}
-        near: Sequence[Spot] = ()
-        dated: Sequence[Spot] = ()
+        cosines: dict[Address, float] = {}
+        near: Sequence[Address] = ()
+        dated: Sequence[Address] = ()
         fault, other = "", Foreign()
         if embedded is None:
             words = await asyncio.to_thread(content, query.text)
@@ -210,13 +211,15 @@ class IndexedSource(ABC, Generic[ScopeKey]):
                 if fault != "timeout":  # it has had its time
                     other = await self._others(reached, query, embedded)
         chosen = dict.fromkeys((*lexical, *near, *dated))
-        similar = {spot: self.similar(cosines[spot]) if spot in cosines else None for spot in chosen}
+        similar = {
+            address: self.similar(cosines[address]) if address in cosines else None for address in chosen
+        }
         with stage(TEXTS):
             passages = await self.passages(reached, search, similar) if chosen else {}
-            search.count(passages)
-        shown = [spot for spot in chosen if spot in passages]
-        hits = await computed(effort if words else 0, search.hits, shown, words)
-        legs = _legs(self.name, search, Chosen(lexical, near, passages, hits), other, query.limit)
+            search.attach_token_counts(passages)
+        shown = [address for address in chosen if address in passages]
+        hits = await computed(cost if words else 0, search.hits, shown, words)
+        legs = _legs(self.name, search, lexical, near, passages, hits, other, query.limit)
         return replace(legs, partial="timeout" if late else fault or other.fault)
 
     async def _others(self, reached: Reached[ScopeKey], query: Query, vector: Embedding) -> Foreign:
@@ -242,32 +245,34 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         reached: Reached[ScopeKey],
         search: IndexSearch,
         embedded: Embedding,
-        lexical: Sequence[Spot],
+        lexical: Sequence[Address],
         limit: int,
         *,
         until: float,
-    ) -> tuple[Sequence[Spot], dict[Spot, float], str]:
+    ) -> tuple[Sequence[Address], dict[Address, float], str]:
         """The nearest, best first; the cosines of all candidates; why an engine did not answer. `until`: when
         engines are no longer waited for, as the loop counts."""
         vector, fault = np.frombuffer(embedded, dtype="<f4"), ""
         found = await computed(search.size, search.dense, vector, limit)
         cosines = found | search.cosines(lexical)
 
-        async def engine(index: ScopeIndex) -> tuple[dict[Spot, float], dict[Place, Spot], str]:
+        async def engine(index: ScopeIndex) -> tuple[dict[Address, float], dict[PassageKey, Address], str]:
             fresh, whole = await self.waiting(index.scope)  # type: ignore[arg-type] # its own scope
             near, reason = await self._by_engine(reached, search, index, embedded, limit, until=until)
-            near |= await computed(len(index.entries), lambda: search.spots(index, index.passages(fresh)))
-            others = {search.place(spot): spot for spot in lexical if search.index_of(spot) is index}
+            near |= await computed(len(index.entries), lambda: search.addresses(index, index.passages(fresh)))
+            others = {
+                search.key(address): address for address in lexical if search.index_of(address) is index
+            }
             exact = await self._cosines(vector, near | others)
             return exact, near, reason or ("" if whole else "unavailable")
 
         # At once: engines that are silent cost one deadline together, and the words are found all the same.
         large = [index for index in search.indexes if not index.exact]
         for exact, near, reason in await asyncio.gather(*map(engine, large)):
-            found |= {spot: exact[spot] for spot in near.values() if spot in exact}
+            found |= {address: exact[address] for address in near.values() if address in exact}
             cosines |= exact
             fault = fault or reason
-        return [spot for spot, _ in search.ranked(found.items())[:limit]], cosines, fault
+        return [address for address, _ in search.ranked(found.items())[:limit]], cosines, fault
 
     async def _by_engine(
         self,
@@ -278,22 +283,22 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         limit: int,
         *,
         until: float,
-    ) -> tuple[dict[Place, Spot], str]:
+    ) -> tuple[dict[PassageKey, Address], str]:
         """About the nearest of one large scope, and why there are none or fewer: words still find, and the
         record has the vectors."""
-        near: dict[Place, Spot] = {}
+        near: dict[PassageKey, Address] = {}
         asked = limit
         try:
             async with asyncio.timeout_at(until):
                 for _ in range(ATTEMPTS):
                     asked *= WIDER
                     scope: ScopeKey = index.scope  # type: ignore[assignment] # its own
-                    places = await self.nearest(reached, scope, vector, asked)
-                    if not places and index.size:
+                    keys = await self.nearest(reached, scope, vector, asked)
+                    if not keys and index.size:
                         log.warning("engine has nothing of a scope", source=self.name, passages=index.size)
                         return near, "unavailable"
-                    near = await computed(len(index.entries), search.spots, index, places)
-                    if len(near) >= limit or len(places) < asked:
+                    near = await computed(len(index.entries), search.addresses, index, keys)
+                    if len(near) >= limit or len(keys) < asked:
                         break
         except (RetrievalError, TimeoutError) as error:
             reason = error.reason if isinstance(error, RetrievalError) else "timeout"
@@ -301,14 +306,14 @@ class IndexedSource(ABC, Generic[ScopeKey]):
             return near, reason
         return near, ""
 
-    async def _cosines(self, vector: Matrix, spots: Mapping[Place, Spot]) -> dict[Spot, float]:
+    async def _cosines(self, vector: Matrix, addresses: Mapping[PassageKey, Address]) -> dict[Address, float]:
         """Exact, by the record's vectors."""
-        rows = await self.vectors([*spots]) if spots else {}
-        return {spots[place]: float(np.vecdot(row, vector)) for place, row in rows.items()}
+        rows = await self.vectors([*addresses]) if addresses else {}
+        return {addresses[key]: float(np.vecdot(row, vector)) for key, row in rows.items()}
 
     async def _dated(
-        self, search: IndexSearch, embedded: Embedding, days: Sequence[Stretch], cosines: dict[Spot, float]
-    ) -> Sequence[Spot]:
+        self, search: IndexSearch, embedded: Embedding, days: Sequence[Stretch], cosines: dict[Address, float]
+    ) -> Sequence[Address]:
         """The nearest among the passages of the days that are asked about; their cosines are added."""
         if not days or not all(DAY in segment.columns for segment in search.segments):
             return ()
@@ -316,43 +321,43 @@ class IndexedSource(ABC, Generic[ScopeKey]):
         found = await computed(search.size, search.nearest, DATED, masks)
         if not all(index.exact for index in search.indexes):
             vector = np.frombuffer(embedded, dtype="<f4")
-            found |= await self._cosines(vector, {search.place(spot): spot for spot in _rows(search, masks)})
+            found |= await self._cosines(
+                vector, {search.key(address): address for address in _rows(search, masks)}
+            )
         cosines |= found
-        return [spot for spot, _ in search.ranked(found.items())[:DATED]]
+        return [address for address, _ in search.ranked(found.items())[:DATED]]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What the two searches chose, best first, and what was read of it."""
-
-    lexical: Sequence[Spot]
-    near: Sequence[Spot]
-    passages: Mapping[Spot, Passage]
-    hits: Mapping[Spot, Hit] = field(default_factory=dict)
-
-
-def _legs(name: str, search: IndexSearch, chosen: Chosen, other: Foreign, limit: int) -> Legs:
+def _legs(  # noqa: PLR0917 - all that the search found
+    name: str,
+    search: IndexSearch,
+    lexical: Sequence[Address],
+    near: Sequence[Address],
+    passages: Mapping[Address, Passage],
+    hits: Mapping[Address, Hit],
+    other: Foreign,
+    limit: int,
+) -> Legs:
     """The two rankings, with the passages of both in the order of their places."""
-    passages, hits = chosen.passages, chosen.hits
-    others = [passage for passage in other.passages if not search.holds(passage.id)]
-    nearest = [*(passages[spot] for spot in chosen.near if spot in passages), *others]
+    others = [passage for passage in other.passages if not search.contains(passage.id)]
+    nearest = [*(passages[address] for address in near if address in passages), *others]
     meaning = [hit_of(each.id, each.similarity or 0.0, 0.0, False, 0.0, 0.0) for each in nearest]
     if others:
         meaning.sort(key=lambda hit: (-hit.score, hit.key))
     del meaning[limit:]
     kept = {hit.key for hit in meaning}
-    shown = {passages[spot].id: passages[spot] for spot in sorted(passages, key=search.place)}
+    shown = {passages[address].id: passages[address] for address in sorted(passages, key=search.key)}
     shown |= {passage.id: passage for passage in others if passage.id in kept}
-    near = {*chosen.near}.difference(chosen.lexical)
-    dated = {*hits}.difference(chosen.lexical, chosen.near)
+    only_near = {*near}.difference(lexical)
+    dated = {*hits}.difference(lexical, near)
     return Legs(
         source=name,
-        words=tuple(hits[spot] for spot in chosen.lexical if spot in passages),
+        words=tuple(hits[address] for address in lexical if address in passages),
         meaning=tuple(meaning),
         passages=shown,
         stored=search.size + other.stored,
-        beside={hits[spot].key: hits[spot] for spot in hits if spot in near},
-        dated={hits[spot].key: hits[spot] for spot in hits if spot in dated},
+        beside={hits[address].key: hits[address] for address in hits if address in only_near},
+        dated={hits[address].key: hits[address] for address in hits if address in dated},
         notes=other.notes,
         engine=bool(others) or not all(index.exact for index in search.indexes),
     )
@@ -396,7 +401,7 @@ def revisions(rows: str | None, separator: str = ",") -> dict[str, str]:
     return dict(row.rsplit(" ", 1) for row in rows.split(separator)) if rows else {}
 
 
-def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Spot]:
+def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Address]:
     """Some rows of segments whose vectors are not in memory, the last first."""
     bare = [
         (number, int(row))
@@ -404,7 +409,7 @@ def _rows(search: IndexSearch, masks: Sequence[Mask]) -> list[Spot]:
         if search.segments[number].vectors is None
         for row in np.flatnonzero(mask)[::-1][:DATED_READ]
     ]
-    return [spot for spot in bare if search.seen(spot)]
+    return [address for address in bare if search.is_visible(address)]
 
 
 def day_number(day: date | None) -> int:
@@ -429,3 +434,24 @@ def stack(rows: Collection[Embedding | None], dim: int) -> tuple[Matrix, Mask]:
             matrix[number] = np.frombuffer(row, dtype="<f4")
             missing[number] = False
     return matrix, missing
+
+
+HEAD = 5
+"""Bytes of a digest that a label shows, as 8 characters; all 16 where two would look alike."""
+
+
+def short(source: str, keys: Iterable[str]) -> dict[str, str]:
+    """Each id as its label shows it: always the same, and no two alike."""
+    digests = {key: digest(f"{source}\x1f{key}") for key in keys}
+    alike = Counter(found[:HEAD] for found in digests.values())
+    return {key: letters(full[:HEAD] if alike[full[:HEAD]] == 1 else full) for key, full in digests.items()}
+
+
+def digest(text: str) -> bytes:
+    """80 bits."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+
+
+def letters(found: bytes) -> str:
+    """Small letters and digits: 8 of 5 bytes."""
+    return base64.b32hexencode(found).decode().lower()

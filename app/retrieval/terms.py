@@ -5,19 +5,34 @@ NFKC and casefold; Unicode words with one Snowball stemmer a script; compounds (
 spaces as character bigrams. Signs that make a name stay (`C++`, `C#`, `.NET`), and capitals that tell a name
 from a common word (`US`, `IT`, `WHO`), each beside the plain word, in compounds too (`C/C++`, `US-based`). No
 list of stop words: BM25's IDF knows them. A term is 64 bits of its BLAKE2b hash: postings are plain numbers.
+
+`pack` is the form in which the record keeps a passage's terms, so that loading an index analyses nothing.
 """
 
 import re
+import struct
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
+import numpy as np
 from Stemmer import Stemmer
+
+from app.retrieval.vocabulary import count
+from app.text.sanitise import one_line, quote
+from app.text.tokens import inner
 
 VERSION = 4
 """Kept with the postings: after a change here, documents are analysed anew from their chunks."""
+
+MAGIC = b"IT"
+HEADER = struct.Struct("<2sHIIII")
+"""MAGIC, the version of the analysis, the length of the passage in terms, then of its text (`Shown`)."""
+TERM_BYTES, COUNT_BYTES = 8, 2
+MAX_COUNT = np.iinfo(np.uint16).max
 
 LONGEST = 64
 """Characters of a word that count; what is longer is not a word but data."""
@@ -152,3 +167,27 @@ def stem(form: str) -> str:
 def hashed(term: str) -> int:
     """64 bits that are the same on every machine and run."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def pack(words: str, text: str | None = None) -> bytes:
+    """The terms of one passage as they are stored, of all the words that it is found by;
+    `text`: what is shown of it, where that is less. CPU: about 0.7 ms for 300 words."""
+    text = words if text is None else text
+    bag = Counter(terms(words))
+    ordered = sorted(bag)
+    shown = (inner(count, show(text)) for show in (quote, one_line))
+    header = HEADER.pack(MAGIC, VERSION, bag.total(), len(text), *shown)
+    counts = [min(bag[term], MAX_COUNT) for term in ordered]
+    return header + np.array(ordered, dtype="<u8").tobytes() + np.array(counts, dtype="<u2").tobytes()
+
+
+def is_current(packed: bytes | None) -> bool:
+    """Whether `pack` of this version of the analysis wrote it."""
+    if (
+        packed is None
+        or len(packed) < HEADER.size
+        or (len(packed) - HEADER.size) % (TERM_BYTES + COUNT_BYTES)
+    ):
+        return False
+    magic, version, *_ = HEADER.unpack_from(packed)
+    return bool(magic == MAGIC and version == VERSION)

@@ -39,7 +39,7 @@ from app.clients.points import Point, Where
 from app.clients.qdrant import Qdrant
 from app.db import corpus
 from app.db import memories as memories_
-from app.db.collections import read_homes
+from app.db.collections import read_imported_collections
 from app.db.corpus import IDS, Given, placed
 from app.db.documents import embedded_text
 from app.db.memories import RAW, WRITE, Analysed, Memory
@@ -47,12 +47,11 @@ from app.db.pool import Pool, postgres_faults
 from app.db.project_text import CODE_INPUT, CONVERSATION_INPUT, Kept
 from app.db.rows import Connection, storable, storable_json, transaction
 from app.db.vectors import read_spaces
-from app.index import payload, referred, remembered
-from app.index.catalogue import Catalogue, fits
 from app.models.base import Embedder
 from app.models.tokens import O200k
-from app.retrieval.imported import Homes, free
-from app.retrieval.retrievers.qdrant import NOT_OURS, is_ours
+from app.retrieval import payload
+from app.retrieval.points import memory_from_point, text_from_point
+from app.retrieval.retrievers.qdrant import NOT_OURS, CollectionCache, fits, free, is_ours
 from app.services.memories import counted
 from app.types import DEFAULT_TENANT, Embedding, Scope, Space, similarity
 
@@ -221,48 +220,38 @@ class Import:
 
 
 class ImportStore:
-    """See the module."""
-
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def homes(self) -> Homes:
-        """As they are now."""
-        return await read_homes(self._pool)
-
-    async def spaces(self) -> set[str]:
-        """Names of those that the record has had."""
-        return {*await read_spaces(self._pool)}
+        self.pool = pool
 
     async def collections(self) -> list[str]:
         """Those of the record."""
         with postgres_faults():
-            return [RAW, *(row[0] for row in await self._pool.fetch(COLLECTIONS))]
+            return [RAW, *(row[0] for row in await self.pool.fetch(COLLECTIONS))]
 
     async def keep_home(self, name: str, home: str, space: str | None) -> None:
         """Qdrant holds our copy of `name` in `home` from now on; what it had elsewhere is copied there.
         `space`: of the older tool's vectors, if they belong to one of ours."""
-        async with transaction(self._pool) as connection:
+        async with transaction(self.pool) as connection:
             if await connection.fetchval(KEEP_HOME, name, home, space):
                 await connection.execute(REFILL)
 
     async def changed(self, collection: str, digests: Mapping[str, bytes]) -> set[str]:
         """Which of these points were not imported as they are now."""
         with postgres_faults():
-            rows = await self._pool.fetch(CHANGED, collection, [*digests], [*digests.values()])
+            rows = await self.pool.fetch(CHANGED, collection, [*digests], [*digests.values()])
         return {row[0] for row in rows}
 
     async def clock(self) -> datetime:
         """Postgres's, as `erased_at` is."""
         with postgres_faults():
-            now: datetime = await self._pool.fetchval(CLOCK)
+            now: datetime = await self.pool.fetchval(CLOCK)
         return now
 
     async def take(self, collection: str, imports: Sequence[Import], space: str, *, since: datetime) -> int:
         """Import points, all or none, that were read after `since`; how many. `space`: of their vectors."""
         size = sum(len(each.vector) + len(payload.text(each.point.payload)) for each in imports)
-        self._pool.check_room(2 * size)
-        async with transaction(self._pool) as connection:
+        self.pool.check_room(2 * size)
+        async with transaction(self.pool) as connection:
             if collection == RAW:
                 rows = await self._memories(connection, imports, space, since)
             else:
@@ -281,7 +270,7 @@ class ImportStore:
         before = await connection.fetch(BEFORE, RAW, points)
         owners = sorted({(each.tenant, each.user_id) for each in imports} | {tuple(row) for row in before})
         for owner in owners:
-            await memories_.hold(connection, *owner)
+            await memories_.lock_user(connection, *owner)
         columns = [[owner[at] for owner in owners] for at in range(2)]
         erased = {tuple(row) for row in await connection.fetch(ERASED, *columns, since)}
         await connection.execute(REPLACED_MEMORIES, RAW, points)
@@ -298,7 +287,7 @@ class ImportStore:
         ]
         await connection.executemany(WRITE, rows)
         for owner in owners:
-            await memories_.bump(connection, *owner)
+            await memories_.bump_version(connection, *owner)
         return [(each, "" if each.point.id in have else each.point.id) for each in those]
 
     async def _texts(
@@ -332,7 +321,7 @@ class ImportStore:
         self, connection: Connection, tenant: str, collection: str, imports: Sequence[Import]
     ) -> list[Given]:
         """With ids that no other text of the collection has: their own, their points', or made of them."""
-        texts = [referred.given(each.point) for each in imports]
+        texts = [text_from_point(each.point) for each in imports]
         choices = [
             (storable(text.id or ""), each.point.id, str(uuid.uuid5(IDS, f"{collection}\x1f{each.point.id}")))
             for text, each in zip(texts, imports, strict=True)
@@ -349,7 +338,7 @@ class ImportStore:
 
 def memory_of(each: Import, revision: int) -> Memory:
     """A point as the memory that is kept; it has no place among what was said to us."""
-    found = remembered.memory(each.point)
+    found = memory_from_point(each.point)
     return replace(
         found,
         user_id=each.user_id,
@@ -502,7 +491,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ForeignCollection:
     """A collection with points of older tools."""
 
     name: str
@@ -519,7 +508,7 @@ class Shelf:
     """Whether it was imported before."""
 
 
-class Shelves:
+class ForeignCollections:
     """The collections, and their import."""
 
     def __init__(
@@ -527,16 +516,16 @@ class Shelves:
     ) -> None:
         """`only`: the collections to look at beside the memories; none named: all."""
         self._points = points
-        self._catalogue = Catalogue(points)
+        self._catalogue = CollectionCache(points)
         self._store = store
         self._embedder = embedder
         self._space = space
         self._only = only
 
-    async def found(self, space: Space | None = None) -> list[Shelf]:
+    async def found(self, space: Space | None = None) -> list[ForeignCollection]:
         """Those with points that older tools wrote. `space`: which their vectors may belong to; ours."""
-        known = await self._store.homes()
-        homes = known.homes
+        known = await read_imported_collections(self._store.pool)
+        homes = known.copies
         shapes = await self._catalogue.all()
         taken, found = {*homes.values(), *shapes}, []
         for name, shape in shapes.items():
@@ -551,15 +540,17 @@ class Shelves:
                 silent += len(page) - len(told)
                 unowned += len(told) - len(owned)
             fit = fits(shape, space or self._space)
-            found.append(Shelf(name, missing, silent, unowned, fit, home, known.is_imported(name)))
+            found.append(
+                ForeignCollection(name, missing, silent, unowned, fit, home, known.is_imported(name))
+            )
             taken.add(home)
         return found
 
-    async def is_same(self, shelf: Shelf) -> bool:
+    async def is_same(self, collection: ForeignCollection) -> bool:
         """Whether its vectors belong to our space, by those of the first points."""
         pairs: list[tuple[str, Embedding]] = []
-        if shelf.fits and shelf.missing:
-            async for _, page in self._pages(shelf.name, vectors=True):
+        if collection.fits and collection.missing:
+            async for _, page in self._pages(collection.name, vectors=True):
                 texts = [(payload.text(each.payload), each.dense) for each in page]
                 pairs += [(text, vector) for text, vector in texts if text and vector]
                 if len(pairs) >= SAMPLE:
@@ -571,22 +562,24 @@ class Shelves:
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
         return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
 
-    async def take(self, shelf: Shelf, space: Space | None) -> AsyncIterator[Taken]:
+    async def take(self, collection: ForeignCollection, space: Space | None) -> AsyncIterator[Taken]:
         """Import it, page by page. `space`: of its vectors; None: they are not kept."""
-        await self._store.keep_home(shelf.name, shelf.home, space.name if space else None)
-        async for since, page in self._pages(shelf.name, vectors=space is not None):
-            owned = [each for each in page if payload.text(each.payload) and owner(shelf.name, each.payload)]
-            changed = await self._changed(shelf.name, owned)
+        await self._store.keep_home(collection.name, collection.home, space.name if space else None)
+        async for since, page in self._pages(collection.name, vectors=space is not None):
+            owned = [
+                each for each in page if payload.text(each.payload) and owner(collection.name, each.payload)
+            ]
+            changed = await self._changed(collection.name, owned)
             points = [each for each in owned if each.id in changed]
             kept = [each for each in points if space and usable(each.dense, space)]
             if kept and space:
                 vectors = [each.dense or b"" for each in kept]
-                done = await self._write(shelf.name, kept, vectors, space, since)
-                yield Taken(shelf.name, kept=done)
+                done = await self._write(collection.name, kept, vectors, space, since)
+                yield Taken(collection.name, kept=done)
             if bare := [each for each in points if each not in kept]:
-                vectors = await self._embedder.passages([input_of(shelf.name, each) for each in bare])
-                done = await self._write(shelf.name, bare, vectors, self._space, since)
-                yield Taken(shelf.name, embedded=done)
+                vectors = await self._embedder.passages([input_of(collection.name, each) for each in bare])
+                done = await self._write(collection.name, bare, vectors, self._space, since)
+                yield Taken(collection.name, embedded=done)
 
     async def _write(
         self, name: str, points: Sequence[Point], vectors: Sequence[Embedding], space: Space, since: datetime
@@ -608,7 +601,7 @@ class Shelves:
         self, name: str, *, vectors: bool = False
     ) -> AsyncIterator[tuple[datetime, list[Point]]]:
         """Older tools' points, and a time before they were read."""
-        after, spaces = None, {self._space.name, *await self._store.spaces()}
+        after, spaces = None, {self._space.name, *await read_spaces(self._store.pool)}
         while True:
             since, others = await self._store.clock(), Where(lacks=NOT_OURS)
             page = await self._points.scroll(name, others, limit=BATCH, after=after, vectors=vectors)
@@ -619,19 +612,17 @@ class Shelves:
 
 
 class Adopt:
-    """One run."""
-
     def __init__(
         self,
         rows: AdoptionStore,
-        shelves: Shelves,
+        collections: ForeignCollections,
         embedder: Embedder,
         space: Space,
         fill: Callable[[], Awaitable[str]],
     ) -> None:
         """`fill`: lets Qdrant follow the record, and says what it has yet to take all the same."""
         self._rows = rows
-        self._shelves = shelves
+        self._collections = collections
         self._embedder = embedder
         self._space = space
         self._fill = fill
@@ -645,15 +636,17 @@ class Adopt:
             stands = await self._rows.stands(table, self._space)
             kept = stands.fitting if await self._is_same(table) else 0
             report.tables.append(Taken(table, kept, stands.open - kept, stands.silent))
-        for shelf in await self._found():
-            kept = shelf.missing if await self._shelves.is_same(shelf) else 0
-            report.collections.append(taken_of(shelf, kept=kept, embedded=shelf.missing - kept))
+        for collection in await self._found():
+            kept = collection.missing if await self._collections.is_same(collection) else 0
+            report.collections.append(taken_of(collection, kept=kept, embedded=collection.missing - kept))
         return report
 
     async def total(self) -> int:
         """Rows and points to be taken over."""
         stands = [await self._rows.stands(table, self._space) for table in self._rows.tables]
-        return sum(each.open for each in stands) + sum(shelf.missing for shelf in await self._found())
+        return sum(each.open for each in stands) + sum(
+            collection.missing for collection in await self._found()
+        )
 
     async def run(self) -> AsyncIterator[int]:
         """Take everything over; yields how many rows or points each step took."""
@@ -661,19 +654,23 @@ class Adopt:
         for table in self._rows.tables:
             async for taken in self._table(table):
                 yield taken
-        for shelf in await self._found():
-            taken_over = taken_of(shelf)
-            if shelf.missing:
-                space = self._space if await self._shelves.is_same(shelf) else None
-                async for done in self._shelves.take(shelf, space):
+        for collection in await self._found():
+            taken_over = taken_of(collection)
+            if collection.missing:
+                space = self._space if await self._collections.is_same(collection) else None
+                async for done in self._collections.take(collection, space):
                     taken_over = together(taken_over, done)
                     yield done.kept + done.embedded
             self.report.collections.append(taken_over)
         self.report.waiting = await self._fill()
 
-    async def _found(self) -> list[Shelf]:
+    async def _found(self) -> list[ForeignCollection]:
         """Collections with something to import, or of which something was imported."""
-        return [shelf for shelf in await self._shelves.found() if shelf.missing or shelf.imported]
+        return [
+            collection
+            for collection in await self._collections.found()
+            if collection.missing or collection.imported
+        ]
 
     async def _table(self, table: str) -> AsyncIterator[int]:
         """One table, as often as another tool's writing makes it worth."""
@@ -705,7 +702,7 @@ class Adopt:
 
     async def _is_same(self, table: str) -> bool:
         """Whether a table's vectors belong to our space."""
-        return await self._shelves.same_space(await self._rows.sample(table, self._space, SAMPLE))
+        return await self._collections.same_space(await self._rows.sample(table, self._space, SAMPLE))
 
 
 def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
@@ -722,7 +719,7 @@ def owner(name: str, facts: Mapping[str, object]) -> tuple[str, str] | None:
 def input_of(name: str, point: Point) -> str:
     """What is embedded of a point; of a reference text with its title, as of those that Ibid writes."""
     text = payload.text(point.payload)
-    return text if name == RAW else embedded_text(referred.given(point).title, "", text)
+    return text if name == RAW else embedded_text(text_from_point(point).title, "", text)
 
 
 def digest(facts: Mapping[str, object]) -> bytes:
@@ -736,9 +733,11 @@ def usable(vector: Embedding | None, space: Space) -> bool:
     return vector is not None and len(vector) == 4 * space.dim and any(vector)
 
 
-def taken_of(shelf: Shelf, *, kept: int = 0, embedded: int = 0) -> Taken:
+def taken_of(collection: ForeignCollection, *, kept: int = 0, embedded: int = 0) -> Taken:
     """What is to be said of a collection."""
-    return Taken(shelf.name, kept, embedded, shelf.silent, home=shelf.home, unowned=shelf.unowned)
+    return Taken(
+        collection.name, kept, embedded, collection.silent, home=collection.home, unowned=collection.unowned
+    )
 
 
 def together(taken: Taken, more: Taken) -> Taken:

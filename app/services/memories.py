@@ -24,10 +24,10 @@ from app.db.memories import (
     CARDS,
     DAEMONS,
     Draft,
-    HeardStore,
     Memory,
     MemoryStore,
     Outcome,
+    RecentTextStore,
     Written,
     memory_id,
 )
@@ -133,12 +133,12 @@ class MemoryService:
     def __init__(
         self,
         record: MemoryStore,
-        heard: HeardStore,
+        recent: RecentTextStore,
         embedder: Embedder,
         tokens: Tokens,
     ) -> None:
         self._record = record
-        self._heard = heard
+        self._recent = recent
         self._embedder = embedder
         self._tokens = tokens
 
@@ -170,7 +170,7 @@ class MemoryService:
     async def _own(self, scope: Scope, drafts: Sequence[Draft], asked: datetime | None) -> list[Draft | None]:
         """The drafts with their own words alone; None: an echo. What a daemon writes was said by nobody."""
         threads = {draft.thread_id for draft in drafts if compared(draft)}
-        heard = {thread: await self._heard.heard(scope, thread, asked) for thread in threads}
+        heard = {thread: await self._recent.recent(scope, thread, asked) for thread in threads}
         texts = [draft.text for draft in drafts] + [text for told in heard.values() for text in told]
         return await apart(sifted, texts, drafts, heard)
 

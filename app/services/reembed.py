@@ -23,7 +23,7 @@ class Engine(Protocol):
     async def drain(self) -> None:
         """Let it take what it has not taken yet; after a swap everything."""
 
-    async def waits(self) -> str:
+    async def pending(self) -> str:
         """What it has yet to take all the same, for people; "" where it has all."""
 
 
@@ -56,7 +56,7 @@ class Reembed:
             if not texts and await self._vectors.swap(self._space):
                 for engine in self._engines:
                     await engine.drain()
-                    self.waiting += filter(None, [await engine.waits()])
+                    self.waiting += filter(None, [await engine.pending()])
                 return
             if texts:
                 await self._batch(texts)

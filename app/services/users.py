@@ -141,7 +141,7 @@ class UserService:
 
         async def lags(engine: Engine) -> bool:
             try:
-                return not await engine.followed(FOLLOW_SECONDS)
+                return not await engine.wait_drained(FOLLOW_SECONDS)
             except IbidError as error:  # the record has gone meanwhile: what it is about is erased
                 log.warning("not known whether an engine follows", engine=engine.name, slug=error.slug)
                 return True

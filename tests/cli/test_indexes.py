@@ -20,7 +20,7 @@ from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.db.vectors import SpaceStore
-from app.index.catalogue import Catalogue
+from app.retrieval.retrievers.qdrant import CollectionCache
 from app.settings import Chroma, Ibid, Postgres, Qdrant, Settings
 from tests.fakes.keeping import say
 from tests.fakes.points import DIM, point
@@ -158,7 +158,7 @@ async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool
         await say(pool, f"note {n}")
         assert await indexes.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
         async with open_qdrant_process(folder) as edge:
-            copy = QdrantCopy(pool, edge, Catalogue(edge), SPACE)
+            copy = QdrantCopy(pool, edge, CollectionCache(edge), SPACE)
             await Outbox(pool, copy, await identity(pool)).drain()
         assert await indexes.outbox(settings) == "qdrant has all changes; chroma has all changes"
         if not n:

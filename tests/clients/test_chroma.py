@@ -381,7 +381,7 @@ async def test_refusals_and_a_child_that_ended_do_not_count(hung: Hung) -> None:
 
 async def test_nothing_of_the_vendor_is_imported_before_it_is_opened() -> None:
     """`import app.clients.chroma` costs no chromadb."""
-    code = "import sys, app.sources.documents; sys.exit('chromadb' in sys.modules)"
+    code = "import sys, app.retrieval.documents; sys.exit('chromadb' in sys.modules)"
     assert (
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=False)
     ).returncode == 0

@@ -12,7 +12,7 @@ from app.db.migrations import migrate
 from app.db.pool import Pool
 from app.errors import StartError
 from app.retrieval.project_tables import CHUNK, CONVERSATION, rows_of
-from app.sources.rows import NEWEST
+from app.retrieval.projects import NEWEST
 from app.types import Scope
 
 TABLES = (

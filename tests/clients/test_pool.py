@@ -24,7 +24,7 @@ from app.db.projects import Knowledge, KnowledgeStore
 from app.db.sessions import ChatLogStore, SessionStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
 from app.errors import IbidError, Missing, RetrievalError, Unavailable
-from app.index.remembered import standing_of
+from app.retrieval.memories import standing_of
 from app.settings import Postgres, Rag, Settings
 from app.types import Scope
 from tests.fakes.postgres import postgres_server

@@ -10,9 +10,9 @@ from app.clients.chroma import Chroma
 from app.db.copies import ChromaCopy
 from app.db.documents import Chunk, Part, indexed_text
 from app.db.pool import Pool
+from app.retrieval.documents import DocumentSource
 from app.retrieval.index_cache import IndexCache
-from app.retrieval.postings import pack
-from app.sources.documents import DocumentSource
+from app.retrieval.terms import pack
 from app.types import Embedding, Space
 
 SPACE = Space("bag@32", "bag", 32, 0.0)
@@ -84,5 +84,5 @@ async def file(
     document = await insert(pool, part, texts, name)
     await publish(pool, part, document)
     if vectors:
-        await vectors.follow("", [document])
+        await vectors.apply("", [document])
     return document

@@ -13,9 +13,9 @@ from app.db.corpus import BUMP as BUMP_COLLECTION
 from app.db.corpus import Reference
 from app.db.memories import BUMP, RAW, WRITE, Memory, row_of
 from app.db.pool import Pool
-from app.retrieval.postings import pack
-from app.sources.corpus import CorpusSource
-from app.sources.memories import MemorySource
+from app.retrieval.corpus import CorpusSource
+from app.retrieval.memories import MemorySource
+from app.retrieval.terms import pack
 from app.types import Embedding, Scope
 from tests.fakes.filing import SPACE, bag
 
@@ -52,7 +52,7 @@ async def keep(source: MemorySource, scope: Scope, *texts: str, **facts: Any) ->
     ]
     await enter(source._pool, scope, *memories)
     copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
-    await copy.follow(RAW, [each.id for each in memories])
+    await copy.apply(RAW, [each.id for each in memories])
     return [each.id for each in memories]
 
 
@@ -90,7 +90,7 @@ async def shelve(
         await source._pool.execute(SHELVED, *row)
     await source._pool.execute(BUMP_COLLECTION, scope.tenant, collection)
     copy = QdrantCopy(source._pool, source._points, source._catalogue, SPACE)
-    await copy.follow(collection, [each.point for each in kept])
+    await copy.apply(collection, [each.point for each in kept])
     return [each.point for each in kept]
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from app.db.code import CodeFile, Cut, CutFile
 from app.errors import InvalidField, Overloaded
-from app.index.pieces import READ, pieces
 from app.ingest.code import LIMIT, cut_file, sections
 from app.ingest.cutter import WORKER, CodeCutter
 from app.ingest.syntax import GRAMMARS, SECONDS
+from app.retrieval.vocabulary import READ, pieces
 from tests.fakes.processes import children, wait_for
 
 FUNCTION = "def {0}(a):\n    '''What {0} does.'''\n" + "    total = a + compute({0}, again={1})\n" * 4

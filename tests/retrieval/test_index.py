@@ -10,22 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.retrieval import bm25
-from app.retrieval.bm25 import LEAST_MEAN, Lexical
+from app.retrieval.bm25 import LEAST_MEAN, Lexical, Postings, build, invert, merge
 from app.retrieval.index import (
     INLINE,
     IndexSearch,
     Matrix,
-    Place,
+    PassageKey,
     ScopeIndex,
     Segment,
     best,
-    joined,
+    compacted,
+    merge_segments,
     rows_segment,
-    settled,
 )
-from app.retrieval.neighbours import SPOT, spot_number, spread
-from app.retrieval.postings import Postings, build, invert, is_current, merge, pack
-from app.retrieval.terms import terms
+from app.retrieval.memories import THREAD_POSITION, spread, thread_position
+from app.retrieval.terms import is_current, pack, terms
 
 WORDS = ["sea", "sand", "wave", "otter", "fish"]
 TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -50,12 +49,12 @@ def added(index: ScopeIndex, name: str, texts: Sequence[str]) -> ScopeIndex:
     """After one more document, or another of its name."""
     entries = {**index.entries, name: tuple(texts)}
     fresh = [document(each, entries[each]) for each in index.changed(entries)]
-    return index.followed(index.version + 1, entries, fresh)
+    return index.updated(index.version + 1, entries, fresh)
 
 
 def removed(index: ScopeIndex, name: str) -> ScopeIndex:
     """After one has gone."""
-    return index.followed(index.version + 1, {k: v for k, v in index.entries.items() if k != name}, [])
+    return index.updated(index.version + 1, {k: v for k, v in index.entries.items() if k != name}, [])
 
 
 def mask_of(data: st.DataObject, texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -63,9 +62,9 @@ def mask_of(data: st.DataObject, texts: Sequence[str]) -> np.ndarray[tuple[int],
     return np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
 
 
-def alive(segment: Segment) -> list[Place]:
+def alive(segment: Segment) -> list[PassageKey]:
     """Places of the live rows, in order."""
-    return [segment.place(row) for row in range(segment.rows) if segment.live is None or segment.live[row]]
+    return [segment.key(row) for row in range(segment.rows) if segment.live is None or segment.live[row]]
 
 
 def bags(postings: Postings) -> list[Counter[int]]:
@@ -177,7 +176,7 @@ def held(texts: Sequence[str], query: str) -> list[tuple[float, bool]]:
     """Of each passage: coverage, and whether it holds the rare terms."""
     lexical = Lexical([(build(texts), None)], terms(query))
     rows = np.arange(len(texts), dtype=np.uint32)
-    return list(zip(*lexical.held(lexical.scores(0), rows), strict=True))
+    return list(zip(*lexical.coverage(lexical.scores(0), rows), strict=True))
 
 
 @given(TEXTS, QUERY)
@@ -221,7 +220,7 @@ def test_nothing_asked_and_nothing_there() -> None:
 def test_segments_stay_few(sizes: list[int]) -> None:
     segments: tuple[Segment, ...] = ()
     for n, size in enumerate(sizes):
-        segments = settled([*segments, document(f"{n:02}", ["sea"] * size)])
+        segments = compacted([*segments, document(f"{n:02}", ["sea"] * size)])
     assert [place for segment in segments for place in alive(segment)] == [
         (f"{n:02}", ordinal) for n, size in enumerate(sizes) for ordinal in range(1, size + 1)
     ]
@@ -231,7 +230,7 @@ def test_segments_stay_few(sizes: list[int]) -> None:
 def test_merging_drops_the_dead_with_all_that_belongs_to_them() -> None:
     one = rows_segment(["a", "b"], build(["x", "y"]), vectors(["sea", "sand"]), {"n": np.array([1, 2])})
     two = rows_segment(["c"], build(["z"]), vectors(["fish"]), {"n": np.array([3])}, np.array([True]))
-    left = joined([one.without({"a"}), two])
+    left = merge_segments([one.without({"a"}), two])
     assert left.vectors is not None
     assert left.vectorless is not None
     assert (left.entries, left.columns["n"].tolist()) == (("b", "c"), [2, 3])
@@ -244,7 +243,7 @@ def test_merging_drops_the_dead_with_all_that_belongs_to_them() -> None:
 
 def test_a_segment_without_vectors_makes_one_without() -> None:
     bare = Segment(("a",), (0, 1), build(["x"]), None)
-    assert joined([bare, document("b", ["sea"])]).vectors is None
+    assert merge_segments([bare, document("b", ["sea"])]).vectors is None
 
 
 def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
@@ -253,9 +252,9 @@ def told(search: IndexSearch, query: str, limit: int = 3) -> tuple[object, ...]:
     dense = search.dense(vectors([query])[0], limit)
     hits = search.hits({*lexical, *dense})
     return (
-        [search.place(spot) for spot in lexical],
-        [(search.place(spot), value) for spot, value in dense.items()],
-        sorted((search.place(spot), hit.score, hit.coverage, hit.rare) for spot, hit in hits.items()),
+        [search.key(spot) for spot in lexical],
+        [(search.key(spot), value) for spot, value in dense.items()],
+        sorted((search.key(spot), hit.score, hit.coverage, hit.rare) for spot, hit in hits.items()),
         search.size,
     )
 
@@ -285,7 +284,7 @@ def test_both_searches_give_the_exact_best(texts: list[str], query: str, limit: 
     vector = vectors([query])[0]
     cosines = [float(np.vecdot(row, vector)) for row in vectors(texts)]
     expected = sorted(range(len(texts)), key=lambda n: (-cosines[n], n))[:limit]
-    assert [search.place(spot) for spot in search.dense(vector, limit)] == [("d", n + 1) for n in expected]
+    assert [search.key(spot) for spot in search.dense(vector, limit)] == [("d", n + 1) for n in expected]
     scores = naive(texts, query)
     ranked = [n for n in sorted(range(len(texts)), key=lambda n: (-scores[n], n)) if scores[n] > 0]
     found = search.lexical(query, limit)
@@ -303,7 +302,7 @@ def test_what_the_asker_may_not_see_is_not_there(texts: list[str], query: str, d
     some = ScopeIndex("s", 1, segments=(rows_segment([ids[n] for n in left], build(kept), vectors(kept)),))
     seen = IndexSearch([every], allowed=lambda _: mask)
     assert told(seen, query) == told(IndexSearch([some]), query)
-    assert len(seen.spots(every, [(name, 1) for name in ids])) == len(left)
+    assert len(seen.addresses(every, [(name, 1) for name in ids])) == len(left)
 
 
 def test_rows_without_a_vector_are_found_by_words_alone() -> None:
@@ -313,9 +312,9 @@ def test_rows_without_a_vector_are_found_by_words_alone() -> None:
     search = IndexSearch([ScopeIndex("s", 1, segments=(segment,))])
     lexical = search.lexical("sea", 2)
     vector = vectors(["sea"])[0]
-    assert {search.key(spot) for spot in lexical} == {"a", "b"}
-    assert [search.key(spot) for spot in search.dense(vector, 2)] == ["b"]
-    assert [search.key(spot) for spot in search.cosines(lexical)] == ["b"]
+    assert {search.passage_id(spot) for spot in lexical} == {"a", "b"}
+    assert [search.passage_id(spot) for spot in search.dense(vector, 2)] == ["b"]
+    assert [search.passage_id(spot) for spot in search.cosines(lexical)] == ["b"]
 
 
 @given(TEXTS, QUERY)
@@ -331,8 +330,8 @@ def test_equal_passages_come_in_the_order_of_their_entries() -> None:
     own = added(added(ScopeIndex("own", 0), "c", ["sea", "sea"]), "a", ["sea"])
     search = IndexSearch([own, added(ScopeIndex("shared", 0), "b", ["sea"])])
     first = [("a", 1), ("b", 1), ("c", 1)]
-    assert [search.place(spot) for spot in search.lexical("sea", 3)] == first
-    assert [search.place(spot) for spot in search.dense(vectors(["sea"])[0], 3)] == first
+    assert [search.key(spot) for spot in search.lexical("sea", 3)] == first
+    assert [search.key(spot) for spot in search.dense(vectors(["sea"])[0], 3)] == first
 
 
 def test_statistics_are_of_the_whole_reach() -> None:
@@ -342,7 +341,7 @@ def test_statistics_are_of_the_whole_reach() -> None:
         next(
             hit.score
             for spot, hit in search.hits(search.lexical("sea", 9)).items()
-            if search.key(spot) == "a"
+            if search.passage_id(spot) == "a"
         )
         for search in (alone, together)
     ]
@@ -353,8 +352,8 @@ def test_places_are_found_again() -> None:
     """Live ones only, and only of their index."""
     own = removed(added(added(ScopeIndex("own", 0), "a", ["sea"]), "b", ["sand", "sea"]), "a")
     search = IndexSearch([own, added(ScopeIndex("t", 0), "c", ["sea"])])
-    spots = search.spots(own, [("a", 1), ("b", 2), ("b", 3), ("b", 0), ("c", 1)])
-    assert [search.place(spot) for spot in spots.values()] == [("b", 2)]
+    spots = search.addresses(own, [("a", 1), ("b", 2), ("b", 3), ("b", 0), ("c", 1)])
+    assert [search.key(spot) for spot in spots.values()] == [("b", 2)]
     assert search.index_of(spots["b", 2]) is own
 
 
@@ -385,7 +384,7 @@ def test_long_questions_and_large_reaches_go_to_a_thread(passages: int, letters:
         np.ones((passages, 3), dtype=np.uint32),
     )
     search = IndexSearch([ScopeIndex("s", 1, segments=(rows_segment(ids, postings, None),))])
-    assert (search.effort("a" * letters) <= INLINE) is inline
+    assert (search.cost("a" * letters) <= INLINE) is inline
 
 
 # Neighbours
@@ -425,7 +424,11 @@ def test_neighbours_lend_as_counted_one_by_one(rows: list[tuple[str, int, float]
             [str(n) for n in range(len(part))],
             invert([pack("")] * len(part)),
             None,
-            {SPOT: np.array([spot_number(thread, place) for thread, place, _ in part], dtype=np.uint64)},
+            {
+                THREAD_POSITION: np.array(
+                    [thread_position(thread, place) for thread, place, _ in part], dtype=np.uint64
+                )
+            },
         )
         for part in parts
     ]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pytest
 
+from app.retrieval.bm25 import build
 from app.retrieval.index import Segment, rows_segment
 from app.retrieval.index_cache import IndexCache, Listing, paged
-from app.retrieval.postings import build
 
 
 class Rows:
@@ -143,10 +143,10 @@ async def test_what_is_not_loaded_in_time_is_left_out_or_older(rows: Rows) -> No
     await cache.get(rows, "old", 1)
     rows.turn.clear()
     rows.version = 2
-    indexes, late = await cache.within(0.05, rows, [("old", 2), ("new", 2), ("none", 0)])
+    indexes, late = await cache.get_all(0.05, rows, [("old", 2), ("new", 2), ("none", 0)])
     assert ([index.version for index in indexes], late) == ([0, 1], True)
     rows.turn.set()
-    indexes, late = await cache.within(5, rows, [("old", 2), ("new", 2)])
+    indexes, late = await cache.get_all(5, rows, [("old", 2), ("new", 2)])
     assert ([index.version for index in indexes], late) == ([2, 2], False)
     assert sorted(rows.loads) == ["new", "old", "old"]
 
@@ -155,7 +155,7 @@ async def test_a_fault_of_the_record_reaches_the_question(rows: Rows) -> None:
     cache = IndexCache(4)
     rows.fault = ValueError("broken")
     with pytest.raises(ValueError, match="broken"):
-        await cache.within(60, rows, [("a", 1)])
+        await cache.get_all(60, rows, [("a", 1)])
     assert cache.nbytes == 0
 
 

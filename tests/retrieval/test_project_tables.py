@@ -7,7 +7,6 @@ import pytest
 
 from app.db.pool import Pool
 from app.db.project_text import conversation_text
-from app.retrieval.postings import pack
 from app.retrieval.project_tables import (
     CHUNK,
     CONVERSATION,
@@ -21,6 +20,7 @@ from app.retrieval.project_tables import (
     owners,
     rows_of,
 )
+from app.retrieval.terms import pack
 from app.types import Scope
 from tests.fakes.rows import chunked, conversation, insert, told
 

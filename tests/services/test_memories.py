@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.answer import Role, Turn
-from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, HeardStore, MemoryStore, Outcome
+from app.db.memories import CARDS, DAEMONS, GRAVITY, Draft, MemoryStore, Outcome, RecentTextStore
 from app.db.pool import Pool
 from app.db.users import ErasureStore
 from app.errors import Missing, RemovedMeanwhile, RetrievalError, Unavailable
@@ -35,7 +35,7 @@ class House:
     def service(self) -> MemoryService:
         """As wiring builds it."""
         pool = self.pool
-        return MemoryService(MemoryStore(pool), HeardStore(pool), self.embedder, Words())
+        return MemoryService(MemoryStore(pool), RecentTextStore(pool), self.embedder, Words())
 
     async def texts(self) -> list[str]:
         """All that are kept, of any user."""

@@ -28,17 +28,15 @@ from app.db.cards import Card, CardDraft, Shape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
 from app.db.projects import Knowledge, KnowledgeNote
 from app.db.votes import Said
-from app.index import referred, remembered
+from app.retrieval import documents
+from app.retrieval.points import memory_point_passage, text_point_passage
+from app.retrieval.projects import CodeSource, ConversationSource, DreamSource
 from app.retrieval.ranking import is_probe
 from app.retrieval.rewrite import prompt as rewording
 from app.services import rag, vantage
 from app.services.chat import Material, assemble, form_of
 from app.services.profiles import shown as summarised
 from app.services.projects import Ask
-from app.sources import documents
-from app.sources.code import CodeSource
-from app.sources.conversations import ConversationSource
-from app.sources.dreams import DreamSource
 from app.text.labels import LABEL_MAX
 from app.text.memo import Text
 from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
@@ -112,13 +110,13 @@ def payload(prefix: str, fill: Fill, *names: str) -> dict[str, object]:
 def memory(fill: Fill) -> Passage:
     """A memory, from its point."""
     held = payload("memory", fill, "text", "kind", "source", "tags", "vantage_id", "thread_id", "url")
-    return remembered.passage(Point("m", {**held, "created_at": NOW.isoformat()}), "k3v9q2ax", 0.9)
+    return memory_point_passage(Point("m", {**held, "created_at": NOW.isoformat()}), "k3v9q2ax", 0.9)
 
 
 def reference(fill: Fill) -> Passage:
     """A reference text, from its point."""
     held = payload("reference", fill, "text", "title", "kind", "origin", "source", "tags", "url")
-    return referred.passage(fill("collection"), Point("r", held), "k3v9q2ax", 0.9)
+    return text_point_passage(fill("collection"), Point("r", held), "k3v9q2ax", 0.9)
 
 
 def row(source: type[Any], fill: Fill) -> Passage:

@@ -26,7 +26,7 @@ class Engine:
         """Filled."""
         self.filled += 1
 
-    async def waits(self) -> str:
+    async def pending(self) -> str:
         """Something, always."""
         return "qdrant has yet to take a refill"
 

@@ -73,7 +73,7 @@ class Slow:
     follows: bool | IbidError
     asked: int = 0
 
-    async def followed(self, seconds: float) -> bool:
+    async def wait_drained(self, seconds: float) -> bool:
         self.asked += 1
         if isinstance(self.follows, IbidError):
             raise self.follows

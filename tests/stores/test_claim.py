@@ -54,7 +54,7 @@ async def test_a_claim_is_taken_anew_after_its_connection_was_lost(pool: Pool) -
     copy = Failing()
     await Outbox(pool, copy, "me", one).drain()
 
-    assert len(copy.followed) == 1
+    assert len(copy.applied) == 1
     await one.release()
 
 

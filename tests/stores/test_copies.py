@@ -23,8 +23,8 @@ from app.db.outbox import Outbox
 from app.db.pool import Pool
 from app.db.postgres import identity
 from app.errors import RetrievalError
-from app.index.catalogue import Catalogue
 from app.retrieval.retrievers.chroma import collection
+from app.retrieval.retrievers.qdrant import CollectionCache
 from app.types import Space
 from tests.fakes.filing import SPACE, file, publish
 
@@ -88,9 +88,9 @@ async def test_taking_again_leaves_nothing_of_the_first_time(
 ) -> None:
     """As after a crash between engine and record."""
     document = await file(pool, SESSION, RIVERS)
-    await copy.follow("", [document])
+    await copy.apply("", [document])
     await pool.execute("DELETE FROM ibid.chunk WHERE ordinal = 3")
-    await copy.follow("", [document])
+    await copy.apply("", [document])
     assert await held(chroma, document) == 2
 
 
@@ -101,7 +101,7 @@ async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
     document, gone = await file(pool, SESSION, RIVERS), await file(pool, SESSION, RIVERS[:1], "b.pdf")
     await outbox.drain()
     await chroma.upsert("others", ["x"], np.ones((1, 4), np.float32), [{"a": "b"}])
-    await ChromaCopy(pool, chroma, OLDER).note(Position("x", 1))
+    await ChromaCopy(pool, chroma, OLDER).save_position(Position("x", 1))
     older = collection(OLDER.name, is_global=False)
     await chroma.upsert(older, ["d:1"], np.ones((1, 32), np.float32), [{"document": "d"}])
     await chroma.delete(collection(SPACE.name, is_global=False), {"document": document})
@@ -113,14 +113,14 @@ async def test_a_chroma_that_has_lost_its_vectors_is_refilled(
 
     assert (await held(chroma, document), await held(chroma, gone)) == (3, 0)
     assert {*await chroma.names()} & {"others", older} == {"others"}
-    assert await outbox.behind() == ""
+    assert await outbox.refill_reason() == ""
 
 
 async def test_the_position_is_stored_in_chroma(copy: ChromaCopy) -> None:
     """The last one alone."""
     assert await copy.position() is None
     for seq in (7, 8):
-        await copy.note(Position("me", seq))
+        await copy.save_position(Position("me", seq))
     assert await copy.position() == Position("me", 8)
 
 
@@ -183,7 +183,7 @@ class Compacting:
 
 def points_of(pool: Pool, engine: Compacting) -> QdrantCopy:
     points = cast(Qdrant, engine)
-    return QdrantCopy(pool, points, Catalogue(points), SPACE)
+    return QdrantCopy(pool, points, CollectionCache(points), SPACE)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from app.db import corpus as module
 from app.db.corpus import CorpusStore, Given, Reference, placed
 from app.db.pool import Pool
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.types import Scope
 from tests.fakes.uploads import SPACE, vector
 

@@ -263,7 +263,7 @@ async def test_names_of_whom_nothing_was_kept_leave_no_mark_for_long(pool: Pool)
 
 
 async def test_an_erasure_is_whole_when_the_last_of_two_has_ended(pool: Pool) -> None:
-    """Until then searches are told what was written since (`index/remembered.py`)."""
+    """Until then searches are told what was written since (`retrieval/memories.py`)."""
     ended = "SELECT ended_at IS NOT NULL FROM ibid.memory_user"
     store = ErasureStore(pool)
     first = await store.begin(ADA, NAMES)

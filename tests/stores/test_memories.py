@@ -10,7 +10,7 @@ from app.db.memories import DAEMONS, GRAVITY, Draft, Memory, MemoryStore, Outcom
 from app.db.pool import Pool
 from app.db.votes import VoteStore
 from app.errors import InvalidField, RemovedMeanwhile
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from app.types import Scope
 from tests.fakes.keeping import ADA, NOON
 from tests.fakes.uploads import SPACE, vector

@@ -17,8 +17,8 @@ from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
 from app.clients.qdrant_server import QdrantRemote
 from app.db import copies
 from app.db import outbox as outbox_
-from app.db.collections import read_homes
-from app.db.copies import STATE, Place, Position, QdrantCopy
+from app.db.collections import read_imported_collections
+from app.db.copies import STATE, Position, QdrantCopy, RefillCursor
 from app.db.corpus import CorpusStore, Given
 from app.db.memories import DAEMONS, GRAVITY, RAW, Draft, MemoryStore
 from app.db.outbox import EngineProbe, Outbox
@@ -27,8 +27,7 @@ from app.db.postgres import identity
 from app.db.users import Memories
 from app.db.vectors import VectorStore
 from app.errors import RetrievalError, Unavailable
-from app.index.catalogue import Catalogue
-from app.retrieval.imported import Homes
+from app.retrieval.retrievers.qdrant import CollectionCache, ImportedCollections
 from app.types import Scope, Space
 from tests.fakes.intake import until
 from tests.fakes.keeping import ADA, say
@@ -66,7 +65,7 @@ class House:
     async def running(self, space: Space = SPACE) -> AsyncIterator["House"]:
         """Until the end of the block."""
         async with open_qdrant_process(self.folder) as self.edge:
-            copy = QdrantCopy(self.pool, self.edge, Catalogue(self.edge), space)
+            copy = QdrantCopy(self.pool, self.edge, CollectionCache(self.edge), space)
             self.outbox = Outbox(self.pool, copy, await identity(self.pool))
             yield self
 
@@ -178,7 +177,7 @@ class Failing:
     error: RetrievalError | None = None
     rows: int = 0
     delay: float = 0
-    followed: list[str] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     """Rows that a refill took."""
     whole: bool = True
@@ -192,18 +191,18 @@ class Failing:
         """The last one."""
         return self.noted
 
-    async def note(self, position: Position) -> None:
+    async def save_position(self, position: Position) -> None:
         """Remember it."""
         self.noted = position
 
-    async def follow(self, collection: str, items: Sequence[str]) -> None:
+    async def apply(self, collection: str, items: Sequence[str]) -> None:
         """Count them, unless it fails."""
         await asyncio.sleep(self.delay)
         if self.error:
             raise self.error
-        self.followed += items
+        self.applied += items
 
-    async def refill(self, place: Place = ()) -> AsyncIterator[tuple[int, Place]]:
+    async def refill(self, place: RefillCursor = ()) -> AsyncIterator[tuple[int, RefillCursor]]:
         """Row by row."""
         self.refills += 1
         for row in range(int(place[0]) + 1 if place else 0, self.rows):
@@ -214,11 +213,13 @@ class Failing:
             self.taken.append(row)
             yield 1, (str(row),)
 
+    skipped = False
+
     async def total(self) -> int:
         """As told."""
         return self.rows
 
-    async def complete(self) -> bool:
+    async def is_complete(self) -> bool:
         """As told."""
         return self.whole
 
@@ -227,22 +228,22 @@ async def test_an_engine_that_fails_is_left_alone_and_comes_back(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Writers are not held up meanwhile; nothing is lost, and the log says both once."""
-    monkeypatch.setattr(outbox_, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(outbox_, "RETRY_ENGINE_SECONDS", 0.05)
     copy = Failing(error=RetrievalError("unavailable"))
     outbox = Outbox(pool, copy, "me")
     running = asyncio.create_task(outbox.run())
     try:
         with captured() as logged:
             items = await say(pool, "I moved.", "I slept.")
-            assert not await outbox.followed(0.2)
+            assert not await outbox.wait_drained(0.2)
             copy.error = None
-            assert await outbox.followed(5)
+            assert await outbox.wait_drained(5)
             await until(lambda: bool(logged.of("engine follows again")))
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
-    assert sorted(copy.followed) == sorted(items)
+    assert sorted(copy.applied) == sorted(items)
     assert len(logged.of("engine does not follow")) == 1
 
 
@@ -255,7 +256,7 @@ async def test_a_refill_goes_on_beside_a_collection_that_fails(pool: Pool) -> No
     await outbox.drain()
 
     assert (copy.taken, [item for *_, item in await entered(pool)]) == ([0, 1, 2], items)
-    assert await outbox.waits() == "qdrant has yet to take 1 entries"
+    assert await outbox.pending() == "qdrant has yet to take 1 entries"
 
 
 async def test_two_replicas_drain_once(pool: Pool) -> None:
@@ -265,7 +266,7 @@ async def test_two_replicas_drain_once(pool: Pool) -> None:
 
     await asyncio.gather(*(Outbox(pool, copy, "me").drain() for _ in range(2)))
 
-    assert len(copy.followed) == len(set(copy.followed)) == 20
+    assert len(copy.applied) == len(set(copy.applied)) == 20
 
 
 async def test_entries_that_are_committed_late_do_not_turn_the_position_back(pool: Pool) -> None:
@@ -282,7 +283,7 @@ async def test_entries_that_are_committed_late_do_not_turn_the_position_back(poo
 
     await outbox.drain()
 
-    assert (copy.noted, await outbox.behind()) == (taken, "")
+    assert (copy.noted, await outbox.refill_reason()) == (taken, "")
 
 
 async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) -> None:
@@ -301,11 +302,11 @@ async def test_an_older_folder_under_a_newer_record_is_refilled(house: House) ->
     copied.rename(house.folder)
 
     async with house.running():
-        assert await house.outbox.behind() == "its files are older than the record"
+        assert await house.outbox.refill_reason() == "its files are older than the record"
         await house.outbox.drain()
 
         assert await house.texts() == ["bob's", "bob's second"]
-        assert await house.outbox.behind() == ""
+        assert await house.outbox.refill_reason() == ""
 
 
 async def test_a_lost_folder_is_refilled(house: House) -> None:
@@ -317,7 +318,7 @@ async def test_a_lost_folder_is_refilled(house: House) -> None:
     shutil.rmtree(house.folder)
 
     async with house.running():
-        assert await house.outbox.behind() == "it has no position"
+        assert await house.outbox.refill_reason() == "it has no position"
         await house.outbox.drain()
         assert (await house.texts(), await house.texts("sleep")) == (["I moved."], ["tides"])
 
@@ -332,7 +333,7 @@ async def test_an_engine_of_another_database_is_refilled(house: House) -> None:
         await say(house.pool, "I slept.")
         other = Outbox(house.pool, house.outbox._copy, "another")
 
-        assert await other.behind() == "it follows another database"
+        assert await other.refill_reason() == "it follows another database"
         await other.drain()
 
         assert await house.texts() == ["I slept.", "another tool's"]
@@ -346,7 +347,7 @@ async def test_an_engine_that_lacks_rows_is_refilled(house: House) -> None:
         await house.outbox.drain()
         await house.edge.drop("sleep")
 
-        assert (await house.outbox.behind(), await house.outbox.differs()) == ("", True)
+        assert (await house.outbox.refill_reason(), await house.outbox.count_differs()) == ("", True)
         await house.outbox.compare()
 
         assert await house.texts("sleep") == ["tides"]
@@ -372,11 +373,11 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
 ) -> None:
     """Another tool's has the name of one of ours on a shared server: our copy is kept apart, none waits."""
     client = AsyncQdrantClient(":memory:")
-    server, homes = QdrantRemote(client, SPACE.dim), Homes()
+    server, imports = QdrantRemote(client, SPACE.dim), ImportedCollections()
     for name in (RAW, "sleep"):
         await client.create_collection(name, vectors_config=shape)
         await client.upsert(name, [models.PointStruct(id=7, vector={}, payload={"text": "theirs"})])
-    copy = QdrantCopy(pool, server, Catalogue(server), SPACE, external=True, homes=homes)
+    copy = QdrantCopy(pool, server, CollectionCache(server), SPACE, external=True, imports=imports)
     outbox = Outbox(pool, copy, await identity(pool))
     await say(pool, "I moved.")
     await shelve(pool, Given("tides", "a1"))
@@ -393,13 +394,17 @@ async def test_a_foreign_collection_that_cannot_hold_our_vectors_stays_as_it_is(
         return [point.payload["text"] for point in points if point.id != STATE]
 
     assert [await texts(name) for name in (RAW, "sleep")] == [["theirs"], ["theirs"]]
-    assert [await texts(homes.copy_of(name)) for name in (RAW, "sleep", "waves")] == [
+    assert [await texts(imports.copy_of(name)) for name in (RAW, "sleep", "waves")] == [
         ["I moved."],
         ["tides"],
         ["surf"],
     ]
-    assert homes.homes == {RAW: f"{RAW}_ibid", "sleep": "sleep_ibid"}
-    assert (await outbox.waits(), await outbox.behind(), await outbox.differs()) == ("", "", False)
+    assert imports.copies == {RAW: f"{RAW}_ibid", "sleep": "sleep_ibid"}
+    assert (await outbox.pending(), await outbox.refill_reason(), await outbox.count_differs()) == (
+        "",
+        "",
+        False,
+    )
     await server.close()
 
 
@@ -414,7 +419,7 @@ async def test_a_collection_of_an_older_space_is_made_anew_under_its_name(house:
         await house.outbox.drain()
 
         assert await house.texts() == ["I moved."]
-        assert (await read_homes(house.pool)).homes == {}
+        assert (await read_imported_collections(house.pool)).copies == {}
 
 
 async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: House) -> None:
@@ -425,7 +430,7 @@ async def test_an_engine_that_holds_more_than_the_record_is_refilled(house: Hous
         [kept] = [each for each in await house.edge.scroll(RAW, Where(), limit=9) if each.id != STATE]
         await house.edge.put(RAW, [Point("6f3a8f6e-7b0c-5a6e-9a3e-0f4f5f9a1c2d", kept.payload, vector("b"))])
 
-        assert await house.outbox.differs()
+        assert await house.outbox.count_differs()
         await house.outbox.compare()
 
         assert await house.texts() == ["I moved."]
@@ -465,9 +470,9 @@ async def test_other_tools_points_are_neither_read_nor_counted(
         monkeypatch.setattr(house.edge, "scroll", scroll)
         await house.outbox.ask_refill()
         await house.outbox.drain()
-        copy = QdrantCopy(house.pool, house.edge, Catalogue(house.edge), SPACE)
+        copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
 
-        assert (await copy.complete(), {each.payload.get("ibid") for each in read}) == (True, {"1"})
+        assert (await copy.is_complete(), {each.payload.get("ibid") for each in read}) == (True, {"1"})
 
 
 async def test_a_refill_that_meets_an_error_goes_on_where_it_was(pool: Pool) -> None:
@@ -504,7 +509,7 @@ async def test_a_refill_that_loses_its_engine_begins_again(pool: Pool) -> None:
     with pytest.raises(RetrievalError):
         await outbox.drain()
     copy.taken.clear()
-    outbox.files_lost()
+    outbox.report_loss()
     await outbox.drain()
 
     assert (copy.taken, await entered(pool)) == ([*range(6)], [])
@@ -514,7 +519,7 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
     """As at a first start: nothing is entered, and /readyz says nothing of a refill."""
     copy = Failing()
     outbox = Outbox(pool, copy, "me")
-    outbox.files_lost()
+    outbox.report_loss()
     with captured() as logged:
         await outbox.drain()
 
@@ -528,7 +533,7 @@ async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
     first = asyncio.create_task(Outbox(pool, slow, "me").drain())
     await asyncio.sleep(0.2)
     outbox = Outbox(pool, copy, "me")
-    outbox.files_lost()
+    outbox.report_loss()
     await outbox.drain()
     assert (copy.refills, outbox._files_lost) == (0, True)
     await first
@@ -541,15 +546,15 @@ async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None
     copy = Failing(whole=False)
     outbox = Outbox(pool, copy, "me")
     (item,) = await say(pool, "I moved.")
-    assert await outbox.differs() is None
+    assert await outbox.count_differs() is None
     await pool.execute("DELETE FROM ibid.outbox")
 
     async def other_engine() -> bool:
         await pool.execute("INSERT INTO ibid.outbox (engine, item) VALUES ('chroma', $1)", item)
         return False
 
-    setattr(copy, "complete", other_engine)  # noqa: B010 - of this one alone
-    assert await outbox.differs() is True
+    setattr(copy, "is_complete", other_engine)  # noqa: B010 - of this one alone
+    assert await outbox.count_differs() is True
 
 
 async def test_each_part_of_a_refill_goes_on_after_a_place(
@@ -561,7 +566,7 @@ async def test_each_part_of_a_refill_goes_on_after_a_place(
         await say(house.pool, *(f"note {n}" for n in range(5)))
         await shelve(house.pool, *(Given(f"text {n}", f"a{n}") for n in range(3)))
         await shelve(house.pool, Given("tides", "a1"), collection="waves")
-        copy = QdrantCopy(house.pool, house.edge, Catalogue(house.edge), SPACE)
+        copy = QdrantCopy(house.pool, house.edge, CollectionCache(house.edge), SPACE)
         steps = [step async for step in copy.refill()]
         assert sum(rows for rows, _ in steps) == 9
         for n, (_, place) in enumerate(steps):
@@ -582,7 +587,7 @@ async def test_a_drainer_that_lost_its_lock_deletes_nothing(pool: Pool) -> None:
 
     await Outbox(pool, quick, "me").drain()
 
-    assert (quick.followed, await entered(pool)) == (items, [])
+    assert (quick.applied, await entered(pool)) == (items, [])
 
 
 async def test_the_lock_is_given_up_with_the_block(pool: Pool) -> None:
@@ -605,11 +610,11 @@ async def test_a_long_outbox_is_not_counted_whole(pool: Pool) -> None:
     await pool.execute(
         "INSERT INTO ibid.outbox (engine, collection, item)"
         " SELECT 'qdrant', 'memory_raw', n::text FROM generate_series(1, $1) AS n",
-        outbox_.MOST + 5,
+        outbox_.COUNTED_MOST + 5,
     )
     found = await outbox_.state(pool, "qdrant")
 
-    assert (found.waiting, found.backlog) == (outbox_.MOST + 1, "more than 10,000")
+    assert (found.waiting, found.backlog) == (outbox_.COUNTED_MOST + 1, "more than 10,000")
     assert (await Outbox(pool, Failing(), "me").facts())["waiting"] == "more than 10,000"
 
 
@@ -627,13 +632,13 @@ async def test_a_move_to_another_space_killed_before_the_engines_goes_on(house: 
         await house.outbox.drain()
 
         [shape] = await house.edge.collections()
-        assert (shape.dim, await house.texts(), await house.outbox.behind()) == (2, ["I moved."], "")
+        assert (shape.dim, await house.texts(), await house.outbox.refill_reason()) == (2, ["I moved."], "")
 
 
 async def test_a_fresh_record_asks_for_nothing(house: House) -> None:
     """No refill of nothing, and no collection made for it."""
     async with house.running():
-        assert await house.outbox.behind() == ""
+        assert await house.outbox.refill_reason() == ""
         await house.outbox.drain()
         assert await house.edge.collections() == []
 
@@ -677,12 +682,12 @@ async def test_a_refill_tells_how_far_it_is(pool: Pool, monkeypatch: pytest.Monk
         told = await probe.check()
         items = await say(pool, "I moved.")
         assert await outbox.facts() != {}
-        await until(lambda: bool(copy.followed))
+        await until(lambda: bool(copy.applied))
         assert not draining.done()
         await draining
 
     assert str(told["refill"]).endswith(" of 50 rows")
-    assert copy.followed == items
+    assert copy.applied == items
     assert len(logged.of("engine is being refilled")) == 50
     assert logged.of("engine refilled")[0]["rows"] == 50
     assert (await probe.check(), await entered(pool)) == ({"version": "1"}, [])
@@ -701,3 +706,25 @@ async def test_a_refill_that_broke_off_is_begun_anew(pool: Pool) -> None:
     await Outbox(pool, copy, "me").drain()
 
     assert await entered(pool) == []
+
+
+@pytest.mark.parametrize(
+    ("position", "taken"),
+    [(Position("me", 9), [3, 4, 5]), (None, [*range(6)]), (Position("another", 9), [*range(6)])],
+    ids=["the same folder", "a new folder", "another database's folder"],
+)
+async def test_a_refill_goes_on_after_a_restart(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, position: Position | None, taken: list[int]
+) -> None:
+    """From the last cursor that was saved, if the engine still has what was written before it."""
+    monkeypatch.setattr(outbox_, "SAVE_CURSOR_SECONDS", 0)
+    copy = Failing(rows=6, stumbles=3)
+    outbox = Outbox(pool, copy, "me")
+    await outbox.ask_refill()
+    with pytest.raises(RetrievalError):
+        await outbox.drain()
+    assert copy.noted == Position("me", 0)
+    after = Failing(rows=6, noted=position)
+    await Outbox(pool, after, "me").drain()
+
+    assert (after.taken, await entered(pool)) == (taken, [])

@@ -10,7 +10,7 @@ from app.db.documents import Document, DocumentStore, Fault, Part, State
 from app.db.pool import Pool
 from app.db.vectors import SpaceStore
 from app.errors import Missing
-from app.retrieval.postings import pack
+from app.retrieval.terms import pack
 from tests.fakes.uploads import ALICE, SPACE, TENANT, parsed, read, ready, upload, vector
 
 DAMAGED = Fault("pdf-damaged", "no page can be read")

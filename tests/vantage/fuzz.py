@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from app.vantage.decision import decide
-from app.vantage.features import RISKS, STAKES, extract_sd_features
+from app.vantage.features import STAKES, extract_sd_features
 from app.vantage.overlay import derive_params
+from app.vantage.risk import RISKS
 from app.vantage.terms import Decision, Descriptors, Limits, Params, ResponseClass, Routing
 
 SETS = Path(__file__).with_name("sets")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.vantage.features import RISKS, STAKES, extract_sd_features
+from app.vantage.features import STAKES, extract_sd_features
+from app.vantage.risk import RISKS
 from app.vantage.terms import ResponseClass
 from app.vantage.weigh import Weighed, weigh
 from tests.vantage.twins import TWINS

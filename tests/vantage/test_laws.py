@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from app.vantage.decision import decide
-from app.vantage.features import RISKS, STAKES, extract_sd_features
+from app.vantage.features import STAKES, extract_sd_features
 from app.vantage.overlay import derive_params
+from app.vantage.risk import RISKS
 from app.vantage.terms import Decision, Limits, ResponseClass, Routing
 from tests.vantage import fuzz
 

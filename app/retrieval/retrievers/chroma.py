@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 
 from app.clients.chroma import Chroma
-from app.retrieval.index import Place
+from app.retrieval.index import PassageKey
 from app.types import Embedding
 
 OURS = re.compile(r"ibid-(global|sessions)-.*[0-9a-f]{8}$")
@@ -33,12 +33,12 @@ def collection(space: str, *, is_global: bool) -> str:
     return f"ibid-{'global' if is_global else 'sessions'}-{slug}-{digest}"
 
 
-def passage_id(place: Place) -> str:
+def passage_id(key: PassageKey) -> str:
     """A chunk's id, in Chroma and in answers."""
-    return f"{place[0]}:{place[1]}"
+    return f"{key[0]}:{key[1]}"
 
 
-def place_of(passage_id: str) -> Place:
+def key_of(passage_id: str) -> PassageKey:
     """The inverse of `passage_id`."""
     document, _, ordinal = passage_id.rpartition(":")
     return document, int(ordinal)

@@ -1,14 +1,27 @@
-"""Qdrant as a retriever (memories, corpora): the embedded engine and a server, behind one port of points.
+"""Qdrant as a retriever (memories, corpora): its points, its collections, and those that were imported.
 
-Ours are marked by the payload field `ibid`, so that a search for what other tools wrote can leave them out.
+The embedded engine and a server are behind one port of points. Our points are marked by the payload field
+`ibid`, so that a search for what other tools wrote can leave them out.
+
+A collection that `ibid adopt` imported stays its tool's: Ibid never writes there, and keeps its copy of the
+rows in another collection (`ibid.collection_home`). Points that the tool writes later are searched where they
+are, if their vectors belong to the current space; those that were imported are left out. The same holds for a
+collection with the name of one of ours that cannot hold our vectors. Reads raise `RetrievalError`, writes
+`Unavailable`.
 """
 
-from collections.abc import Collection, Mapping
+import asyncio
+import math
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from app.clients.points import Point, Where
+from app.clients.points import Collection, Point, Where
 from app.clients.qdrant import Qdrant
-from app.errors import RetrievalError
-from app.types import Embedding
+from app.db.pool import Pool, retrieval_faults
+from app.errors import RetrievalError, Unavailable
+from app.types import Embedding, Space
 
 MARK: Mapping[str, str] = {"ibid": "1"}
 """In the payload of every point of ours."""
@@ -52,8 +65,155 @@ async def page(
         raise
 
 
-def is_ours(payload: Mapping[str, object], spaces: Collection[str]) -> bool:
+def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:
     """Whether Ibid wrote a point; one without its mark is as older versions wrote it, in a space of ours."""
     if MARK.items() <= payload.items():
         return True
     return payload.keys() >= LEGACY and payload["space"] in spaces
+
+
+SECONDS = 30.0
+"""As long a collection that somebody else made may go unseen."""
+RETRY_SECONDS = 2
+"""What Retry-After says while the engine is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadIndexes:
+    """The fields of a collection of ours that are filtered by."""
+
+    keys: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+
+
+def fits(shape: Collection, space: Space) -> bool:
+    """Whether its vectors can be of this space."""
+    return shape.cosine and shape.dim == space.dim
+
+
+@contextmanager
+def unavailable() -> Iterator[None]:
+    """Around writes: what costs a search its passages costs a write itself."""
+    try:
+        yield
+    except RetrievalError as error:
+        raise Unavailable("Qdrant does not answer", retry_after=RETRY_SECONDS) from error
+
+
+class CollectionCache:
+    """See the module. For one event loop."""
+
+    def __init__(
+        self, points: Qdrant, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._points = points
+        self._seconds = seconds
+        self._clock = clock
+        self._listing = asyncio.Lock()
+        self._listed: dict[str, Collection] = {}
+        self._until = -math.inf
+        self._turn = 0
+        """Grows when what is known is forgotten."""
+        self._known = -1
+        """The turn at which the list was asked for: it is new enough for whoever came no later."""
+
+    async def all(self) -> Mapping[str, Collection]:
+        """By name, as they were when it was asked, or later. One list at a time, others wait for it."""
+        turn = self._turn
+        async with self._listing:
+            if self._known < turn or self._clock() >= self._until:
+                asked = self._turn  # what is forgotten from now on is for those who ask from now on
+                self._listed = {each.name: each for each in await self._points.collections()}
+                self._known, self._until = asked, self._clock() + self._seconds
+            return self._listed
+
+    async def get(self, name: str) -> Collection | None:
+        return (await self.all()).get(name)
+
+    async def put(self, name: str, space: Space, fields: PayloadIndexes, points: Sequence[Point]) -> None:
+        """Write points; the collection is made where it is missing, or went missing meanwhile."""
+        with unavailable():
+            shape = await self.get(name)
+            if shape and not fits(shape, space):
+                said = f"the collection {name} holds vectors of another space than {space.name}"
+                raise Unavailable(f"{said}: ibid doctor says what to do")
+            try:
+                if shape is None:
+                    await self._make(name, space, fields)
+                await self._points.put(name, points)
+            except RetrievalError as error:
+                self.forget()
+                if not error.rejected:
+                    raise
+                await self._make(name, space, fields)
+                await self._points.put(name, points)
+
+    async def _make(self, name: str, space: Space, fields: PayloadIndexes) -> None:
+        """A collection of ours."""
+        named = {"keys": fields.keys, "tenants": fields.tenants, "times": fields.times}
+        await self._points.create(name, space.dim, **named)
+        self.forget()
+
+    def forget(self) -> None:
+        """The next to ask is told anew."""
+        self._turn += 1
+
+
+IDS = "SELECT point, id FROM ibid.imported WHERE collection = $1 AND point = ANY($2)"
+COUNT = "SELECT count(*) FROM ibid.imported WHERE collection = $1 AND tenant = $2 AND user_id = $3"
+
+
+HOME = "{}_ibid"
+NOT_IMPORTED = ""
+"""In place of a space: the collection was not imported, another tool only uses the same name."""
+
+
+@dataclass(slots=True)
+class ImportedCollections:
+    """Where the copy of each collection is. For most collections: under its own name."""
+
+    copies: dict[str, str] = field(default_factory=dict)
+    """The name of our copy, by the name of the other tool's collection."""
+    spaces: dict[str, str | None] = field(default_factory=dict)
+    """The embedding space of its own vectors; None: another model's; NOT_IMPORTED."""
+
+    def copy_of(self, name: str) -> str:
+        """The collection in Qdrant that holds our copy."""
+        return self.copies.get(name, name)
+
+    def name_of(self, physical: str) -> str | None:
+        """The inverse of `copy_of`; None: an imported collection itself, which holds no copy of ours."""
+        if physical in self.copies:
+            return None
+        return next((name for name, copy in self.copies.items() if copy == physical), physical)
+
+    def has_others(self, physical: str, space: str) -> bool:
+        """Whether points of other tools may be there that a search in this space should find."""
+        if physical in self.copies:
+            return self.spaces[physical] in {space, NOT_IMPORTED}
+        return physical not in self.copies.values()
+
+    def is_imported(self, name: str) -> bool:
+        """True if `ibid adopt` imported the collection."""
+        return self.spaces.get(name, NOT_IMPORTED) != NOT_IMPORTED
+
+
+def free(name: str, taken: Iterable[str]) -> str:
+    """A name for our copy of a collection that no other has."""
+    taken, home = set(taken), HOME.format(name)
+    while home in taken:
+        home = HOME.format(home)
+    return home
+
+
+async def imported(pool: Pool, collection: str, points: Iterable[str]) -> dict[str, str]:
+    """The row's id of each of these points that was imported, whether or not the row is still there."""
+    with retrieval_faults():
+        return {row[0]: row[1] for row in await pool.fetch(IDS, collection, list(points))}
+
+
+async def imported_count(pool: Pool, collection: str, tenant: str, user_id: str = "") -> int:
+    """How many points of an owner were imported."""
+    with retrieval_faults():
+        return int(await pool.fetchval(COUNT, collection, tenant, user_id))

@@ -1,0 +1,210 @@
+"""The corpus: reference texts of the asker's tenant, all collections searched exactly in memory at once.
+
+Postgres is the record; a scope is one collection of a tenant. Where Qdrant is a server, other tools may keep
+collections there, and points in ours: they are searched by their vectors. A collection of another space is
+passed over with a note; one that fails costs its own passages only. Raises `RetrievalError`.
+Why: docs/adr/0004.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+
+import structlog
+
+from app.answer import new_id
+from app.clients.points import Collection, Where
+from app.db.memories import RAW
+from app.db.pool import retrieval_faults
+from app.errors import RetrievalError
+from app.retrieval.index import Address, IndexSearch, PassageKey
+from app.retrieval.index_cache import Listing
+from app.retrieval.points import CORPUS, tenants, text_key, text_point_passage, text_row_passage
+from app.retrieval.qdrant_source import ForeignPoints, PointSource, Table
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.qdrant import NOT_OURS, imported_count
+from app.retrieval.source import Foreign, Reached, revisions, short
+from app.types import Embedding, Passage, Query, Scope
+
+AT_ONCE = 8
+"""Collections of other tools asked at the same time for one question."""
+LIST_SECONDS = 1.0
+"""For the engine to say which collections there are."""
+
+CollectionKey = tuple[str, str]
+"""Tenant and collection."""
+ForeignCounts = tuple[tuple[str, int], ...]
+"""Collections with points that other tools wrote for the tenant, and how many."""
+
+REACH = """
+    SELECT collection, version FROM ibid.collection_version
+    WHERE tenant = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) ORDER BY collection
+"""
+LISTED = """
+    SELECT coalesce((SELECT version FROM ibid.collection_version WHERE tenant = $1 AND collection = $2), 0)
+            AS version,
+        (SELECT string_agg($2 || '/' || point || ' ' || revision, chr(31)) FROM ibid.corpus_text
+            WHERE tenant = $1 AND collection = $2 AND space = $3) AS rows
+"""
+SHOWN = """
+    SELECT collection, point, id, text, title, metadata, tokens, created_at FROM ibid.corpus_text
+    WHERE point = ANY($1) AND tenant = $2 AND collection = ANY($3)
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class CorpusSource(PointSource[CollectionKey]):
+    name = CORPUS
+    table = Table("ibid.corpus_text", "point", "title || E'\\n' || text")
+
+    # The record.
+
+    async def reach(self, scope: Scope) -> Reached[CollectionKey]:
+        with self._pool.reading():
+            rows = await self._pool.fetch(REACH, scope.tenant, sorted(self._only))
+        versions = tuple(((scope.tenant, row["collection"]), row["version"]) for row in rows)
+        counts = await self._foreign_counts(scope) if self._shared else ()
+        return Reached(self, scope, versions, (new_id() if counts is None else counts,))
+
+    async def listing(self, scope: CollectionKey) -> Listing:
+        """The points with their revisions."""
+        with retrieval_faults():
+            row = await self._pool.fetchrow(LISTED, *scope, self._space.name)
+        assert row is not None  # noqa: S101 - it selects no rows but its own
+        entries = await asyncio.to_thread(revisions, row["rows"], "\x1f")
+        return Listing(row["version"], entries, len(entries))
+
+    def collection(self, scope: CollectionKey) -> str:
+        return scope[1]
+
+    def row_id(self, entry: str) -> str:
+        """The point of `collection/point`."""
+        return entry.rpartition("/")[2]
+
+    def entry(self, scope: CollectionKey, row_id: str) -> str:
+        return text_key(scope[1], row_id)
+
+    async def passages(
+        self, reached: Reached[CollectionKey], search: IndexSearch, similar: Mapping[Address, float | None]
+    ) -> Mapping[Address, Passage]:
+        addresses = {search.passage_id(address): address for address in similar}
+        # Again, so that no index however late shows another tenant's, or a collection that was not asked for.
+        collections = [collection for (_, collection), _ in reached.versions]
+        points = [self.row_id(key) for key in addresses]
+        rows = await self._fetch(SHOWN, points, reached.scope.tenant, collections)
+        keyed = {text_key(row["collection"], row["point"]): row for row in rows}
+        marks = short(self.name, sorted(keyed))
+        return {
+            addresses[key]: text_row_passage(row, marks[key], similar[addresses[key]])
+            for key, row in keyed.items()
+            if key in addresses
+        }
+
+    # The engine.
+
+    async def nearest(
+        self, reached: Reached[CollectionKey], scope: CollectionKey, vector: Embedding, limit: int
+    ) -> Sequence[PassageKey]:
+        tenant, collection = scope
+        name, where = self._imports.copy_of(collection), Where(has=(("tenant", (tenant,)),))
+        found = await qdrant.nearest(self._points, name, vector, where, limit)
+        return [(text_key(collection, near.id), 1) for near in found]
+
+    async def _foreign_counts(self, scope: Scope) -> ForeignCounts | None:
+        """None: the engine does not say now."""
+        try:
+            async with asyncio.timeout(min(LIST_SECONDS, self._foreign_seconds)):
+                names = [
+                    shape.name for shape in (await self._catalogue.all()).values() if self._wanted(shape)
+                ]
+                return await self._count_all(scope, names)
+        except (TimeoutError, RetrievalError):
+            return None
+
+    def _wanted(self, shape: Collection) -> bool:
+        """Whether a collection is looked at at all."""
+        named = not self._only or shape.name in self._only
+        return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
+
+    async def _count_all(self, scope: Scope, names: Sequence[str]) -> ForeignCounts:
+        """Where there is something."""
+        few = asyncio.Semaphore(AT_ONCE)
+
+        async def count(name: str) -> int:
+            async with few:
+                return await qdrant.count(self._points, name, others_of(scope))
+
+        counts = await asyncio.gather(*map(count, names))
+        return tuple((name, count) for name, count in zip(names, counts, strict=True) if count)
+
+    async def foreign(self, reached: Reached[CollectionKey], query: Query, vector: Embedding) -> Foreign:
+        """Points that other tools wrote, in collections of theirs or ours."""
+        [counts] = reached.facts or ((),)
+        if isinstance(counts, str):
+            counts = await self._foreign_counts(reached.scope)
+            if counts is None:
+                return Foreign(fault="unavailable")
+        if not counts:
+            return Foreign()
+        assert isinstance(counts, tuple)  # noqa: S101 - as `reach` gives it
+        few = asyncio.Semaphore(AT_ONCE)
+        found = await asyncio.gather(
+            *(
+                self._search_collection(few, reached.scope, name, count, query, vector)
+                for name, count in counts
+            )
+        )
+        return best_of(self.name, [name for name, _ in counts], found, query.limit)
+
+    async def _search_collection(  # noqa: PLR0917 - what is asked, and how much at once
+        self, few: asyncio.Semaphore, scope: Scope, name: str, count: int, query: Query, vector: Embedding
+    ) -> ForeignPoints:
+        """One collection; whatever becomes of it, the others count."""
+        async with few:
+            try:
+                found = await self._of_others(name, others_of(scope), vector, query.limit)
+                if name in self._imports.copies:
+                    count = max(0, count - await imported_count(self._pool, name, scope.tenant))
+            except RetrievalError as error:
+                return await self._failed(name, error)
+        return replace(found, stored=count)
+
+    async def _failed(self, name: str, error: RetrievalError) -> ForeignPoints:
+        """A collection that has gone meanwhile is a note, one that does not answer a fault."""
+        gone = False
+        if error.rejected:  # otherwise nothing that is known is in doubt
+            self._catalogue.forget()
+            with suppress(RetrievalError):
+                gone = await self._catalogue.get(name) is None
+        log.warning("collection not searched", collection=name, reason=error.reason, gone=gone)
+        if gone:
+            return ForeignPoints(notes=(f"{name} is not there any more",))
+        return ForeignPoints(notes=(f"{name} did not answer: {error.reason}",), fault=error.reason)
+
+
+def best_of(source: str, names: Sequence[str], found: Sequence[ForeignPoints], limit: int) -> Foreign:
+    """The best of several collections."""
+    every = sorted(
+        ((name, *pair) for name, each in zip(names, found, strict=True) for pair in each.points),
+        key=lambda item: (-item[2], text_key(item[0], item[1].id)),
+    )[:limit]
+    marks = short(source, [text_key(collection, point.id) for collection, point, _ in every])
+    passages = [
+        text_point_passage(collection, point, marks[text_key(collection, point.id)], similar)
+        for collection, point, similar in every
+    ]
+    faults = [each.fault for each in found if each.fault]
+    return Foreign(
+        passages,
+        sum(each.stored for each in found),
+        tuple(chain.from_iterable(each.notes for each in found)),
+        faults[0] if faults else "",
+    )
+
+
+def others_of(scope: Scope) -> Where:
+    """What other tools wrote for a tenant; points without a tenant are the default tenant's."""
+    return replace(tenants(scope), lacks=NOT_OURS)

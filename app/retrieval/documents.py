@@ -1,0 +1,283 @@
+"""Documents: the chunks of PDFs, searched in the exact index of their part, or by Chroma where it is large.
+
+A part is a session's documents or what a tenant shares; it follows `ibid.part.version`, so a write shows in
+the next search of every replica. Reads raise `RetrievalError`.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+import asyncpg
+import numpy as np
+import structlog
+
+from app.clients.chroma import Chroma
+from app.db.documents import Part, indexed_text
+from app.db.pool import Pool, postgres_faults, retrieval_faults
+from app.retrieval.bm25 import invert
+from app.retrieval.index import Address, IndexSearch, Matrix, PassageKey, ScopeIndex, Segment, computed
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.retrievers.chroma import collection, key_of, nearest, passage_id
+from app.retrieval.source import IndexedSource, Reached, analysed, stack, untaken
+from app.text.labels import distinct, key, label, label_name
+from app.text.memo import Text
+from app.types import Embedding, Passage, Scope, Space, new_passage
+
+NAME_COST = 25
+"""What it costs to prepare a document's name, in passages searched (`computed`): some 4 µs."""
+VERSIONS = """
+    SELECT wanted.n, part.version FROM unnest($1::text[], $2::text[], $3::text[])
+        WITH ORDINALITY AS wanted (tenant, owner, session_id, n)
+    JOIN ibid.part AS part USING (tenant, owner, session_id)
+"""
+LISTING = """
+    SELECT coalesce(part.version, 0) AS version, id, name, filename, title, chunks, created_at
+    FROM (VALUES ($1::text, $2::text, $3::text)) AS wanted (tenant, owner, session_id)
+    LEFT JOIN ibid.part AS part USING (tenant, owner, session_id)
+    LEFT JOIN ibid.document AS document ON document.tenant = wanted.tenant
+        AND document.owner = wanted.owner AND document.session_id = wanted.session_id
+        AND document.state = 'ready' AND document.removed_at IS NULL
+    ORDER BY id
+"""
+TERMS = """
+    SELECT document_id, ordinal, terms FROM ibid.chunk
+    WHERE document_id = ANY($1::text[]) ORDER BY document_id, ordinal
+"""
+TERMS_AND_VECTORS = """
+    SELECT document_id, ordinal, terms, CASE WHEN space = $2 THEN embedding END AS embedding FROM ibid.chunk
+    WHERE document_id = ANY($1::text[]) ORDER BY document_id, ordinal
+"""
+TEXTS = """
+    SELECT document_id, chunk.ordinal, filename, title, heading, text
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal) JOIN ibid.document ON document.id = document_id
+"""
+KEEP_TERMS = """
+    UPDATE ibid.chunk AS chunk SET terms = made.terms
+    FROM unnest($1::text[], $2::int[], $3::bytea[]) AS made (document_id, ordinal, terms)
+    WHERE chunk.document_id = made.document_id AND chunk.ordinal = made.ordinal
+"""
+VECTORS = """
+    SELECT document_id, chunk.ordinal, embedding
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal) WHERE space = $3
+"""
+PASSAGES = """
+    SELECT document_id, chunk.ordinal, chunk.text, chunk.tokens, page, page_end, heading
+    FROM unnest($1::text[], $2::int[]) AS wanted (document_id, ordinal)
+    JOIN ibid.chunk AS chunk USING (document_id, ordinal)
+    JOIN ibid.document AS document ON document.id = document_id
+    WHERE document.state = 'ready' AND document.removed_at IS NULL
+"""
+"""What was removed since its index was loaded is left out."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    id: str
+    name: str
+    """For labels, before `-2`."""
+    filename: str
+    title: str
+    chunks: int
+    created_at: datetime
+
+
+class Documents(dict[str, Listed]):
+    """The ready documents of a part by id, in the order of their creation. Never changed once made."""
+
+    @cached_property
+    def looks(self) -> frozenset[str]:
+        """What their names look like; fewer than documents if two look alike."""
+        return frozenset(key(document.name) for document in self.values())
+
+
+class DocumentSource(IndexedSource[Part]):
+    name = "documents"
+
+    def __init__(
+        self,
+        cache: IndexCache,
+        pool: Pool,
+        chroma: Chroma,
+        space: Space,
+        *,
+        store: str = "",
+        seconds: float = 6.0,
+    ) -> None:
+        super().__init__(cache, space, store=store, seconds=seconds)
+        self._pool = pool
+        self._chroma = chroma
+
+    async def reach(self, scope: Scope) -> Reached[Part]:
+        """The session's documents and what the tenant shares."""
+        parts = [Part(scope.tenant)]
+        if scope.session_id:
+            parts.insert(0, Part(scope.tenant, scope.owner, scope.session_id))
+        columns = [[getattr(part, name) for part in parts] for name in ("tenant", "owner", "session_id")]
+        with self._pool.reading():
+            known: dict[int, int] = dict(map(tuple, await self._pool.fetch(VERSIONS, *columns)))
+        versions = ((part, known.get(n, 0)) for n, part in enumerate(parts, 1))
+        return Reached(self, scope, tuple(versions))
+
+    async def listing(self, scope: Part) -> Listing:
+        """The ready documents of a part."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(LISTING, scope.tenant, scope.owner, scope.session_id)
+        found = await computed(NAME_COST * len(rows), documents, rows)
+        return Listing(rows[0]["version"], found, sum(each.chunks for each in found.values()))
+
+    def sizes(self, listing: Listing, entries: Sequence[str]) -> Iterable[int]:
+        """Chunks of each document."""
+        return (listing.entries[entry].chunks for entry in entries)
+
+    def passage_id(self, key: PassageKey) -> str:
+        return passage_id(key)
+
+    async def segment(
+        self,
+        scope: Part,
+        entries: Sequence[str],
+        *,
+        vectors: bool,
+    ) -> Segment | None:
+        """Some documents. A chunk without a vector of the space is found by its words alone."""
+        asked = (TERMS_AND_VECTORS, entries, self._space.name) if vectors else (TERMS, entries)
+        with retrieval_faults():
+            rows = await self._pool.fetch(*asked)
+        packed = {(row["document_id"], row["ordinal"]): row["terms"] for row in rows}
+        terms = await analysed(packed, self._texts, self._keep_terms)
+        return await asyncio.to_thread(self._segment, rows, terms, vectors=vectors)
+
+    def _segment(
+        self, rows: Sequence[asyncpg.Record], terms: Mapping[PassageKey, bytes], *, vectors: bool
+    ) -> Segment | None:
+        """Rows of TERMS, without the documents that have gone before they were analysed."""
+        gone = {row["document_id"] for row in rows if (row["document_id"], row["ordinal"]) not in terms}
+        rows = [row for row in rows if row["document_id"] not in gone]
+        if not rows:
+            return None
+        ids, firsts = list[str](), [0]
+        for document, chunks in groupby(row["document_id"] for row in rows):
+            ids.append(document)
+            firsts.append(firsts[-1] + len(list(chunks)))
+        postings = invert([terms[row["document_id"], row["ordinal"]] for row in rows])
+        if not vectors:
+            return Segment(tuple(ids), tuple(firsts), postings, None)
+        matrix, bare = stack([row["embedding"] for row in rows], self._space.dim)
+        if bare.any():
+            log.error("vectors of this space are missing", chunks=int(bare.sum()), space=self._space.name)
+        return Segment(tuple(ids), tuple(firsts), postings, matrix, vectorless=bare if bare.any() else None)
+
+    async def _texts(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, tuple[int, str, str]]:
+        """What the terms of chunks are made of. A chunk never changes: its revision is 0."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(TEXTS, *columns_of(keys))
+        return {(row[0], row[1]): (0, indexed_text(*row[2:]), row[5]) for row in map(tuple, rows)}
+
+    async def _keep_terms(self, _: Mapping[PassageKey, int], terms: Mapping[PassageKey, bytes]) -> None:
+        """Keep terms with their chunks. Raises `Unavailable`."""
+        with postgres_faults():
+            await self._pool.execute(KEEP_TERMS, *columns_of(terms), list(terms.values()))
+
+    async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
+        """The record's vectors of some chunks."""
+        with retrieval_faults():
+            rows = await self._pool.fetch(VECTORS, *columns_of(keys), self._space.name)
+        return {(row[0], row[1]): np.frombuffer(row[2], dtype="<f4") for row in rows}
+
+    async def waiting(self, scope: Part) -> tuple[Sequence[str], bool]:
+        return await untaken(self._pool, "chroma", "")
+
+    async def nearest(
+        self, reached: Reached[Part], scope: Part, vector: Embedding, limit: int
+    ) -> Sequence[PassageKey]:
+        part = {"tenant": scope.tenant}
+        if not scope.is_global:
+            part |= {"owner": scope.owner, "session": scope.session_id}
+        name = collection(self._space.name, is_global=scope.is_global)
+        return [key_of(key) for key, _ in await nearest(self._chroma, name, vector, part, limit)]
+
+    async def passages(
+        self, reached: Reached[Part], search: IndexSearch, similar: Mapping[Address, float | None]
+    ) -> Mapping[Address, Passage]:
+        """Chunks as passages, their texts read by one statement."""
+        addresses = {search.key(address): address for address in similar}
+        with retrieval_faults():
+            rows = await self._pool.fetch(PASSAGES, *columns_of(addresses))
+        names, seen = shown_names(search.indexes), seen_from(reached.scope)
+        found: dict[Address, Passage] = {}
+        for row in map(tuple, rows):
+            address = addresses[row[:2]]
+            document: Listed = search.index_of(address).entries[row[0]]
+            found[address] = passage(document, row, names.get(row[0], document.name), similar[address], seen)
+        return found
+
+
+def passage(document: Listed, row: Sequence[Any], name: str, similar: float | None, seen: str) -> Passage:
+    """A row of PASSAGES as the passage that an answer cites."""
+    _, ordinal, text, tokens, page, page_end, heading = row
+    fields: dict[str, str | int | None] = {
+        "document": document.id,
+        "filename": document.filename,
+        "page": page,
+        "page_end": page_end,
+        "heading": heading,
+        "url": f"/api/documents/{document.id}/chunks/{ordinal}{seen}",
+    }
+    # In the order of its fields: names take as long as values.
+    return new_passage(
+        DocumentSource.name,
+        passage_id((document.id, ordinal)),
+        Text(text),
+        tokens,
+        label(name, str(ordinal)),
+        similar,
+        0.0,
+        document.title or document.filename,
+        fields,
+        document.created_at,
+    )
+
+
+def documents(rows: Iterable[Iterable[Any]]) -> Documents:
+    """Rows of LISTING; a part without documents has one row, without an id. Names that were admitted before a
+    rule for names was made keep it all the same."""
+    listed = (
+        Listed(id_, label_name(name), filename, title, chunks, created_at)
+        for _, id_, name, filename, title, chunks, created_at in map(tuple, rows)
+        if id_ is not None
+    )
+    return Documents((document.id, document) for document in listed)
+
+
+def columns_of(keys: Iterable[PassageKey]) -> tuple[list[str], list[int]]:
+    """Document ids and ordinals, as statements take them."""
+    every = list(keys)
+    return [document for document, _ in every], [ordinal for _, ordinal in every]
+
+
+def shown_names(indexes: Sequence[ScopeIndex]) -> Mapping[str, str]:
+    """Names by document id: the session's documents keep theirs, a shared one that looks like another shows
+    as `name-2.pdf`. Empty where no two names look alike: then all keep theirs."""
+    own, shared = Documents(), Documents()
+    for index in indexes:
+        if isinstance(index.entries, Documents) and isinstance(index.scope, Part):
+            own, shared = (own, index.entries) if index.scope.is_global else (index.entries, shared)
+    if len(own.looks) + len(shared.looks) == len(own) + len(shared) and own.looks.isdisjoint(shared.looks):
+        return {}
+    names = distinct([each.name for each in own.values()], [each.name for each in shared.values()])
+    return dict(zip([*own, *shared], [*names[0], *names[1]], strict=True))
+
+
+def seen_from(scope: Scope) -> str:
+    """The query string of a passage's address: labels are a session's, so the address names it."""
+    return f"?session_id={quote(scope.session_id, safe='')}" if scope.session_id else ""

@@ -1,0 +1,386 @@
+"""Memories: what a person said and kept, searched exactly in memory.
+
+Postgres is the record. The scope is one user's; a namespace sees itself and what has none. Qdrant's
+`memory_raw` holds the same points, for users with very many memories, and what older tools wrote there.
+
+BM25 scores spread along a thread: a turn of a conversation seldom holds the words that it is about, the turn
+before asked with them. Similarity is not spread: a neighbour's says little that one's own does not. Memories
+that name no thread have no neighbours. Reads raise `RetrievalError`, writes `Unavailable`. Why:
+docs/adr/0004.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from app.answer import new_id
+from app.clients.points import Point, Where
+from app.db.memories import RAW, UNTOLD, Memory
+from app.db.pool import Pool, retrieval_faults
+from app.errors import RetrievalError
+from app.retrieval.bm25 import Mask
+from app.retrieval.index import Address, Floats, IndexSearch, PassageKey, Segment, Spread
+from app.retrieval.index_cache import Listing
+from app.retrieval.points import (
+    MEMORIES,
+    day_said,
+    memory_from_point,
+    memory_point_passage,
+    memory_row_passage,
+    owned,
+)
+from app.retrieval.qdrant_source import PointSource, Row, Table
+from app.retrieval.retrievers import qdrant
+from app.retrieval.retrievers.qdrant import NOT_OURS, imported, imported_count, unavailable
+from app.retrieval.source import DAY, Foreign, Reached, day_number, revisions, short
+from app.types import Embedding, Passage, Query, Scope
+
+log = structlog.get_logger(__name__)
+
+PAGE = 256
+"""Points read at a time."""
+CARDS = 50
+"""Of a kind, the newest: more fit into no prompt."""
+MOST_CARDS = 1_000
+"""Of one user's that other tools wrote: the record does not know which are the newest."""
+NOT_TOLD = (("source", tuple(UNTOLD)),)
+"""`Where.lacks` of what a search leaves out."""
+COUNT_SECONDS = 0.5
+"""For the engine to say how many points other tools wrote."""
+NAMESPACE = "namespace"
+"""The column of a segment that holds `namespace_number` of each row."""
+
+User = tuple[str, str]
+"""Tenant and user."""
+
+SEARCHED = "origin <> ALL($3::text[]) AND space = $4"
+LISTED = f"""
+    SELECT coalesce((SELECT version FROM ibid.memory_user WHERE tenant = $1 AND user_id = $2), 0) AS version,
+        (SELECT string_agg(id || ' ' || revision, ',') FROM ibid.memory
+            WHERE tenant = $1 AND user_id = $2 AND {SEARCHED}) AS rows
+"""  # noqa: S608 - a constant of ours
+OWNED = "SELECT true FROM ibid.memory WHERE tenant = $1 AND user_id = $2 AND id = $3"
+SHOWN = """
+    SELECT id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place, days
+    FROM ibid.memory WHERE id = ANY($1) AND tenant = $2 AND user_id = $3
+"""
+
+
+class MemorySource(PointSource[User]):
+    """See the module. Beside `ports.Source` it reads and erases the points (`Cards`, `Holding`)."""
+
+    name = MEMORIES
+    table = Table("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
+
+    # The record.
+
+    async def reach(self, scope: Scope) -> Reached[User]:
+        """The user's memories; nobody's are none."""
+        if not scope.user_id:
+            return Reached(self, scope, ())
+        user = (scope.tenant, scope.user_id)
+        stands = await standing_of(self._pool, *user)
+        facts = (scope.vantage_id, await self._foreign_count(scope, stands))
+        return Reached(self, scope, ((user, stands.version),), facts)
+
+    async def listing(self, scope: User) -> Listing:
+        """The ids with their revisions."""
+        with retrieval_faults():
+            row = await self._pool.fetchrow(LISTED, *scope, list(UNTOLD), self._space.name)
+        assert row is not None  # noqa: S101 - it selects no rows but its own
+        entries = await asyncio.to_thread(revisions, row["rows"])
+        return Listing(row["version"], entries, len(entries))
+
+    def entry(self, scope: User, row_id: str) -> str:
+        return row_id
+
+    def collection(self, scope: User) -> str:
+        return RAW
+
+    def columns(self, rows: Sequence[Row]) -> Mapping[str, NDArray[Any]]:
+        """Position in the thread, day and namespace."""
+        return {
+            THREAD_POSITION: np.array(
+                [thread_position(row["thread_id"], row["place"]) for row in rows], dtype=np.uint64
+            ),
+            DAY: np.array([day_number(day_said(row["created_at"])) for row in rows], dtype=np.int32),
+            NAMESPACE: np.array([namespace_number(row["vantage_id"]) for row in rows], dtype=np.uint64),
+        }
+
+    async def passages(
+        self,
+        reached: Reached[User],
+        search: IndexSearch,
+        similar: Mapping[Address, float | None],
+    ) -> Mapping[Address, Passage]:
+        addresses = {search.passage_id(address): address for address in similar}
+        scope = reached.scope  # again, so that no index however late shows another's
+        rows = await self._fetch(SHOWN, [*addresses], scope.tenant, scope.user_id)
+        marks = short(self.name, [row["id"] for row in rows])
+        made = ((addresses[row["id"]], row) for row in rows)
+        return {address: memory_row_passage(row, marks[row["id"]], similar[address]) for address, row in made}
+
+    # What a search sees.
+
+    def allowed(self, reached: Reached[User], segment: Segment) -> Mask | None:
+        """A namespace sees itself and what has none; a scope without one sees all."""
+        if not reached.scope.vantage_id:
+            return None
+        column = segment.columns[NAMESPACE]
+        return np.asarray((column == 0) | (column == namespace_number(reached.scope.vantage_id)))
+
+    def spread(self) -> Spread:
+        """Neighbours in the thread."""
+        return spread
+
+    # The engine.
+
+    async def nearest(
+        self, reached: Reached[User], scope: User, vector: Embedding, limit: int
+    ) -> Sequence[PassageKey]:
+        tenant, user_id = scope
+        where = Where(
+            has=(("tenant", (tenant,)), ("user_id", (user_id,))),
+            open=in_namespace(reached.scope),
+            lacks=NOT_TOLD,
+        )
+        found = await qdrant.nearest(self._points, self._imports.copy_of(RAW), vector, where, limit)
+        return [(near.id, 1) for near in found]
+
+    @property
+    def _foreign_here(self) -> bool:
+        """Whether other tools may write memories that are searched where they are."""
+        return self._shared and self._imports.has_others(RAW, self._space.name)
+
+    async def _foreign_count(self, scope: Scope, stands: "Standing") -> int | str:
+        """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
+        if not self._foreign_here or stands.since is not None:
+            return 0  # while an erasure is under way they are told no more
+        try:
+            async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
+                return await qdrant.count(self._points, RAW, others_of(scope))
+        except (TimeoutError, RetrievalError):
+            return new_id()
+
+    async def foreign(self, reached: Reached[User], query: Query, vector: Embedding) -> Foreign:
+        """Points of `memory_raw` that other tools wrote."""
+        [_, count] = reached.facts or (None, 0)
+        if not count:
+            return Foreign()
+        try:
+            found = await self._of_others(RAW, others_of(reached.scope), vector, query.limit)
+            if isinstance(count, int) and RAW in self._imports.copies:
+                count = max(0, count - await imported_count(self._pool, RAW, *reached.versions[0][0]))
+        except RetrievalError as error:
+            return Foreign(fault=error.reason)
+        marks = short(self.name, [point.id for point, _ in found.points])
+        passages = [memory_point_passage(point, marks[point.id], similar) for point, similar in found.points]
+        return Foreign(passages, count if isinstance(count, int) else len(passages), found.notes)
+
+    # Cards, votes, erasure and export.
+
+    async def cards(self, scope: Scope, kinds: Sequence[str]) -> list[Memory]:
+        """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
+        if not scope.user_id or not kinds:
+            return []
+        stands = await standing_of(self._pool, scope.tenant, scope.user_id)
+        ours = await newest_cards(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
+        if stands.since is not None or not self._foreign_here:
+            return newest_of(ours, CARDS)
+        where = replace(owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
+        try:
+            found = [point async for point in self._scrolled(RAW, where, most=MOST_CARDS)]
+            rows = await self._imported([point.id for point in found])
+        except RetrievalError as error:  # the search beside this says so in `degraded`
+            log.warning("cards of other tools are left out", reason=error.reason)
+            return newest_of(ours, CARDS)
+        others = [memory_from_point(point) for point in found if point.id not in rows]
+        return newest_of([*others, *ours], CARDS)
+
+    async def owns(self, scope: Scope, memory_id: str) -> bool:
+        """Whether a memory is the user's, whoever wrote it (for `db/votes.py`)."""
+        if not scope.user_id:
+            return False
+        with retrieval_faults():
+            known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
+        if known is not None or not self._foreign_here:
+            return bool(known)
+        stands = await standing_of(self._pool, scope.tenant, scope.user_id)
+        if stands.since is not None or await self._imported([memory_id]):
+            return False
+        where = replace(owned(scope), lacks=NOT_OURS, ids=(memory_id,))
+        return bool(await qdrant.count(self._points, RAW, where))
+
+    async def _imported(self, points: Sequence[str]) -> Mapping[str, str]:
+        """Those of these points that are the record's, or were until they were removed."""
+        return await imported(self._pool, RAW, points) if RAW in self._imports.copies and points else {}
+
+    async def erase(self, scope: Scope) -> int:
+        """All points of the user's, those of older tools and all cards too; how many there were."""
+        most = 0
+        with unavailable():
+            for name in self._collections():
+                most = max(most, await qdrant.count(self._points, name, owned(scope)))
+                await self._points.remove(name, owned(scope))
+        return most
+
+    async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
+        """Every point of the user's, as it is kept; vectors are left out."""
+        with unavailable():
+            for name in self._collections():
+                async for point in self._scrolled(name, owned(scope)):
+                    yield {"id": point.id, **point.payload}
+
+    def _collections(self) -> list[str]:
+        """Where points of a user may be: in our copy, and in the collection that was imported."""
+        return [*dict.fromkeys((self._imports.copy_of(RAW), RAW))]
+
+    async def _scrolled(self, name: str, where: Where, *, most: int | None = None) -> AsyncIterator[Point]:
+        """Point by point, by id; none of a collection that is not there."""
+        after, read = None, 0
+        while most is None or read < most:
+            page = await qdrant.page(self._points, name, where, PAGE, after)
+            for point in page:
+                yield point
+            if len(page) < PAGE:
+                return
+            after, read = page[-1].id, read + len(page)
+
+
+def namespace_number(vantage_id: str | None) -> int:
+    """A namespace as a column holds it; 0: none."""
+    if not vantage_id:
+        return 0
+    return int.from_bytes(hashlib.blake2b(vantage_id.encode(), digest_size=8).digest(), "little") | 1
+
+
+def others_of(scope: Scope) -> Where:
+    """What other tools wrote of the user's and a search may find."""
+    own = owned(scope)
+    return replace(own, open=(*own.open, *in_namespace(scope)), lacks=(*NOT_TOLD, *NOT_OURS))
+
+
+def in_namespace(scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`Where.open` of a namespace: it sees itself and what has none."""
+    return (("vantage_id", (scope.vantage_id,)),) if scope.vantage_id else ()
+
+
+NEWEST_CARDS = """
+    SELECT found.* FROM unnest($3::text[]) AS wanted (kind) CROSS JOIN LATERAL (
+        SELECT id, user_id, text, tokens, created_at, kind, tags, origin, vantage_id, thread_id, place,
+            fields, revision
+        FROM ibid.memory
+        WHERE tenant = $1 AND user_id = $2 AND kind = wanted.kind
+        ORDER BY created_at DESC, id DESC LIMIT $4
+    ) AS found
+"""
+
+
+async def newest_cards(pool: Pool, owner: tuple[str, str], kinds: Sequence[str], most: int) -> list[Memory]:
+    """A user's cards as the record has them: at most so many of each kind; `owner`: tenant and user."""
+    with retrieval_faults():
+        rows = await pool.fetch(NEWEST_CARDS, *owner, list(dict.fromkeys(kinds)), most)
+    return [
+        Memory(
+            **{
+                **row,
+                "tags": tuple(row["tags"]),
+                "thread_id": row["thread_id"] or None,
+                "fields": json.loads(row["fields"]),
+            }
+        )
+        for row in rows
+    ]
+
+
+def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
+    """The newest of each kind, newest first; of two with one id the later one in `cards`."""
+    known = {card.id: card for card in cards}.values()
+    by_kind = sorted(known, key=lambda card: (card.kind, card.created_at, card.id), reverse=True)
+    kept = [card for _, each in groupby(by_kind, key=lambda card: card.kind) for card in [*each][:most]]
+    return sorted(kept, key=lambda card: (card.created_at, card.id), reverse=True)
+
+
+# Until an erasure is whole (alembic 0009) nothing of the user is told but what was written since: the record
+# knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
+USER = """
+    SELECT coalesce(known.version, 0) AS version,
+        CASE WHEN known.erased_at IS NOT NULL AND known.ended_at IS NULL THEN ARRAY(SELECT id FROM ibid.memory
+            WHERE tenant = $1 AND user_id = $2 ORDER BY id) END AS since
+    FROM (SELECT) AS one
+    LEFT JOIN ibid.memory_user AS known ON known.tenant = $1 AND known.user_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the record says of a user's memories: their version, and whether an erasure is under way."""
+
+    version: int
+    """Grows with every write that a search would see."""
+    since: tuple[str, ...] | None = None
+    """All that may be told; None: whatever is there."""
+
+
+async def standing_of(pool: Pool, tenant: str, user_id: str) -> Standing:
+    """Of a user's memories."""
+    with pool.reading():
+        row = await pool.fetchrow(USER, tenant, user_id)
+    assert row is not None  # noqa: S101 - it joins to one row of its own
+    since = row["since"]
+    return Standing(row["version"], None if since is None else tuple(since))
+
+
+STEPS = {-1: 0.5, 1: 0.5, -2: 0.25, 2: 0.25}
+"""What is added of the score of a neighbour so many places away."""
+THREAD_POSITION = "thread_position"
+"""The column of a segment that holds thread and place in one number (`thread_position`)."""
+PLACES = 24
+"""Bits of the place; the other 40 are the thread's."""
+
+
+def thread_position(thread_id: str, place: int) -> int:
+    """Where a memory was said; 0: nobody knows. Consecutive places of a thread are consecutive numbers."""
+    if not thread_id or not 0 < place < 1 << PLACES:
+        return 0
+    digest = hashlib.blake2b(thread_id.encode("utf-8", "surrogatepass"), digest_size=5).digest()
+    return int.from_bytes(digest, "little") << PLACES | place
+
+
+def spread(segments: Sequence[Segment], scores: Sequence[Floats]) -> list[Floats]:
+    """What the neighbours of each row add to its score. Of two memories in one place the better counts."""
+    if not segments:
+        return []
+    positions = np.concatenate([segment.columns[THREAD_POSITION] for segment in segments])
+    every = np.concatenate([*scores])
+    lent = np.zeros(len(every))
+    scored = np.flatnonzero((every > 0) & (positions > 0))
+    if len(scored):
+        distinct, best = _best_by_position(positions[scored], every[scored])
+        targets = np.concatenate([distinct + np.uint64(step % (1 << 64)) for step in STEPS])
+        loans = np.concatenate([share * best for share in STEPS.values()])
+        targets, at = np.unique(targets, return_inverse=True)
+        lent = _look_up(positions, targets, np.bincount(at, weights=loans).astype(np.float64))
+    return np.split(lent, np.cumsum([len(each) for each in scores])[:-1])
+
+
+def _best_by_position(positions: NDArray[np.uint64], scores: Floats) -> tuple[NDArray[np.uint64], Floats]:
+    """Distinct positions, ascending, and the best score at each."""
+    distinct, at = np.unique(positions, return_inverse=True)
+    best = np.zeros(len(distinct))
+    np.maximum.at(best, at, scores)
+    return distinct, best
+
+
+def _look_up(positions: NDArray[np.uint64], known: NDArray[np.uint64], values: Floats) -> Floats:
+    """The value at each known position, 0 where there is none. `known` ascends."""
+    at = np.minimum(np.searchsorted(known, positions), len(known) - 1)
+    return np.where((known[at] == positions) & (positions > 0), values[at], 0.0)

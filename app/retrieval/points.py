@@ -1,0 +1,234 @@
+"""Memories and reference texts as points of Qdrant, and points or rows of the record as passages.
+
+The payload's names are those of older tools: `source` is a memory's origin. A point without a
+tenant, as older tools wrote, belongs to the tenant `default`. Kind, origin, address and tags of a reference
+text are read wherever older tools put them. Nothing here raises.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+
+from app.clients.points import Payload, Point, Where
+from app.db.corpus import Given, Reference
+from app.db.memories import NOTE, RAW, Memory
+from app.retrieval import payload
+from app.retrieval.retrievers.qdrant import MARK
+from app.text.dates import recall
+from app.text.labels import label, label_name
+from app.text.memo import kept
+from app.types import DEFAULT_TENANT, SAID_ON, Embedding, Passage, Scope, day_of, new_passage
+
+MEMORIES = "memories"
+LABEL = "memory"
+ORIGIN = ("source", "origin")
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+"""Of a memory or card whose writer does not say when it was made."""
+KNOWN = frozenset(
+    {"tenant", "user_id", "text", "content", "chunk", "source", "kind", "tags", "vantage_id", "thread_id"}
+    | {"place", "created_at", "tokens", "space", "fields", "days", *MARK}
+)
+"""What a memory has a place for; the rest of a card is what it holds beside its text."""
+
+
+def tenants(scope: Scope) -> Where:
+    """The points of a tenant."""
+    named = (("tenant", (scope.tenant,)),)
+    return Where(open=named) if scope.tenant == DEFAULT_TENANT else Where(has=named)
+
+
+def owned(scope: Scope, *, kinds: tuple[str, ...] = ()) -> Where:
+    """Everything of a user's, or of these kinds."""
+    where = tenants(scope)
+    also = (("kind", kinds),) if kinds else ()
+    return Where(has=(*where.has, ("user_id", (scope.user_id or "",)), *also), open=where.open)
+
+
+def memory_to_point(scope: Scope, memory: Memory, embedding: Embedding, space: str) -> Point:
+    """As it is written."""
+    held: dict[str, object] = {
+        "tenant": scope.tenant,
+        "user_id": memory.user_id,
+        "text": memory.text,
+        "source": memory.origin,
+        "kind": memory.kind,
+        "tags": list(memory.tags),
+        "vantage_id": memory.vantage_id,
+        "thread_id": memory.thread_id,
+        "place": memory.place,
+        "created_at": memory.created_at.isoformat(),
+        "tokens": memory.tokens,
+        "space": space,
+        "fields": dict(memory.fields),
+    }
+    # What is not there must not be in the payload: a filter lets those pass that lack the field.
+    kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
+    return Point(memory.id, {**kept, **MARK}, embedding)
+
+
+def memory_from_point(found: Point) -> Memory:
+    """A point as a memory; one without text has ""."""
+    facts = found.payload
+    below = facts.get("fields")
+    words = payload.text(facts)
+    return Memory(
+        id=found.id,
+        user_id=payload.fact(facts, "user_id"),
+        text=words,
+        tokens=payload.tokens(facts, words),
+        created_at=payload.moment(facts) or LONG_AGO,
+        kind=payload.fact(facts, "kind") or NOTE,
+        tags=payload.tags(facts),
+        origin=payload.fact(facts, *ORIGIN),
+        vantage_id=payload.fact(facts, "vantage_id") or None,
+        thread_id=payload.fact(facts, "thread_id") or None,
+        place=payload.number(facts, "place") or 0,
+        fields=dict(below) if isinstance(below, dict) else {k: v for k, v in facts.items() if k not in KNOWN},
+    )
+
+
+def day_said(created_at: datetime) -> date | None:
+    """When a memory was said; None: its writer does not say."""
+    return None if created_at == LONG_AGO else day_of(created_at)
+
+
+def memory_point_passage(found: Point, short: str, similar: float | None) -> Passage:
+    """A point as a passage; `short` is its id for labels."""
+    facts = found.payload
+    text = kept(payload.text(facts))
+    return Passage(
+        source=MEMORIES,
+        id=found.id,
+        text=text,
+        tokens=payload.tokens(facts, text),
+        label=label(LABEL, short),
+        similarity=similar,
+        fields={
+            "collection": RAW,
+            "kind": payload.fact(facts, "kind") or NOTE,
+            "origin": payload.fact(facts, *ORIGIN),
+            "tags": ",".join(payload.tags(facts)),
+            "vantage_id": payload.fact(facts, "vantage_id") or None,
+            "thread_id": payload.fact(facts, "thread_id") or None,
+            "place": payload.number(facts, "place"),
+            SAID_ON: payload.day(facts),
+        },
+        created_at=payload.dated(facts),
+    )
+
+
+def memory_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
+    """A row of the record as a passage."""
+    text, day = kept(row["text"]), day_said(row["created_at"])
+    if day:
+        recall(text, day, row["days"])
+    fields: dict[str, str | int | None] = {
+        "collection": RAW,
+        "kind": payload.brief(row["kind"], payload.FACT) or NOTE,
+        "origin": payload.brief(row["origin"], payload.FACT),
+        "tags": ",".join(row["tags"]),
+        "vantage_id": row["vantage_id"] or None,
+        "thread_id": row["thread_id"] or None,
+        "place": row["place"] or None,
+        SAID_ON: day.isoformat() if day else None,
+    }
+    # In the order of its fields: names take as long as values.
+    return new_passage(
+        *(MEMORIES, row["id"], text, row["tokens"], label(LABEL, short)),
+        *(similar, 0.0, "", fields, row["created_at"] if day else None),
+    )
+
+
+CORPUS = "corpus"
+REFERENCE = "reference"
+"""The kind of a text that names none."""
+SHOWN = ("kind", "origin", "source", "url", "tags")
+"""Of the metadata, those that lie at the payload's top."""
+
+
+def text_key(collection: str, point: str) -> str:
+    """A passage's id: points of two collections may have one id."""
+    return f"{collection}/{point}"
+
+
+def text_row_passage(row: Mapping[str, Any], short: str, similar: float | None) -> Passage:
+    """A row of the record as a passage."""
+    metadata = orjson.loads(row["metadata"])
+    facts = {"metadata": metadata} if metadata else {}
+    return new_passage(
+        CORPUS,
+        text_key(row["collection"], row["point"]),
+        kept(row["text"]),
+        row["tokens"],
+        label(label_name(row["collection"]), short),
+        similar,
+        0.0,
+        payload.brief(row["title"], payload.TITLE),
+        text_fields(facts, row["collection"], payload.brief(row["id"], payload.FACT) or row["point"]),
+        row["created_at"],
+    )
+
+
+def text_fields(facts: Payload, collection: str, id_: str) -> dict[str, str | int | None]:
+    """What is shown beside a text."""
+    return {
+        "id": id_,
+        "metadata": payload.metadata(facts),
+        "collection": collection,
+        "kind": (facts and payload.fact(facts, "kind")) or REFERENCE,
+        "origin": (facts and payload.fact(facts, "origin", "source")) or "",
+        "tags": ",".join(payload.tags(facts)) if facts else "",
+        "url": payload.link(facts) if facts else None,
+    }
+
+
+def text_to_point(scope: Scope, text: Reference, embedding: Embedding, space: str) -> Point:
+    """As it is written."""
+    held: dict[str, object] = {
+        "tenant": scope.tenant,
+        "id": text.id,
+        "text": text.text,
+        "title": text.title,
+        **{name: text.metadata[name] for name in SHOWN if text.metadata.get(name)},
+        "metadata": dict(text.metadata),
+        "created_at": text.created_at.isoformat(),
+        "tokens": text.tokens,
+        "space": space,
+    }
+    kept = {name: value for name, value in held.items() if value not in (None, "", {}, [])}
+    return Point(text.point, {**kept, **MARK}, embedding)
+
+
+def text_from_point(found: Point) -> Given:
+    """Another tool's point as a text of the corpus, under the name that its passage had."""
+    facts = found.payload
+    below = facts.get("metadata")
+    return Given(
+        text=payload.text(facts),
+        id=payload.fact(facts, "id") or found.id,
+        title=payload.fact(facts, "title", most=payload.TITLE),
+        metadata={
+            **(below if isinstance(below, dict) else {}),
+            **{name: facts[name] for name in SHOWN if facts.get(name)},
+        },
+        created_at=payload.dated(facts),
+    )
+
+
+def text_point_passage(collection: str, found: Point, short: str, similar: float | None) -> Passage:
+    """A point as a passage; `short` is its id for labels."""
+    facts = found.payload
+    words = payload.text(facts)
+    return Passage(
+        source=CORPUS,
+        id=text_key(collection, found.id),
+        text=kept(words),
+        tokens=payload.tokens(facts, words),
+        label=label(label_name(collection), short),
+        similarity=similar,
+        title=payload.fact(facts, "title", most=payload.TITLE),
+        fields=text_fields(facts, collection, payload.fact(facts, "id") or found.id),
+        created_at=payload.dated(facts),
+    )

@@ -1,0 +1,463 @@
+"""Sources whose passages are rows of a project's table: conversations, dreams, code.
+
+A scope is a lot (tenant, owner, project); its version is that of `ibid.project_part`, which triggers change
+whoever writes, so a change shows in the next search of every replica. An entry is a row at its revision
+(xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools wrote are made
+when their lot is loaded, and kept. pgvector answers for lots that are too large for memory, or not loaded
+yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source: seeds 000, 001 and 002,
+CONTRACT §4; docs/decisions/0042.
+"""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import structlog
+
+from app.db.pool import Pool, record_faults, retrieval_faults
+from app.db.project_text import conversation_text
+from app.db.projects import CODE, CONVERSATIONS, DREAMS
+from app.errors import Rejected, Unavailable
+from app.retrieval.bm25 import Mask, invert
+from app.retrieval.index import (
+    INLINE,
+    Address,
+    IndexSearch,
+    Matrix,
+    PassageKey,
+    Segment,
+    computed,
+    rows_segment,
+)
+from app.retrieval.index_cache import IndexCache, Listing
+from app.retrieval.project_tables import (
+    CHUNK,
+    COMPARABLE,
+    CONVERSATION,
+    MOMENT,
+    Analysed,
+    Lot,
+    Table,
+    Where,
+    chunk_analysed,
+    chunk_shown,
+    conversation_analysed,
+    keep,
+    kept,
+    rows_of,
+)
+from app.retrieval.retrievers import postgres
+from app.retrieval.source import IndexedSource, Reached, revisions, short, stack
+from app.retrieval.terms import is_current
+from app.retrieval.vocabulary import count
+from app.text.labels import is_label, label, path_name
+from app.text.memo import Text
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, similarity
+
+BRIEFLY = 0.05
+"""Seconds that `most_similar` waits for indexes that are loaded or small: pgvector is as exact, and no slower
+than it takes to follow a change among 50,000 rows."""
+ANEW = 100
+"""Rows analysed at once: a tenth of a second in a thread, and at most two megabytes of text."""
+SHOWN, COUNTED = 150, INLINE
+"""What a row costs to be shown, in passages searched (`computed`), and what more if its tokens must be
+counted: it may have 20,000 characters."""
+
+UNIT = 1e-6
+"""How far the square of a unit vector's length may be from 1."""
+FOUND_BY = "found_by"
+"""The column of a segment that tells rows a search may find; others have only a path to show."""
+
+VERSIONS = """
+    SELECT owner, project, version FROM ibid.project_part
+    WHERE {where} AND kind = {kind} ORDER BY owner, project
+"""
+# One statement sees one state: the list is the version's.
+LISTING = """
+    SELECT coalesce((SELECT version FROM ibid.project_part
+            WHERE tenant = $1 AND owner = $2 AND project = $3 AND kind = $4), 0) AS version,
+        (SELECT string_agg({id}::text || ' ' || xmin::text, ',') FROM {table}
+            WHERE {where} AND ({shown})) AS rows
+"""
+# Rows are looked up by their ids, whatever the planner thinks of the rest: it knows nothing of a table just
+# filled.
+SEGMENT = """
+    SELECT held.{id}::text AS id, {terms} AS terms, ({told}) AS found_by, ({where}) AS here,
+        CASE WHEN $4 THEN {vector} END AS vector
+    FROM {table} AS held WHERE held.{id} = ANY($7::uuid[])
+"""
+ANALYSED = "SELECT {id}::text AS id, xmin::text AS seen, {columns} FROM {table} WHERE {id} = ANY($1::uuid[])"
+VECTORS = "SELECT {id}::text AS id, {vector} AS vector FROM {table} WHERE {id} = ANY($3::uuid[])"
+NEWEST = """
+    SELECT id, row_number() OVER (ORDER BY moment DESC NULLS LAST, id) AS turn
+    FROM (
+        SELECT {id} AS id, indexed_at AS moment FROM {table} WHERE {where}
+        ORDER BY 2 DESC NULLS LAST, 1 LIMIT {limit}
+    ) AS every
+"""
+NAMED = """
+    WITH asked AS MATERIALIZED (SELECT * FROM {table} WHERE {id} = ANY({ids}::uuid[]))
+    SELECT {id} AS id, 0 AS turn FROM asked WHERE {where}
+"""
+READ = """
+    WITH chosen AS MATERIALIZED ({chosen}), found AS MATERIALIZED (
+        SELECT chosen.id::text AS id, chosen.turn, {tokens} AS tokens, {moment}, {columns}
+        FROM chosen JOIN {table} AS held ON held.{id} = chosen.id
+    )
+"""
+PLAIN = "SELECT found.*, 1 AS place FROM found "
+TOLD_APART = """
+    , twins AS MATERIALIZED ({twins})
+    SELECT found.*, twins.place FROM found LEFT JOIN twins ON twins.id = found.id
+"""
+IN_TURN = "ORDER BY found.turn, found.id"
+
+Row: TypeAlias = Mapping[str, Any]
+"""Columns by their names."""
+
+log = structlog.get_logger(__name__)
+
+
+class RowSource(IndexedSource[Lot]):
+    """Keeps `project.ProjectSource`. Each kind says what its rows are as passages."""
+
+    table: ClassVar[Table]
+    inside: ClassVar[bool] = True
+    """Whether it has the rows of its projects, or all but those."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        cache: IndexCache,
+        space: Space,
+        projects: Collection[str] | None = None,
+        *,
+        store: str = "",
+        seconds: float = 6.0,
+    ) -> None:
+        """`projects`: those whose rows are told apart from others'; None: there are none."""
+        super().__init__(cache, space, store=store, seconds=seconds)
+        self._pool = pool
+        self._projects = projects
+        self._analysing = asyncio.Lock()
+
+    @abstractmethod
+    def text(self, row: Row) -> str:
+        """What is shown of a row's columns, as plain text."""
+
+    @abstractmethod
+    def analysed(self, row: Row) -> Analysed:
+        """Its terms, and the tokens of `text`."""
+
+    @abstractmethod
+    def passage(self, row: Row, text: Text, tokens: int, mark: str) -> Passage:
+        """A row as a passage; `mark` is its id for labels."""
+
+    # What projects ask.
+
+    async def newest(self, scope: Scope, limit: int) -> list[Passage]:
+        """By indexed_at, newest first, those without a time last; similarity None."""
+        where = self._where(scope)
+        [most] = where.next(1)
+        shown = f"{where.sql} AND ({self.table.shown})"
+        chosen = NEWEST.format(id=self.table.id, table=self.table.name, where=shown, limit=most)
+        with self._pool.reading():
+            return await self._read(chosen, where, limit, {})
+
+    async def named(self, scope: Scope, ids: Collection[str]) -> list[Passage]:
+        """Those of these rows that are in reach, in any order; similarity None."""
+        return await self._rows(scope, dict.fromkeys(ids))
+
+    async def most_similar(self, scope: Scope, vector: Embedding, limit: int) -> list[Passage]:
+        """By cosine alone, rows without a vector left out, ties by id."""
+        self._check(vector)
+        reached = await self.reach(scope)
+        indexes, late = await self._cache.get_all(BRIEFLY, self, reached.versions)
+        if late or not all(index.exact for index in indexes):
+            return await self._by_pgvector(reached, vector, limit)
+        search = IndexSearch(indexes)
+        near = await computed(search.size, search.dense, np.frombuffer(vector, dtype="<f4"), limit)
+        return await self._ranked(
+            scope, {search.passage_id(address): cosine for address, cosine in near.items()}
+        )
+
+    async def _by_pgvector(self, reached: Reached[Lot], vector: Embedding, limit: int) -> list[Passage]:
+        """The same without an index, lot by lot."""
+        near: dict[str, float] = {}
+        for lot, _ in reached.versions:
+            near |= await self._nearest(lot, vector, limit)
+        best = sorted(near, key=lambda key: (-near[key], key))[:limit]
+        return await self._ranked(reached.scope, {key: near[key] for key in best})
+
+    async def _ranked(self, scope: Scope, near: Mapping[str, float]) -> list[Passage]:
+        """Rows with their raw cosines as passages, in order."""
+        floor = self._space.floor
+        similar = {key: similarity(cosine, floor) for key, cosine in near.items()}
+        passages = {passage.id: passage for passage in await self._rows(scope, similar)}
+        return [passages[key] for key in near if key in passages]
+
+    # The search.
+
+    async def reach(self, scope: Scope) -> Reached[Lot]:
+        """The tenant's rows and the asker's own, of the scope's project or of all, as they stand now."""
+        where = self._where(scope)
+        [kind] = where.next(1)
+        statement = VERSIONS.format(where=where.parts, kind=kind)
+        with self._pool.reading():
+            rows = await self._pool.fetch(statement, *where.values, self.table.kind)
+        lots = tuple((Lot(scope.tenant, row["owner"], row["project"]), row["version"]) for row in rows)
+        facts = (scope.tenant, scope.owner, scope.project, *sorted(self._projects or ()))
+        return Reached(self, scope, lots, facts)
+
+    async def search(
+        self, reached: Reached[Lot], query: Query, embedding: Awaitable[Embedding | None]
+    ) -> Legs:
+        """Both retrievals; where nothing is loaded in time, the dense one by pgvector."""
+        embedded = asyncio.ensure_future(embedding)
+        legs = await super().search(reached, query, embedded)
+        vector = await embedded
+        if not legs.partial or legs.passages or vector is None:
+            return legs
+        found = await self._by_pgvector(reached, vector, query.limit)
+        told = {passage.id: passage for passage in found if passage.text.strip()}
+        return replace(
+            legs,
+            meaning=tuple(Hit(key, passage.similarity or 0.0) for key, passage in told.items()),
+            passages={key: told[key] for key in sorted(told)},
+            stored=max(legs.stored, len(told)),
+        )
+
+    async def listing(self, scope: Lot) -> Listing:
+        """Every row with anything to show, at its revision."""
+        where, table = scope.where, self.table
+        statement = LISTING.format(id=table.id, table=table.name, where=where.sql, shown=table.shown)
+        [row] = await self._fetch(statement, *where.values, table.kind)
+        entries = await asyncio.to_thread(revisions, row["rows"])
+        return Listing(row["version"], entries, len(entries))
+
+    async def segment(self, scope: Lot, entries: Sequence[str], *, vectors: bool) -> Segment | None:
+        """Some rows, with terms of today's analysis."""
+        where, table = scope.where, self.table
+        statement = SEGMENT.format(
+            id=table.id,
+            table=table.name,
+            terms=kept(table, "terms"),
+            told=table.told,
+            where=where.sql,
+            vector=COMPARABLE.format(space="$5", dim="$6"),
+        )
+        asked = (*where.values, vectors, self._space.name, self._space.dim, list(entries))
+        rows = [row for row in await self._fetch(statement, *asked) if row["here"]]
+        made = await self._analyse([row["id"] for row in rows if not is_current(row["terms"])])
+        dim = self._space.dim if vectors else 0
+        return await asyncio.to_thread(segment_of, rows, made, dim) if rows else None
+
+    async def _analyse(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The terms of rows, made from their columns and kept for the next process."""
+        if ids:
+            log.info("rows are analysed", kind=self.table.kind, rows=len(ids))
+        found: dict[str, bytes] = {}
+        for at in range(0, len(ids), ANEW):
+            statement = ANALYSED.format(id=self.table.id, columns=self.table.columns, table=self.table.name)
+            rows = await self._fetch(statement, ids[at : at + ANEW])
+            async with self._analysing:  # more at a time would wait for the interpreter
+                made = await asyncio.to_thread(lambda some: {r["id"]: self.analysed(r) for r in some}, rows)
+            try:
+                with record_faults():
+                    await keep(self._pool, self.table, made, {row["id"]: row["seen"] for row in rows})
+            except (Unavailable, Rejected):
+                log.warning("terms not kept", kind=self.table.kind)
+            found |= {key: each.terms for key, each in made.items()}
+        return found
+
+    async def vectors(self, keys: Sequence[PassageKey]) -> Mapping[PassageKey, Matrix]:
+        """Of rows, whatever their lot: they were found in it."""
+        vector = COMPARABLE.format(space="$1", dim="$2")
+        statement = VECTORS.format(id=self.table.id, vector=vector, table=self.table.name)
+        asked = (self._space.name, self._space.dim, [key[0] for key in keys])
+        rows = await self._fetch(statement, *asked)
+        matrix, missing = units([row["vector"] for row in rows], self._space.dim)
+        return {(row["id"], 1): matrix[at] for at, row in enumerate(rows) if not missing[at]}
+
+    async def nearest(
+        self, reached: Reached[Lot], scope: Lot, vector: Embedding, limit: int
+    ) -> Sequence[PassageKey]:
+        return [(key, 1) for key in await self._nearest(scope, vector, limit)]
+
+    async def _nearest(self, lot: Lot, vector: Embedding, limit: int) -> Mapping[str, float]:
+        """Ids with their cosines."""
+        return dict(await postgres.nearest(self._pool, self._space, self.table, lot, vector, limit))
+
+    async def passages(
+        self, reached: Reached[Lot], search: IndexSearch, similar: Mapping[Address, float | None]
+    ) -> Mapping[Address, Passage]:
+        """Rows that are in reach still, and say something."""
+        addresses = {search.passage_id(address): address for address in similar}
+        rows = await self._rows(reached.scope, {key: similar[address] for key, address in addresses.items()})
+        return {addresses[passage.id]: passage for passage in rows if passage.text.strip()}
+
+    def allowed(self, reached: Reached[Lot], segment: Segment) -> Mask | None:
+        found_by: Mask = segment.columns[FOUND_BY]
+        return None if found_by.all() else found_by
+
+    # What is read.
+
+    def _where(self, scope: Scope) -> Where:
+        """The rows it may tell of."""
+        return rows_of(scope, self._projects, inside=self.inside)
+
+    async def _rows(self, scope: Scope, similar: Mapping[str, float | None]) -> list[Passage]:
+        """Rows by their ids, with their similarity."""
+        where = self._where(scope)
+        [ids] = where.next(1)
+        chosen = NAMED.format(id=self.table.id, table=self.table.name, where=where.sql, ids=ids)
+        return await self._read(chosen, where, list(similar), similar)
+
+    async def _read(
+        self, chosen: str, where: Where, asked: object, similar: Mapping[str, float | None]
+    ) -> list[Passage]:
+        """Chosen rows as passages, in one statement."""
+        table = self.table
+        read = READ.format(
+            chosen=chosen,
+            tokens=kept(table, "tokens"),
+            moment=MOMENT,
+            columns=table.columns,
+            table=table.name,
+            id=table.id,
+        )
+        told_apart = TOLD_APART.format(twins=table.twins.replace(":where", where.sql))
+        statement = read + (told_apart if table.twins else PLAIN) + IN_TURN
+        rows = await self._fetch(statement, *where.values, asked)
+        cost = sum(SHOWN if row["tokens"] is not None else COUNTED + SHOWN for row in rows)
+        return await computed(cost, self._passages, rows, similar)
+
+    def _passages(self, rows: Sequence[Row], similar: Mapping[str, float | None]) -> list[Passage]:
+        """Rows as passages, in order. Those that no lot was loaded with are counted here."""
+        marks = short(self.name, [row["id"] for row in rows])
+        found = []
+        for row in rows:
+            text = Text(self.text(row))
+            tokens = count(text) if row["tokens"] is None else row["tokens"]
+            passage = self.passage(row, text, tokens, marks[row["id"]])
+            found.append(replace(passage, similarity=similar.get(row["id"])))
+        return found
+
+    async def _fetch(self, statement: str, *values: object) -> list[Row]:
+        """Rows of a statement; raises `RetrievalError`."""
+        with retrieval_faults():
+            rows: list[Any] = await self._pool.fetch(statement, *values)
+        return rows
+
+
+def segment_of(rows: Sequence[Row], made: Mapping[str, bytes], dim: int) -> Segment:
+    """Rows with their terms, stored or `made`; `dim` 0: without vectors."""
+    stored = {row["id"]: row["terms"] for row in rows if is_current(row["terms"])}
+    terms = {**stored, **made}
+    there = [row for row in rows if row["id"] in terms]
+    matrix, missing = units([row["vector"] for row in there], dim) if dim else (None, None)
+    return rows_segment(
+        [row["id"] for row in there],
+        invert([terms[row["id"]] for row in there]),
+        matrix,
+        {FOUND_BY: np.array([row["found_by"] or False for row in there], dtype=np.bool_)},
+        missing,
+    )
+
+
+def units(vectors: Collection[Embedding | None], dim: int) -> tuple[Matrix, Mask]:
+    """As rows of unit length, whoever made them, and which are missing or zeros."""
+    matrix, missing = stack(vectors, dim)
+    with np.errstate(over="ignore"):
+        others = np.flatnonzero((np.abs(np.vecdot(matrix, matrix) - 1) > UNIT) & ~missing)
+    lengths = np.linalg.norm(matrix[others].astype(np.float64), axis=1)
+    missing[others[lengths == 0]] = True
+    lengths[lengths == 0] = 1
+    matrix[others] /= lengths[:, np.newaxis]
+    return matrix, missing
+
+
+CONVERSATION_FIELDS = ("title", "tags", "key_entities", "summary_short", "summary_detailed", "memory_snippet")
+"""Shown."""
+
+
+class ConversationSource(RowSource):
+    name = CONVERSATIONS
+    table = CONVERSATION
+    inside = False
+    called: ClassVar[str] = "conversation"
+    brief: ClassVar[bool] = False
+    """Whether the short summary is the one that is shown."""
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        """What is shown of it."""
+        return conversation_text(**{name: row[name] for name in CONVERSATION_FIELDS}, brief=self.brief)
+
+    def analysed(self, row: Mapping[str, Any]) -> Analysed:
+        return conversation_analysed(row, brief=self.brief)
+
+    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
+        """One conversation; its columns as they are stored, cut to some thousand characters."""
+        moment = row["indexed_at"]
+        return Passage(
+            source=self.name,
+            id=row["id"],
+            text=text,
+            tokens=tokens,
+            label=label(self.called, mark),
+            title=row["title"] or "",
+            fields={
+                **{name: row[name] for name in CONVERSATION_FIELDS},
+                "project": row["project"],
+                "indexed_at": moment.isoformat() if moment else None,
+            },
+            created_at=moment,
+        )
+
+
+class DreamSource(ConversationSource):
+    name = DREAMS
+    inside = True
+    called = "dream"
+    brief = True
+
+
+CODE_FIELDS = ("file_path", "language", "chunk_metadata", "start_line", "end_line", "project")
+"""Beside the text."""
+
+
+class CodeSource(RowSource):
+    name = CODE
+    table = CHUNK
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        return chunk_shown(row)
+
+    def analysed(self, row: Mapping[str, Any]) -> Analysed:
+        """With its path, names and signature."""
+        return chunk_analysed(row)
+
+    def passage(self, row: Mapping[str, Any], text: Text, tokens: int, mark: str) -> Passage:
+        """One chunk; metadata as it is stored."""
+        return Passage(
+            source=self.name,
+            id=row["id"],
+            text=text,
+            tokens=tokens,
+            label=called(row, mark),
+            title=row["file_path"] or "",
+            fields={name: row[name] for name in CODE_FIELDS},
+            created_at=row["indexed_at"],
+        )
+
+
+def called(row: Mapping[str, Any], short: str) -> str:
+    """Its lines where they name it alone: a path that had to be cut or cleaned may look like another's."""
+    path, start, end = row["file_path"] or "", row["start_line"], row["end_line"]
+    lines = label(path, f"L{start}-{end}")
+    if row["place"] == 1 and start is not None and end is not None and is_label(lines):
+        return lines
+    return label(path_name(path), short)

@@ -1,0 +1,101 @@
+"""A real Chroma for a module (opening one costs a second), a real Postgres and Qdrant engine a test."""
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.clients.chroma import Chroma, InThreads
+from app.clients.chroma_child import Engine
+from app.clients.chroma_client import Client
+from app.clients.qdrant_process import QdrantProcess, open_qdrant_process
+from app.clients.threads import Threads
+from app.db.copies import ChromaCopy
+from app.db.pool import Pool
+from app.retrieval.corpus import CorpusSource
+from app.retrieval.documents import DocumentSource
+from app.retrieval.index_cache import EXACT_BYTES, IndexCache
+from app.retrieval.memories import MemorySource
+from app.retrieval.retrievers.qdrant import CollectionCache
+from app.wiring import Rows, open_rows
+from tests.fakes.filing import SPACE, documents
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """The vendor's client on a fresh folder; documents have fresh ids, so tests do not meet."""
+    folder = tmp_path_factory.mktemp("chroma")
+    opened = Client(partial(Engine, folder))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+async def chroma(client: Client) -> AsyncIterator[Chroma]:
+    """Chroma with threads of this test's loop."""
+    threads = Threads("chroma", threads=2)
+    yield Chroma(InThreads(client, threads))
+    await threads.aclose()
+
+
+@pytest.fixture
+def vectors(pool: Pool, chroma: Chroma) -> ChromaCopy:
+    """Their vectors in Chroma."""
+    return ChromaCopy(pool, chroma, SPACE)
+
+
+@pytest.fixture
+def source(pool: Pool, chroma: Chroma) -> DocumentSource:
+    """The documents of this test's database."""
+    return documents(pool, chroma)
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Iterator[Path]:
+    """A fresh folder, in memory where it can be: every write of the engine waits for the disk."""
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of our own in it
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+async def edge(drive: Path) -> AsyncIterator[QdrantProcess]:
+    """Qdrant's engine."""
+    async with open_qdrant_process(drive) as opened:
+        yield opened
+
+
+@pytest.fixture
+def catalogue(edge: QdrantProcess) -> CollectionCache:
+    """Its collections, as both sources remember them."""
+    return CollectionCache(edge)
+
+
+@pytest.fixture
+def memories(
+    pool: Pool, edge: QdrantProcess, catalogue: CollectionCache, indexes: IndexCache
+) -> MemorySource:
+    """The memories of this test."""
+    return MemorySource(pool, edge, catalogue, indexes, SPACE)
+
+
+@pytest.fixture
+def corpus(pool: Pool, edge: QdrantProcess, catalogue: CollectionCache, indexes: IndexCache) -> CorpusSource:
+    """The corpus of this test."""
+    return CorpusSource(pool, edge, catalogue, indexes, SPACE)
+
+
+@pytest.fixture(params=["exact", "engine"])
+async def indexes(request: pytest.FixtureRequest) -> AsyncIterator[IndexCache]:
+    """Of this test; `engine` as EXACT_MAX_MB=0: no vector is in memory."""
+    opened = IndexCache(SPACE.dim, exact_bytes=0 if request.param == "engine" else EXACT_BYTES)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+async def rows(pool: Pool, indexes: IndexCache) -> Rows:
+    """What projects are read from in this test's database."""
+    return await open_rows(pool, indexes, SPACE)

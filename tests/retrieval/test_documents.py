@@ -1,0 +1,336 @@
+"""Documents as a source: the laws of `ports.Source`, scope, labels, repairs, and faults."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.clients.chroma import Chroma, InThreads
+from app.clients.threads import Threads
+from app.db.copies import ChromaCopy
+from app.db.documents import Part
+from app.db.pool import Pool
+from app.db.postgres import identity
+from app.errors import RetrievalError
+from app.retrieval.documents import DocumentSource
+from app.retrieval.retrievers.chroma import collection
+from app.retrieval.terms import pack
+from app.types import Embedding, Legs, Query, Scope, Space
+from tests.fakes.chromas import broken
+from tests.fakes.filing import BUMP, SPACE, bag, documents, file, insert, publish
+
+SESSION = Part("default", "", "s1")
+SHARED = Part("default")
+HERE = Scope(session_id="s1")
+RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
+
+
+def given(vector: Embedding | None) -> Awaitable[Embedding | None]:
+    """An embedding that is there already."""
+    found: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    found.set_result(vector)
+    return found
+
+
+def asked(text: str, *, embedded: bool = True) -> Awaitable[Embedding | None]:
+    """The query's embedding, or none."""
+    return given(bag(text) if embedded else None)
+
+
+async def search(source: DocumentSource, text: str, scope: Scope = HERE, **options: object) -> Legs:
+    """Ask with the words of the text as its vector."""
+    query = Query(text, scope, **options)  # type: ignore[arg-type]
+    return await (await source.reach(scope)).search(query, asked(text))
+
+
+async def test_a_document_is_found_by_both_legs_as_soon_as_it_is_ready(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """Read-your-writes: the first search after the write finds the passage, its similarity exact."""
+    await search(source, "danube")  # so that the index is there, and empty
+    document = await file(pool, SESSION, RIVERS)
+    legs = await search(source, "danube black sea")
+    assert legs.words[0].key == legs.meaning[0].key == f"{document}:1"
+    assert legs.passages[f"{document}:1"].similarity == pytest.approx(legs.meaning[0].score)
+    assert legs.stored == 3
+
+
+async def test_a_passage_says_where_it_stands(pool: Pool, source: DocumentSource) -> None:
+    """Label, text, tokens, title, page and address are those of the chunk."""
+    document = await file(pool, SESSION, RIVERS, "rivers.pdf")
+    passage = (await search(source, "rhine")).passages[f"{document}:2"]
+    assert (passage.label, passage.text, passage.tokens) == ("rivers.pdf#2", RIVERS[1], 7)
+    assert (passage.source, passage.title) == ("documents", "rivers.pdf")
+    assert passage.fields == {
+        "document": document,
+        "filename": "rivers.pdf",
+        "page": 2,
+        "page_end": 2,
+        "heading": "",
+        "url": f"/api/documents/{document}/chunks/2?session_id=s1",
+    }
+
+
+async def test_legs_are_best_first_and_no_longer_than_asked(pool: Pool, source: DocumentSource) -> None:
+    """At most `limit` hits a leg, their scores never rising, and every hit has its passage."""
+    await file(pool, SESSION, [f"sea {'wave ' * n}" for n in range(12)])
+    legs = await search(source, "sea wave", limit=5)
+    for leg in (legs.words, legs.meaning):
+        assert len(leg) == 5
+        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
+        assert {hit.key for hit in leg} <= legs.passages.keys()
+
+
+async def test_every_candidate_has_its_similarity(pool: Pool, source: DocumentSource) -> None:
+    """One that words alone chose has its similarity, one that meaning alone chose its word view."""
+    await file(pool, SESSION, ["rare", "common word", "common thing"])
+    legs = await search(source, "common rare", limit=1)
+    assert all(passage.similarity is not None for passage in legs.passages.values())
+    assert legs.passages.keys() == {hit.key for hit in (*legs.words, *legs.beside.values(), *legs.meaning)}
+
+
+async def test_without_an_embedding_words_alone_are_searched(pool: Pool, source: DocumentSource) -> None:
+    """No vector: no meaning leg and no similarity, the word leg as ever."""
+    document = await file(pool, SESSION, RIVERS)
+    legs = await (await source.reach(HERE)).search(Query("rhine", HERE), asked("", embedded=False))
+    assert [hit.key for hit in legs.words] == [f"{document}:2"]
+    assert legs.meaning == ()
+    assert legs.passages[f"{document}:2"].similarity is None
+
+
+async def test_postgres_down_is_a_retrieval_error(pool: Pool, source: DocumentSource) -> None:
+    """Never the vendor's error: `unavailable`."""
+    await pool.close()
+    with pytest.raises(RetrievalError) as caught:
+        await search(source, "rhine")
+    assert caught.value.reason == "unavailable"
+
+
+async def test_a_query_vector_of_another_space_is_a_retrieval_error(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """Vectors of two spaces are never compared."""
+    await file(pool, SESSION, RIVERS)
+    with pytest.raises(RetrievalError) as caught:
+        await (await source.reach(HERE)).search(Query("rhine", HERE), given(bag("rhine", dim=8)))
+    assert caught.value.reason == "embedding"
+
+
+async def test_cancellation_passes_through(pool: Pool, source: DocumentSource) -> None:
+    """A search that waits for its embedding ends when it is cancelled."""
+    await file(pool, SESSION, RIVERS)
+    never: asyncio.Future[Embedding | None] = asyncio.get_running_loop().create_future()
+    reached = await source.reach(HERE)
+    task = asyncio.create_task(reached.search(Query("rhine", HERE), never))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_many_at_once_load_a_part_once(pool: Pool, source: DocumentSource) -> None:
+    """Concurrent searches of a cold part agree, and none of them loads what another loads already."""
+    await file(pool, SESSION, RIVERS)
+    found = await asyncio.gather(*(search(source, "rhine sea") for _ in range(8)))
+    assert all(legs == found[0] for legs in found)
+
+
+async def standing(source: DocumentSource, scope: Scope) -> str:
+    """How the source stands for a scope."""
+    return (await source.reach(scope)).standing
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(Scope(session_id="s2"), id="another session"),
+        pytest.param(Scope(owner="ann", session_id="s1"), id="another owner"),
+        pytest.param(Scope("other", session_id="s1"), id="another tenant"),
+        pytest.param(Scope(), id="no session"),
+        pytest.param(Scope('default", "", "s1', session_id="s1"), id="a name made to look like ours"),
+    ],
+)
+async def test_scopes_that_see_different_things_never_stand_alike(
+    source: DocumentSource, other: Scope
+) -> None:
+    """Not even where nothing was ever stored."""
+    assert await standing(source, HERE) != await standing(source, other)
+
+
+async def test_user_thread_and_project_do_not_count(source: DocumentSource) -> None:
+    """Documents are not filtered by them."""
+    same = Scope(user_id="ann", session_id="s1", thread_id="t", project="p")
+    assert await standing(source, HERE) == await standing(source, same)
+
+
+@pytest.mark.parametrize(
+    ("part", "changes"),
+    [
+        pytest.param(SESSION, True, id="its session"),
+        pytest.param(SHARED, True, id="global"),
+        pytest.param(Part("default", "", "s2"), False, id="another session"),
+        pytest.param(Part("other"), False, id="another tenant"),
+    ],
+)
+@pytest.mark.parametrize("removed", [False, True], ids=["upload", "delete"])
+async def test_a_write_in_reach_changes_the_standing(
+    pool: Pool, source: DocumentSource, part: Part, *, changes: bool, removed: bool
+) -> None:
+    """The moment it is committed; a write out of reach does not."""
+    document = await file(pool, part, RIVERS)
+    before = await standing(source, HERE)
+    if removed:
+        await publish(pool, part, document, removed=True)
+    else:
+        await file(pool, part, RIVERS, "b.pdf")
+    assert (await standing(source, HERE) != before) is changes
+
+
+async def test_what_is_loaded_late_is_loaded_as_it_is_now(pool: Pool, source: DocumentSource) -> None:
+    """Newer than its standing says is fine: nobody will stand like that again."""
+    await file(pool, SESSION, RIVERS)
+    reached = await source.reach(HERE)
+    await file(pool, SESSION, RIVERS, "b.pdf")
+    assert (await reached.search(Query("rhine", HERE), asked("rhine"))).stored == 6
+    assert reached.standing != await standing(source, HERE)
+
+
+async def test_what_is_not_ready_is_not_found(pool: Pool, source: DocumentSource) -> None:
+    """In the record but still processing: invisible."""
+    await insert(pool, SESSION, RIVERS)
+    await pool.execute(BUMP, SESSION.tenant, SESSION.owner, SESSION.session_id)
+    assert (await search(source, "rhine")).stored == 0
+
+
+async def test_a_search_after_changes_equals_one_from_scratch(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """An index that followed every change answers as one loaded anew."""
+    kept = []
+    for n in range(6):
+        kept.append(await file(pool, SESSION, [f"{text} {n}" for text in RIVERS], f"{n}.pdf"))
+        await search(source, "sea")
+    await publish(pool, SESSION, kept[2], removed=True)
+    followed = await search(source, "danube sea fish 3")
+    assert await search(documents(pool, chroma), "danube sea fish 3") == followed
+
+
+async def test_a_document_is_found_by_its_names_too(pool: Pool, source: DocumentSource) -> None:
+    """File name, title and heading count as words of every chunk, also where they are analysed late."""
+    document = await insert(pool, SESSION, ["sales rose", "costs fell"], "r-2022.pdf")
+    await pool.execute("UPDATE ibid.document SET title = 'Annual report' WHERE id = $1", document)
+    await pool.execute("UPDATE ibid.chunk SET heading = 'Results', terms = NULL WHERE ordinal = 1")
+    await pool.execute("UPDATE ibid.chunk SET terms = NULL")
+    await publish(pool, SESSION, document)
+    found = {word: len((await search(source, word)).words) for word in ("2022", "annual", "results")}
+    assert found == {"2022": 2, "annual": 2, "results": 1}
+
+
+@pytest.mark.parametrize("terms", [None, b"", b"IBW1", pack("otters")[:4] + b"\0" * 4], ids=repr)
+async def test_terms_of_another_analysis_are_made_anew(
+    pool: Pool, source: DocumentSource, terms: bytes | None
+) -> None:
+    """Missing, old or damaged: the words are found all the same, and kept for the next start."""
+    document = await file(pool, SESSION, RIVERS)
+    before = await pool.fetch("SELECT terms FROM ibid.chunk ORDER BY ordinal")
+    if terms and terms.startswith(b"IT"):
+        terms = b"IT\0\0" + terms[4:]
+    await pool.execute("UPDATE ibid.chunk SET terms = $1 WHERE ordinal > 1", terms)
+    legs = await search(source, "otters")
+    assert [hit.key for hit in legs.words] == [f"{document}:3"]
+    assert await pool.fetch("SELECT terms FROM ibid.chunk ORDER BY ordinal") == before
+
+
+async def test_a_chunk_without_a_vector_of_the_space_is_found_by_words(
+    pool: Pool, source: DocumentSource
+) -> None:
+    """It takes no part in dense retrieval, and its similarity is not known."""
+    document = await insert(pool, SESSION, RIVERS)
+    await pool.execute("UPDATE ibid.chunk SET space = 'other@8' WHERE ordinal = 3")
+    await publish(pool, SESSION, document)
+    legs = await search(source, "otters fish")
+    assert [hit.key for hit in legs.words] == [f"{document}:3"]
+    assert {hit.key for hit in legs.meaning} == {f"{document}:1", f"{document}:2"}
+    assert legs.passages[f"{document}:3"].similarity is None
+
+
+async def test_labels_of_many_documents_are_told_apart(pool: Pool, source: DocumentSource) -> None:
+    """Of three names that look alike the session's stays as it is; others in reach keep theirs."""
+    shared = [await file(pool, SHARED, ["sea"], name) for name in ("Report.pdf", "report-2.pdf", "c.pdf")]
+    own = await file(pool, SESSION, ["sea"], "report.pdf")
+    legs = await search(source, "sea")
+    labels = {key.partition(":")[0]: passage.label for key, passage in legs.passages.items()}
+    assert labels == {
+        own: "report.pdf#1",
+        shared[0]: "Report-3.pdf#1",
+        shared[1]: "report-2.pdf#1",
+        shared[2]: "c.pdf#1",
+    }
+
+
+async def test_a_part_too_large_for_memory_is_asked_of_chroma(
+    pool: Pool, chroma: Chroma, vectors: ChromaCopy, source: DocumentSource
+) -> None:
+    """The same passages come back with the same exact similarities; removed ones, which Chroma still has,
+    are left out however many they are."""
+    texts = [f"{text} {n} {7 * n} {n * n} and {n**3}" for n in range(20) for text in RIVERS]
+    for n in range(2):
+        gone = await file(pool, SESSION, texts, f"gone{n}.pdf", vectors)
+        await publish(pool, SESSION, gone, removed=True)
+    await file(pool, SESSION, texts, "stays.pdf", vectors)
+    await file(pool, SHARED, ["the rhine 3"], "shared.pdf", vectors)
+    vector = np.random.default_rng(1).normal(size=32).astype("<f4")  # nothing is equally near to it
+    vector /= np.linalg.norm(vector)
+    found = [
+        await (await each.reach(HERE)).search(Query("rhine 9", HERE, limit=5), given(vector.tobytes()))
+        for each in (source, documents(pool, chroma, exact_mb=0))
+    ]
+    assert len(found[0].meaning) == 5
+    assert not found[0].engine
+    assert replace(found[0], engine=True) == found[1]
+
+
+async def test_what_chroma_has_lost_keeps_its_similarity(
+    pool: Pool, chroma: Chroma, vectors: ChromaCopy, source: DocumentSource
+) -> None:
+    """Candidates of lexical retrieval are scored with the record's vectors."""
+    document = await file(pool, SESSION, RIVERS, vectors=vectors)
+    before = await search(source, "otters")
+    await chroma.delete(collection(SPACE.name, is_global=False), {"document": document})
+    legs = await search(documents(pool, chroma, exact_mb=0), "otters")
+    assert legs.passages[f"{document}:3"] == before.passages[f"{document}:3"]
+
+
+async def test_chroma_down_costs_nothing_while_vectors_are_in_memory(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """They come from Postgres; larger parts are found by their words, and it is said so."""
+    await file(pool, SESSION, RIVERS)
+    await pool.execute("DELETE FROM ibid.outbox")  # Chroma took them when it was there
+    before = await search(source, "rhine")
+    down = Chroma(InThreads(broken(), Threads("broken")))
+    assert await search(documents(pool, down), "rhine") == before
+    large = await search(documents(pool, down, exact_mb=0), "rhine")
+    assert (large.words, large.partial) == (before.words, "unavailable")
+    assert large.passages == {hit.key: before.passages[hit.key] for hit in before.words}
+
+
+async def test_the_floor_of_the_space_is_taken_out(
+    pool: Pool, chroma: Chroma, source: DocumentSource
+) -> None:
+    """Similarities are above the floor, not raw cosines."""
+    document = await file(pool, SESSION, RIVERS)
+    raw = (await search(source, "rhine sea")).passages[f"{document}:2"].similarity or 0
+    raised = documents(pool, chroma, Space(SPACE.name, "bag", 32, 0.5))
+    shown = (await search(raised, "rhine sea")).passages[f"{document}:2"].similarity
+    assert shown == pytest.approx((raw - 0.5) / 0.5)
+
+
+async def test_two_databases_never_stand_alike(pool: Pool, chroma: Chroma) -> None:
+    """They may share a cache: a folder that was made anew, a test beside the real thing."""
+    before = await identity(pool)
+    await pool.execute("UPDATE ibid.tenant SET created_at = created_at + interval '1 microsecond'")
+    one, other = (documents(pool, chroma, store=store) for store in (before, await identity(pool)))
+    assert await standing(one, HERE) != await standing(other, HERE)

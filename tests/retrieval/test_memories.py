@@ -1,0 +1,500 @@
+"""Memories: the source, its cards, and the state of a user's memories."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from app.clients.points import Point
+from app.clients.qdrant_process import QdrantProcess
+from app.db.memories import ASSISTANT, DAEMONS, GRAVITY, RAW
+from app.db.pool import Pool
+from app.errors import RetrievalError
+from app.retrieval.fusion import fuse
+from app.retrieval.index_cache import IndexCache
+from app.retrieval.memories import MemorySource, Standing, newest_cards, newest_of, standing_of
+from app.retrieval.relevance import is_match
+from app.retrieval.retrievers.qdrant import CollectionCache
+from app.retrieval.source import FRESH, UNTAKEN, untaken
+from app.retrieval.terms import pack
+from app.text.labels import is_label
+from app.types import Hit, Legs, Query, Scope
+from tests.fakes.filing import SPACE, bag
+from tests.fakes.recollections import ANN, THEN, enter, given, keep, memory, named, withdraw
+
+BEN = Scope(user_id="ben")
+MAY = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
+RIVERS = ["the danube flows to the black sea", "the rhine flows to the north sea", "otters eat fish"]
+VERSION = """
+    INSERT INTO ibid.memory_user AS known (tenant, user_id, version) VALUES ('default', $1, 1)
+    ON CONFLICT (tenant, user_id) DO UPDATE SET version = known.version + 1
+"""
+
+
+async def search(
+    source: MemorySource, text: str, scope: Scope = ANN, *, embedded: bool = True, limit: int = 40
+) -> Legs:
+    """Ask with the words of the text as its vector."""
+    reached = await source.reach(scope)
+    return await reached.search(Query(text, scope, limit=limit), given(bag(text) if embedded else None))
+
+
+def texts(legs: Legs) -> set[str]:
+    """What was found."""
+    return {passage.text for passage in legs.passages.values()}
+
+
+async def test_a_memory_is_found_by_both_legs_as_soon_as_it_is_written(memories: MemorySource) -> None:
+    """Read-your-writes: the very next search finds it, its similarity exact."""
+    assert (await search(memories, "danube")).stored == 0
+    danube, *_ = await keep(memories, ANN, *RIVERS)
+    legs = await search(memories, "danube black sea")
+    assert legs.words[0].key == legs.meaning[0].key == danube
+    cosine = np.frombuffer(bag(RIVERS[0]), "<f4") @ np.frombuffer(bag("danube black sea"), "<f4")
+    assert legs.passages[danube].similarity == pytest.approx(float(cosine), abs=1e-6)
+    assert legs.stored == 3
+
+
+async def test_a_passage_says_whose_words_it_is(memories: MemorySource) -> None:
+    """Label, text, tokens, time and fields are those of the memory."""
+    facts = {"kind": "preference", "tags": ("tone:meta", "vb:rest"), "origin": "chat", "vantage_id": "v"}
+    [key] = await keep(memories, ANN, RIVERS[1], thread_id="t", **facts)
+    passage = (await search(memories, "rhine")).passages[key]
+    assert (passage.source, passage.id, passage.text, passage.tokens) == ("memories", key, RIVERS[1], 7)
+    assert (passage.label[:7], len(passage.label), is_label(passage.label)) == ("memory#", 15, True)
+    assert passage.created_at == THEN
+    assert passage.fields == {
+        "collection": "memory_raw",
+        "kind": "preference",
+        "origin": "chat",
+        "tags": "tone:meta,vb:rest",
+        "vantage_id": "v",
+        "thread_id": "t",
+        "place": 1,
+        "said_on": THEN.date().isoformat(),
+    }
+
+
+async def test_legs_are_best_first_and_no_longer_than_asked(memories: MemorySource) -> None:
+    """At most `limit` hits a leg, their scores never rising, and every hit has its passage."""
+    await keep(memories, ANN, *(f"sea {'wave ' * n}" for n in range(12)))
+    legs = await search(memories, "sea wave", limit=5)
+    for leg in (legs.words, legs.meaning):
+        assert len(leg) == 5
+        assert [hit.score for hit in leg] == sorted((hit.score for hit in leg), reverse=True)
+        assert all(hit.key in legs.passages for hit in leg)
+
+
+@pytest.mark.parametrize("many", [0, 200], ids=["a few memories", "more than a leg looks at"])
+async def test_every_passage_carries_its_exact_similarity_and_its_words(
+    memories: MemorySource, many: int
+) -> None:
+    """Whichever leg chose it, the other has scored it: in one round trip."""
+    await keep(memories, ANN, *RIVERS, *(f"fish number {n} eats the sea" for n in range(many)))
+    legs = await search(memories, "otters by the danube", limit=4)
+    asked = np.frombuffer(bag("otters by the danube"), "<f4")
+    assert legs.passages
+    for key, passage in legs.passages.items():
+        cosine = float(np.frombuffer(bag(passage.text), "<f4") @ asked)
+        assert passage.similarity == pytest.approx(cosine, abs=1e-6)
+        seen = {hit.key for hit in legs.words} | legs.beside.keys()
+        assert (key in seen) == bool({"otters", "by", "the", "danube"} & set(passage.text.split()))
+
+
+async def test_without_a_vector_words_alone_search(memories: MemorySource) -> None:
+    """The embedding failed: similarity is unknown, the word leg stands."""
+    danube, *_ = await keep(memories, ANN, *RIVERS)
+    legs = await search(memories, "danube", embedded=False)
+    assert [hit.key for hit in legs.words] == [danube]
+    assert (legs.meaning, legs.passages[danube].similarity) == ((), None)
+
+
+async def test_a_vector_of_another_space_is_none(memories: MemorySource) -> None:
+    """It is the embedding's fault, and said so."""
+    await keep(memories, ANN, *RIVERS)
+    reached = await memories.reach(ANN)
+    with pytest.raises(RetrievalError) as raised:
+        await reached.search(Query("danube", ANN), given(bag("danube", 16)))
+    assert raised.value.reason == "embedding"
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param(BEN, id="another user"),
+        pytest.param(Scope(tenant="other", user_id="ann"), id="another tenant"),
+        pytest.param(Scope(), id="nobody"),
+    ],
+)
+async def test_nothing_is_found_outside_the_scope(memories: MemorySource, scope: Scope) -> None:
+    """Another's memories are not there at all."""
+    await keep(memories, ANN, *RIVERS)
+    legs = await search(memories, "danube", scope)
+    assert (legs.passages, legs.words, legs.meaning, legs.stored) == ({}, (), (), 0)
+
+
+async def test_a_row_that_is_anothers_by_now_is_not_shown(pool: Pool, memories: MemorySource) -> None:
+    """However late the index: whose it is, is asked again where it is read."""
+    keys = await keep(memories, ANN, *RIVERS)
+    reached = await memories.reach(ANN)
+    await search(memories, "danube")
+    await pool.execute("UPDATE ibid.memory SET tenant = 'other' WHERE id = $1", keys[0])
+    legs = await reached.search(Query("danube", ANN), given(bag("danube")))
+    assert keys[0] not in legs.passages
+    assert legs.passages
+
+
+async def test_others_move_nothing(memories: MemorySource) -> None:
+    """Fifty of another user's and another tenant's points leave every id, score and order byte-equal."""
+    await keep(memories, ANN, *RIVERS, thread_id="t")
+    before = await search(memories, "the danube and the otters")
+    for other in (BEN, Scope(tenant="other", user_id="ann")):
+        await keep(memories, other, *(f"the danube and the sea {n}" for n in range(50)), thread_id="t")
+    after = await search(memories, "the danube and the otters")
+    assert repr(after) == repr(before)
+    assert (await memories.reach(ANN)).standing == (await memories.reach(ANN)).standing
+
+
+@pytest.mark.parametrize("origin", [ASSISTANT, *DAEMONS])
+async def test_what_the_service_said_or_reckoned_is_no_memory(memories: MemorySource, origin: str) -> None:
+    """Origins that are not the person's own are left out in the engine."""
+    await keep(memories, ANN, "the danube is grey", origin=origin)
+    await keep(memories, ANN, "the danube is blue")
+    legs = await search(memories, "danube")
+    assert (texts(legs), legs.stored) == ({"the danube is blue"}, 1)
+
+
+async def test_a_namespace_sees_itself_and_what_has_none(memories: MemorySource) -> None:
+    """A scope without a namespace sees all of the user's."""
+    for name in ("work", "home", None):
+        await keep(memories, ANN, f"sea of {name}", vantage_id=name)
+    assert texts(await search(memories, "sea", replace(ANN, vantage_id="work"))) == {
+        "sea of work",
+        "sea of None",
+    }
+    assert len(texts(await search(memories, "sea"))) == 3
+
+
+async def test_a_neighbour_speaks_for_a_memory(memories: MemorySource) -> None:
+    """The answer in a thread is found by the words of the question before it; in no thread it is not."""
+    turns = ["where does the danube flow to", "to the east I think", "and what eats fish"]
+    asked, answered, _ = await keep(memories, ANN, *turns, thread_id="t")
+    [alone] = await keep(memories, ANN, "to the west I think")
+    legs = await search(memories, "danube")
+    scores = {hit.key: hit.score for hit in legs.words}
+    assert scores[answered] == pytest.approx(scores[asked] / 2)
+    assert alone not in scores
+    order = [item.passage.id for item in fuse([legs])]
+    assert order.index(answered) < order.index(alone)
+
+
+async def test_a_neighbour_vouches_for_nobody(memories: MemorySource) -> None:
+    """It moves the order; whether a memory matches at all is for its own words and similarity to say."""
+    await keep(memories, ANN, "where does the danube flow to", "mmh", thread_id="t")
+    matches = [item for item in fuse([await search(memories, "danube")]) if is_match(item, 0.3)]
+    assert [item.passage.text for item in matches] == ["where does the danube flow to"]
+
+
+async def test_rare_words_vouch_where_meaning_cannot_tell(memories: MemorySource) -> None:
+    """A name that stands in one of two hundred memories is a match; a word that stands in all is none."""
+    await keep(memories, ANN, *(f"the sea {n} is wide" for n in range(200)), "xyzzy was here")
+    query, unrelated = Query("the xyzzy", ANN), bag("zz")
+    legs = await (await memories.reach(ANN)).search(query, given(unrelated))
+    matches = [item.passage.text for item in fuse([legs]) if is_match(item, 2.0)]
+    assert matches == ["xyzzy was here"]
+
+
+async def test_a_write_makes_another_standing(pool: Pool, memories: MemorySource) -> None:
+    """Ours by the user's version, another tool's by the count; another user's by nothing."""
+    await keep(memories, ANN, "danube")
+    standings = [(await memories.reach(ANN)).standing]
+    await keep(memories, ANN, "rhine")
+    standings.append((await memories.reach(ANN)).standing)
+    await pool.execute(VERSION, "ann")
+    standings.append((await memories.reach(ANN)).standing)
+    standings += [(await memories.reach(scope)).standing for scope in (BEN, replace(ANN, vantage_id="v"))]
+    assert len(set(standings)) == len(standings)
+    await keep(memories, BEN, "elbe")
+    await pool.execute(VERSION, "ben")
+    assert (await memories.reach(ANN)).standing == standings[2]
+
+
+async def test_cards_are_the_users_newest_first(memories: MemorySource, pool: Pool) -> None:
+    """Of the kinds asked for, a daemon's too, with what they hold beside their text."""
+    for n, kind in enumerate(("persona", "style", "note", "persona")):
+        card = memory(ANN, f"{kind} {n}", kind=kind, created_at=THEN + timedelta(days=n))
+        await enter(pool, ANN, card)
+    held = {"origin": DAEMONS[0], "fields": {"weights": {"fm": 0.5}}}
+    await enter(pool, ANN, memory(ANN, "weights", kind=GRAVITY, **held))
+    await enter(pool, BEN, memory(BEN, "persona of ben", kind="persona"))
+    cards = await memories.cards(ANN, ["persona", "style"])
+    assert [card.text for card in cards] == ["persona 3", "style 1", "persona 0"]
+    [gravity] = await memories.cards(ANN, [GRAVITY])
+    assert (gravity.fields, gravity.origin) == ({"weights": {"fm": 0.5}}, DAEMONS[0])
+    assert await memories.cards(Scope(), ["persona"]) == []
+
+
+async def test_without_a_collection_there_are_no_cards(memories: MemorySource) -> None:
+    """Nobody has written anything yet."""
+    assert await memories.cards(ANN, ["persona"]) == []
+
+
+async def test_what_comes_back_is_what_was_kept(memories: MemorySource, pool: Pool) -> None:
+    """A card is the memory that was written, every field."""
+    facts = {
+        "kind": "style",
+        "tags": ("a",),
+        "origin": "api",
+        "vantage_id": "v",
+        "thread_id": "t",
+        "place": 3,
+    }
+    kept = memory(ANN, "short sentences", fields={"weights": {"a": 1.5}}, **facts)
+    await enter(pool, ANN, kept)
+    assert await memories.cards(ANN, ["style"]) == [kept]
+
+
+async def test_again_replaces(memories: MemorySource) -> None:
+    """The same id is the same memory."""
+    await keep(memories, ANN, "danube")
+    await keep(memories, ANN, "danube", kind="style")
+    legs = await search(memories, "danube")
+    assert [passage.fields["kind"] for passage in legs.passages.values()] == ["style"]
+
+
+async def test_erasing_takes_everything_and_counts_it(memories: MemorySource, edge: QdrantProcess) -> None:
+    """Cards and older tools' points too, and nobody else's; again there is nothing."""
+    await keep(memories, ANN, *RIVERS)
+    await keep(memories, ANN, "said", origin=ASSISTANT, vantage_id="v")
+    await keep(memories, BEN, "elbe")
+    await edge.put(RAW, [Point("7", {"content": "older", "user_id": "ann"}, bag("older"))])
+    assert [await memories.erase(ANN), await memories.erase(ANN)] == [5, 0]
+    assert (await search(memories, "elbe", BEN)).stored == 1
+
+
+async def test_an_export_has_every_point(memories: MemorySource) -> None:
+    """As it is kept, JSON-ready."""
+    keys = await keep(memories, ANN, *RIVERS)
+    await keep(memories, BEN, "elbe")
+    found = [item async for item in memories.export(ANN)]
+    assert sorted(str(item["id"]) for item in found) == sorted(keys)
+    assert {item["text"] for item in found} == {*RIVERS}
+
+
+async def test_postgres_away_fails_the_reach(pool: Pool, memories: MemorySource) -> None:
+    """Nobody can say what was removed."""
+    await keep(memories, ANN, *RIVERS)
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await memories.reach(ANN)
+
+
+async def test_scores_survive_the_hit(memories: MemorySource) -> None:
+    """A hit beside the legs is one of a passage that is there."""
+    await keep(memories, ANN, *(f"the sea {n}" for n in range(30)), "otters otters")
+    legs = await search(memories, "the otters", limit=3)
+    assert all(isinstance(hit, Hit) and key in legs.passages for key, hit in legs.beside.items())
+
+
+async def test_what_was_said_on_the_days_asked_about_is_found_for_its_day(memories: MemorySource) -> None:
+    """Where neither words nor meaning lead to it, among many; not another's, and none without a day."""
+    turns = [f"what did I do number {n}" for n in range(300)]
+    await keep(memories, ANN, *turns, thread_id="t")
+    [mine] = await keep(memories, ANN, "what otters eat", created_at=MAY, thread_id="t")
+    await keep(memories, BEN, "otters eat fish", created_at=MAY)
+    question = Query("what did I do", ANN, limit=10)
+    reached = await memories.reach(ANN)
+    plain = await reached.search(question, given(bag(question.text)))
+    assert mine not in plain.passages
+    dated = await reached.search(
+        replace(question, days=((MAY.date(), MAY.date() + timedelta(days=1)),)), given(bag(question.text))
+    )
+    assert dated.passages.keys() - plain.passages.keys() == {mine}
+    assert (dated.words, dated.meaning, dated.beside) == (plain.words, plain.meaning, plain.beside)
+    assert dated.dated[mine].score > 0
+    before = {item.passage.id: item.passage.score for item in fuse([plain])}
+    after = {item.passage.id: item.passage.score for item in fuse([dated])}
+    assert before == {key: after[key] for key in before}
+    assert dated.passages[mine].similarity is not None
+
+
+async def test_of_few_memories_too_the_days_asked_about_are_found(memories: MemorySource) -> None:
+    """Fewer than a leg looks at, more than it may tell."""
+    await keep(memories, ANN, *(f"what did I do number {n}" for n in range(30)))
+    [mine] = await keep(memories, ANN, "otters eat fish", created_at=MAY)
+    question = Query("what did I do", ANN, limit=5, days=((MAY.date(), MAY.date() + timedelta(days=1)),))
+    reached = await memories.reach(ANN)
+    assert mine in (await reached.search(question, given(bag(question.text)))).passages
+
+
+async def test_a_removed_memory_is_gone_though_its_point_is_not(pool: Pool, memories: MemorySource) -> None:
+    """The record says so before the engine follows; the rest of a ranking is as long as ever."""
+    keys = await keep(memories, ANN, *(f"danube {n}" for n in range(6)))
+    await withdraw(pool, ANN, *keys[:2])
+    legs = await search(memories, "danube", limit=4)
+    assert len(legs.words) == len(legs.meaning) == 4
+    assert not {*keys[:2]} & legs.passages.keys()
+
+
+async def test_whose_a_memory_is(pool: Pool, memories: MemorySource) -> None:
+    """Its user's, while it is there."""
+    mine, gone = await keep(memories, ANN, *RIVERS[:2])
+    await withdraw(pool, ANN, gone)
+    asked = [(ANN, mine), (ANN, gone), (ANN, named("x")), (ANN, "no id"), (BEN, mine), (Scope(), mine)]
+    assert [await memories.owns(*each) for each in asked] == [True, *[False] * 5]
+
+
+async def test_terms_of_an_older_analysis_are_made_anew_and_kept(pool: Pool, memories: MemorySource) -> None:
+    """When they are first needed; the next process finds them."""
+    [key] = await keep(memories, ANN, RIVERS[0])
+    await pool.execute("UPDATE ibid.memory SET terms = $1", pack("of other words")[:2] + b"\0\0" + b"\0" * 4)
+    assert [hit.key for hit in (await search(memories, "danube")).words] == [key]
+    assert await pool.fetchval("SELECT terms FROM ibid.memory") == pack(RIVERS[0])
+
+
+async def test_the_engine_alone_finds_the_same(
+    pool: Pool, edge: QdrantProcess, catalogue: CollectionCache, memories: MemorySource
+) -> None:
+    """EXACT_MAX_MB=0: its candidates, with exact similarities and the same words. All are asked for: which of
+    many equal ones are beyond the end of an engine's list, its files decide."""
+    await keep(memories, ANN, *RIVERS, *(f"fish number {n}" for n in range(25)), thread_id="t")
+    await keep(memories, BEN, *RIVERS)
+    engine = MemorySource(pool, edge, catalogue, IndexCache(SPACE.dim, exact_bytes=0), SPACE)
+    for question in ("danube black sea", "otters", "fish number 7"):
+        exact, near = await search(memories, question, limit=8), await search(engine, question, limit=8)
+        assert near.words == exact.words
+        assert [hit.key for hit in near.meaning] == [hit.key for hit in exact.meaning]
+        assert [hit.score for hit in near.meaning] == pytest.approx([hit.score for hit in exact.meaning])
+        assert near.passages.keys() == exact.passages.keys()
+
+
+async def test_what_the_engine_has_yet_to_take_is_found(pool: Pool, memories: MemorySource) -> None:
+    """By its meaning, too: rows in the outbox are compared exactly, whether or not vectors are in memory."""
+    await keep(memories, ANN, *RIVERS)
+    await pool.execute("DELETE FROM ibid.outbox")
+    late = memory(ANN, "otters otters otters")
+    await enter(pool, ANN, late)
+    legs = await search(memories, "otters")
+    assert (legs.meaning[0].key, legs.partial) == (late.id, "")
+
+
+async def test_the_newest_of_many_waiting_rows_are_read_without_a_sort(pool: Pool) -> None:
+    """And a waiting refill of whatever collection says that they are not all."""
+    await pool.execute(
+        "INSERT INTO ibid.outbox (engine, collection, item)"
+        " SELECT 'qdrant', $1, n::text FROM generate_series(1, $2) AS n",
+        RAW,
+        FRESH + 1,
+    )
+    newest = [str(n) for n in range(FRESH + 1, 1, -1)]
+    assert await untaken(pool, "qdrant", RAW) == (newest, False)
+    assert await untaken(pool, "qdrant", "sleep") == ([], True)
+    await pool.execute("INSERT INTO ibid.outbox (engine) VALUES ('qdrant')")
+    assert await untaken(pool, "qdrant", "sleep") == ([], False)
+    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {UNTAKEN}", "qdrant", RAW, 10))
+    assert "item = ''::text) DESC" not in plan
+
+
+async def test_a_slow_engine_costs_no_words(
+    pool: Pool, edge: QdrantProcess, catalogue: CollectionCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a part of the deadline; what words find is told in time, with exact similarities."""
+    keys = await keep(
+        memories := MemorySource(pool, edge, catalogue, IndexCache(SPACE.dim), SPACE), ANN, *RIVERS
+    )
+    exact = await search(memories, "otters")
+    await pool.execute("DELETE FROM ibid.outbox")
+    engine = MemorySource(pool, edge, catalogue, IndexCache(SPACE.dim, exact_bytes=0), SPACE, seconds=0.8)
+
+    async def silent(*_: object) -> list[tuple[str, int]]:
+        await asyncio.sleep(20)
+        return []
+
+    monkeypatch.setattr(engine, "nearest", silent)
+    async with asyncio.timeout(5):
+        legs = await search(engine, "otters")
+    assert (legs.words, legs.partial) == (exact.words, "timeout")
+    assert legs.passages[keys[2]].similarity == exact.passages[keys[2]].similarity
+
+
+async def test_an_engine_that_lacks_a_scope_is_told_of(
+    pool: Pool, edge: QdrantProcess, memories: MemorySource
+) -> None:
+    """While it is being filled, or has lost a collection, what words find is told, and that it is not all."""
+    await keep(memories, ANN, *RIVERS)
+    engine = MemorySource(pool, edge, CollectionCache(edge), IndexCache(SPACE.dim, exact_bytes=0), SPACE)
+    await pool.execute("UPDATE ibid.outbox SET item = '', collection = ''")
+    assert (await search(engine, "otters")).partial == "unavailable"
+    await pool.execute("DELETE FROM ibid.outbox")
+    assert (await search(engine, "otters")).partial == ""
+    await edge.drop(RAW)
+    legs = await search(engine, "otters")
+    assert (bool(legs.words), legs.partial) == (True, "unavailable")
+
+
+OWNER = (ANN.tenant, "ann")
+
+
+async def test_the_newest_of_each_kind_are_read(pool: Pool) -> None:
+    """A kind with many takes no other's place; nor do other users and tenants."""
+    days = [(kind, n) for kind in ("style", "note", "persona") for n in range(4)]
+    own = [memory(ANN, f"{kind} {n}", kind=kind, created_at=THEN + timedelta(n)) for kind, n in days]
+    await enter(pool, ANN, *own)
+    for scope in (Scope(user_id="ben"), Scope(tenant="other", user_id="ann")):
+        await enter(pool, scope, memory(scope, f"{scope.tenant} style", kind="style"))
+    found = await newest_cards(pool, OWNER, ["style", "persona", "style"], 2)
+    assert sorted(card.text for card in found) == ["persona 2", "persona 3", "style 2", "style 3"]
+
+
+def test_a_kind_is_cut_to_its_newest() -> None:
+    """Newest first over all kinds; of one id the later one counts."""
+    cards = [memory(ANN, f"{n}", kind="style", created_at=THEN + timedelta(n)) for n in range(3)]
+    persona = memory(ANN, "who", kind="persona", created_at=THEN - timedelta(9))
+    newer = replace(cards[2], text="as the record has it")
+    assert newest_of([*cards, persona, newer], 2) == [newer, cards[1], persona]
+
+
+async def test_without_postgres_no_cards_are_read(pool: Pool) -> None:
+    """The reply tells that the cards are missing."""
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await newest_cards(pool, OWNER, ["style"], 9)
+
+
+MEMORY = """
+    INSERT INTO ibid.memory (id, tenant, user_id, text, kind, origin, place, tokens, space, embedding)
+    VALUES ($1, $2, $3, 'words', 'note', 'api', 1, 1, 's', '[1]')
+"""
+
+
+async def test_nobody_knows_of_a_stranger(pool: Pool) -> None:
+    """Version 0, and everything may be told."""
+    assert await standing_of(pool, "t", "ann") == Standing(0)
+
+
+async def test_a_user_is_known_by_tenant_and_name(pool: Pool) -> None:
+    """His version; no other's, and no other tenant's."""
+    for tenant, user in (("t", "ann"), ("t", "ben"), ("u", "ann")):
+        version = len(tenant + user) + (user == "ben")
+        await pool.execute("INSERT INTO ibid.memory_user VALUES ($1, $2, $3)", tenant, user, version)
+    assert await standing_of(pool, "t", "ann") == Standing(4)
+
+
+async def test_of_an_erased_user_the_record_knows_the_living(pool: Pool) -> None:
+    """In their order; none is none, not all. Once every engine has dropped its own, all there is may be."""
+    await pool.execute("INSERT INTO ibid.memory_user (tenant, user_id, erased_at) VALUES ('t', 'ann', now())")
+    assert (await standing_of(pool, "t", "ann")).since == ()
+    for key in ("b", "a"):
+        await pool.execute(MEMORY, key, "t", "ann")
+    assert await standing_of(pool, "t", "ann") == Standing(0, ("a", "b"))
+    await pool.execute("UPDATE ibid.memory_user SET ended_at = now()")
+    assert await standing_of(pool, "t", "ann") == Standing(0)
+
+
+async def test_without_postgres_no_user_is_known(pool: Pool) -> None:
+    """A search without it might tell what was removed."""
+    await pool.close()
+    with pytest.raises(RetrievalError):
+        await standing_of(pool, "t", "ann")
