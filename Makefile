@@ -48,14 +48,14 @@ eval: install ## Measure retrieval quality; DATA="folders of questions and texts
 	@test -n "$(DATA)" || { printf '%s\n' 'make eval DATA="FOLDER ..." [ARGS="--against FILE"]' \
 	    'A folder has corpus.jsonl {id, text, title?, scope?, meta?} and queries_dev.jsonl {id, text, scope?,' \
 	    'rel: {id: grade}}, or PDFs and questions.jsonl {file, question, pages}; where questions name spans of the' \
-	    'texts (meta: {spans: [[start, end]]}), what is packed is measured. Figures and picture also go to' \
-	    'bench/out/eval.jsonl and eval.svg. More: $(BIN)/ibid eval --help' >&2; exit 2; }
+	    'texts (meta: {spans: [[start, end]]}), what is packed is measured. Figures also go to' \
+	    'bench/out/eval.jsonl. More: $(BIN)/ibid eval --help' >&2; exit 2; }
 	@texts=; for folder in $(DATA); do \
 	    if [ -f "$$folder/questions.jsonl" ]; then $(BIN)/python -m bench.quality "$$folder" || exit 1; \
 	    elif grep -qs '"spans"' "$$folder/queries_dev.jsonl"; then $(BIN)/python -m bench.spans "$$folder" || exit 1; \
 	    else texts="$$texts $$folder"; fi; \
 	done; \
-	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl --picture bench/out/eval.svg \
+	test -z "$$texts" || $(BIN)/ibid eval $$texts --queries bench/out/eval.jsonl \
 	    --times bench/out/eval-times.jsonl $(ARGS)
 
 golden: install ## Compare the service with the golden record; RECORD=1 records it anew, DIFF=1 lists what changed

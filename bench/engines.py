@@ -11,21 +11,26 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from sqlite3 import Connection
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from app.cli.eval import KEPT, Source, apart, chosen, shelf
-from app.domain.benchmark import Benchmark
-from app.ingest.plain import PlainParser
+from app.evaluation.data import Benchmark, read
+from app.evaluation.run import (
+    VECTORS,
+    Evaluation,
+    KeptEmbedder,
+    PlainParser,
+    Source,
+    Target,
+    isolated,
+    open_vectors,
+)
 from app.models.embeddings import Patient
-from app.models.memo import Memo, Pages, pages
 from app.models.tokens import O200k
-from app.services.benchmark import read
-from app.services.evaluation import Evaluation
 from app.services.services import Services
-from app.services.shelf import Shelf
 from app.settings import Exact, Settings
 from app.types import Query
 from app.wiring import open_services
@@ -47,33 +52,37 @@ async def followed(services: Services) -> None:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
-async def asked(services: Services, shelf: Shelf, benchmark: Benchmark) -> tuple[Nearest, int, list[float]]:
+async def asked(services: Services, target: Target, benchmark: Benchmark) -> tuple[Nearest, int, list[float]]:
     """The nearest of each question, how many questions were degraded, and milliseconds of each."""
     nearest, degraded, took = dict[str, list[str]](), 0, list[float]()
     for question in benchmark.questions:
-        query = Query(question.text, shelf.scope(question.scope), limit=LIMIT, threshold=-1.0)
+        query = Query(question.text, target.scope(question.scope), limit=LIMIT, threshold=-1.0)
         began = time.perf_counter()
-        found, every = await services.retrieval.apart(query, [shelf.source])
+        found, every = await services.retrieval.apart(query, [target.source])
         took.append(1_000 * (time.perf_counter() - began))
         degraded += bool(found.degraded)
         nearest[question.id] = [hit.key for legs in every for hit in legs.meaning[:LIMIT]]
     return nearest, degraded, took
 
 
-async def compared(config: Settings, benchmark: Benchmark, source: Source, known: Pages) -> dict[str, Any]:
+async def compared(
+    config: Settings, benchmark: Benchmark, source: Source, known: Connection
+) -> dict[str, Any]:
     """The figures of one folder."""
     parser = PlainParser(O200k().count) if source is Source.DOCUMENTS else None
     runs, figures = list[Nearest](), dict[str, Any]()
     with TemporaryDirectory(prefix="ibid-bench-") as folder:
-        own = apart(config, Path(folder))
+        own = isolated(config, Path(folder))
         for name, exact in (("exact", Exact()), ("engines", Exact(max_mb=0))):
             settings = own.model_copy(update={"exact": exact})
-            async with open_services(settings, parser, lambda model: Memo(Patient(model), known)) as services:
+            async with open_services(
+                settings, parser, lambda model: KeptEmbedder(Patient(model), known)
+            ) as services:
                 if not runs:
-                    place = shelf(services, source, own.scratch)
-                    await Evaluation(services.retrieval, place, benchmark).file(lambda _: None)
+                    target = Target(services, source, own.scratch)
+                    await Evaluation(services.retrieval, target, benchmark).put(lambda _: None)
                 await followed(services)
-                nearest, degraded, took = await asked(services, place, benchmark)
+                nearest, degraded, took = await asked(services, target, benchmark)
             runs.append(nearest)
             figures[name] = {"degraded": degraded, "ms": spread(took)}
     exact_run, engines = runs
@@ -91,10 +100,11 @@ async def compared(config: Settings, benchmark: Benchmark, source: Source, known
 async def measure(folders: Sequence[Path], source: Source | None, config: Settings) -> dict[str, Any]:
     """All folders, one after the other."""
     found = []
-    with pages(OUT / KEPT) as known:
+    with open_vectors(OUT / VECTORS) as known:
         for folder in folders:
             benchmark = read(folder, "dev")
-            found.append(await compared(config, benchmark, Source(chosen(benchmark, source)), known))
+            default = Source.MEMORIES if benchmark.scoped else Source.CORPUS
+            found.append(await compared(config, benchmark, source or default, known))
             print(f"  {json.dumps(found[-1])}", flush=True)
     return {"machine": machine(), "sets": found}
 

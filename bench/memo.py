@@ -12,12 +12,11 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from app.cli.eval import KEPT, apart
-from app.cli.server import bind, serving, url
+from app.cli.serve import bind, serving, url
 from app.cli.terminal import configured
 from app.db.documents import Parser
+from app.evaluation.run import VECTORS, KeptEmbedder, isolated, open_vectors
 from app.main import create_app
-from app.models.memo import Memo, pages
 from app.wiring import open_services
 
 LOCAL = "127.0.0.1"
@@ -34,11 +33,11 @@ async def remembering(
     config = configured(None)
     with (
         TemporaryDirectory(prefix="ibid-bench-") as folder,
-        pages(cache or config.ibid.data_dir / KEPT) as kept,
+        open_vectors(cache or config.ibid.data_dir / VECTORS) as kept,
     ):
-        own = apart(config, Path(folder))
+        own = isolated(config, Path(folder))
         own = own.model_copy(update={"rag": own.rag.model_copy(update=rag)})
-        async with open_services(own, parser, partial(Memo, pages=kept)) as services:
+        async with open_services(own, parser, partial(KeptEmbedder, vectors=kept)) as services:
             bound = bind(LOCAL, 0)
             async with (
                 serving(create_app(own, services), bound),

@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.cli.pace import stages
 from app.cli.serve import settle
 from app.db.corpus import Given
 from app.db.memories import Draft
+from app.evaluation.report import stages
+from app.evaluation.run import BATCH, TOTAL
 from app.models.base import Embedder
-from app.services.evaluation import BATCH, TOTAL
 from app.services.services import Services
 from app.settings import Ibid, Rag, Settings
 from app.stopwatch import STAGES, Took, stage, watched

@@ -24,12 +24,11 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.report import short
-from app.cli.resample import interval
-from app.ingest.plain import PlainParser, disguised
+from app.evaluation.figures import interval
+from app.evaluation.report import short
+from app.evaluation.run import PlainParser, as_pdf, digest
 from app.models.tokens import O200k
 from app.retrieval.vocabulary import o200k
-from app.services.shelf import named
 from bench.memo import remembering
 from bench.quality import upload
 
@@ -122,13 +121,13 @@ class Run:
 
     def session(self, text: str) -> str:
         """Where a text is asked for."""
-        return "everything" if self.shared else named(text)
+        return "everything" if self.shared else digest(text)
 
     async def put(self, text: Text) -> None:
         """Upload a text."""
-        name, form = f"{named(text.id)[:8]}.pdf", {"session_id": self.session(text.id)}
+        name, form = f"{digest(text.id)[:8]}.pdf", {"session_id": self.session(text.id)}
         made = await upload(
-            self.client, name, disguised(text.title, text.text), {"scope": "global"} if self.shared else form
+            self.client, name, as_pdf(text.title, text.text), {"scope": "global"} if self.shared else form
         )
         found = await self.client.get(f"/api/documents/{made}", params=form)
         self.documents[name] = (made, text, found.raise_for_status().json()["chunks"])

@@ -1,7 +1,7 @@
 """`ibid ask`: the answer as it streams, then its sources with file and page.
 
-Without --session only the global documents are searched and nothing earlier counts; with it, the session's
-documents and its earlier turns do too.
+Without --session only global documents are searched and each question stands alone; with it, the session's
+documents and its earlier turns are used too.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.events import events
-from app.cli.session import Answered, connect, taken
+from app.cli.client import Answered, connect, events, taken
 from app.cli.terminal import DataDir, Json, as_json, configured, remark, run, session_id, tell
 from app.errors import Unavailable
 from app.settings import Settings
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
 
 DEFAULT_SESSION = "ibid-ask"
-"""Where questions without a session are logged."""
+"""The session in which questions without one are logged."""
 
 REASONS = {
     "empty": "nothing is stored in reach; add PDFs with: ibid ingest PATH",
@@ -36,7 +35,7 @@ def ask(
     text: Annotated[str, typer.Argument(help="The question.")],
     session: Annotated[
         str | None,
-        typer.Option(callback=session_id, help="Search its documents too, and go on from its turns."),
+        typer.Option(callback=session_id, help="Search its documents too, and continue its conversation."),
     ] = None,
     json: Json = False,
     data_dir: DataDir = None,
@@ -49,7 +48,6 @@ def ask(
 
 
 async def answer(config: Settings, body: Mapping[str, Any]) -> None:
-    """Ask over HTTP and show what comes. `Answered` holds the service's own problem."""
     async with connect(config) as client:
         if body["stream"]:
             await streamed(client, body)
@@ -58,7 +56,7 @@ async def answer(config: Settings, body: Mapping[str, Any]) -> None:
 
 
 async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None:
-    """Tokens as they come, then the sources."""
+    """Print tokens as they come, then the sources."""
     meta: Mapping[str, Any] = {}
     ended = False
     async with client.stream("POST", "/api/chat", json=body) as response:
@@ -75,7 +73,6 @@ async def streamed(client: "httpx.AsyncClient", body: Mapping[str, Any]) -> None
 
 
 def show(event: str, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-    """What there is to see of an event; `meta` is the answer's."""
     if event == "token":
         tell(data["text"], end="")
     elif event == "citations":
@@ -86,7 +83,7 @@ def show(event: str, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
 
 
 def sources(meta: Mapping[str, Any], cited: list[str]) -> None:
-    """What was cited, with file and page; or why there is nothing to cite."""
+    """Print what was cited, or why there is nothing to cite."""
     tell("\n")
     for citation in meta["citations"]:
         if citation["label"] in cited:

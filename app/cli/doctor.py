@@ -1,59 +1,91 @@
-"""`ibid doctor`: every part looked at, each with what was found and, where it is not well, what to do.
+"""`ibid doctor`: checks every part; says what it found and, where a part is not well, what to do.
 
-Exit 0 when all is well, 1 when one part is not. Nothing is changed but that a missing data folder is made:
-nothing is migrated, moved or tidied, which is for a start to do. Two options mend what is damaged of
+Exit 0 when all is well, 1 when one part is not. Each check stands alone, so that one broken part does not
+hide the next: it returns what it found or raises `Ailment`. Nothing is changed, except that a missing data
+folder is made: migrating, moving and tidying are for a start to do. Two options repair what is damaged of
 Postgres.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
+import asyncpg
+import orjson
 import typer
+from packaging.requirements import Requirement
 
-from app.cli import checks, elders, indexes
-from app.cli.checks import Ailment
+from app.cli.client import client, holder
+from app.cli.store import held_dsn, open_store
 from app.cli.terminal import DataDir, Json, as_json, run, settings, tell
 from app.clients import damage
+from app.clients.chroma import open_chroma
+from app.clients.chroma_process import Damaged
 from app.clients.damage import Damage
-from app.db.pool import postgres_faults
-from app.errors import IbidError, StartError
-from app.settings import Settings
+from app.clients.memory import open_outside
+from app.clients.qdrant import open_points, too_old
+from app.clients.redis import open_cache
+from app.db.collections import read_imported_collections, read_unimported
+from app.db.copies import ChromaCopy, Copy, QdrantCopy
+from app.db.embedded import hold, read_lock
+from app.db.memories import RAW
+from app.db.outbox import DIFFERS, Outbox, State, state
+from app.db.pool import Pool, postgres_faults
+from app.db.postgres import Behind, identity, open_server, superuser
+from app.db.vectors import SpaceStore
+from app.errors import IbidError, RetrievalError, StartError
+from app.models.chat import chat_name, chat_server, open_line, told
+from app.models.moderation import open_moderator
+from app.models.rerank import open_reranker
+from app.models.spaces import open_embedder
+from app.retrieval.retrievers.qdrant import CollectionCache, fits
+from app.retrieval.vocabulary import count
+from app.services.adopt import AdoptionStore, Table
+from app.settings import OURS, Settings
+from app.types import Space
 
+PYTHON = (3, 11)
+DISK = 1 << 30
+"""Free bytes below which an ingest may fill the disk."""
+SERVER_SECONDS = 10
+"""For the answer of an outside server."""
+DAMAGES_SHOWN = 10
+SENTENCE, TOKENS = "Where does a statement come from?", 7
+"""A sentence and its number of o200k tokens."""
 PATIENCE_SECONDS = 60.0
 """For one part: a first start measures an outside model's floor with some thirty texts."""
-
-Check = Callable[[Settings], Awaitable[str]]
-
-PARTS: Mapping[str, Check] = {
-    "python": checks.python,
-    "packages": checks.packages,
-    "data folder": checks.folder,
-    "postgres": checks.postgres,
-    "postgres files": checks.files,
-    "chroma": indexes.chroma,
-    "embeddings": checks.embedder,
-    "tokens": checks.tokenizer,
-    "chat model": checks.chat,
-    "qdrant": indexes.qdrant,
-    "outbox": indexes.outbox,
-    "older tools": elders.older,
-    "cache": checks.cache,
-    "memory services": checks.memory,
-    "reranker": checks.rerank,
-    "moderation": checks.moderation,
-}
+ADOPT, MOVE = (
+    "ibid adopt, with no service on the folder; --dry-run first says how much it is",
+    "ibid reembed",
+)
+AGAIN = "ibid adopt once more, with no service on the folder"
+MENDED = "start the service: what is damaged is set aside and made anew from Postgres"
+REFILLED = "start the service: it is filled anew from Postgres, beside the searches"
+PAUSES = (0.5, 2.0, 5.0)
+"""Seconds before a part that did not answer is asked again: longer than its breaker leaves it alone."""
+RUNNING = "embedded, open in the running service"
 
 
-WIDTH = max(map(len, PARTS)) + 2
+class Ailment(IbidError):
+    """A part that is not well, and what to do."""
+
+    slug, title = "ailment", "Not well"
+
+    def __init__(self, said: str, advice: str) -> None:
+        super().__init__(said)
+        self.advice = advice
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How a part is."""
-
     part: str
     ok: bool
     found: str
@@ -66,11 +98,417 @@ class Finding:
         return f"{told}\n{'':<{8 + WIDTH}}-> {self.advice}" if self.advice else told
 
 
+async def python(_settings: Settings) -> str:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON:
+        raise Ailment(found, "install Python 3.11 or newer, then: make install PYTHON=python3.12")
+    return found
+
+
+async def packages(_settings: Settings) -> str:
+    """Compare the installed packages with the requirements."""
+    wanted = [Requirement(line) for line in requires("ibid") or []]
+    needed = [want for want in wanted if want.marker is None or want.marker.evaluate({"extra": ""})]
+    if wrong := [told for want in needed if (told := unmet(want))]:
+        raise Ailment(", ".join(wrong), "make install")
+    return f"{len(needed)} as wanted"
+
+
+def unmet(want: Requirement) -> str | None:
+    """`chromadb 1.0.3 is not >=1.5.9`; None if it is met."""
+    try:
+        found = version(want.name)
+    except PackageNotFoundError:
+        return f"{want.name} is missing"
+    fits = want.specifier.contains(found, prereleases=True)
+    return None if fits else f"{want.name} {found} is not {want.specifier}"
+
+
+async def folder(settings: Settings) -> str:
+    """The data folder: writable, with room, and who holds it."""
+    place = settings.ibid.data_dir.absolute()
+    existing = next(path for path in (place, *place.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise Ailment(f"{existing} cannot be written", "set IBID_DATA_DIR to a folder of yours")
+    free = shutil.disk_usage(existing).free
+    if free < DISK:
+        raise Ailment(f"{free >> 20:,} MiB free at {existing}", "make room, or set IBID_DATA_DIR elsewhere")
+    lock = read_lock(place)
+    held = f", held by process {lock.pid} {lock.url}".rstrip() if lock else ""
+    return f"{place}, {free >> 30:,} GiB free{held}"
+
+
+async def postgres(settings: Settings) -> str:
+    where = "POSTGRES_DSN" if settings.postgres.dsn else "embedded"
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            with postgres_faults():
+                server = await pool.fetchval("SHOW server_version")
+                vector = await pool.fetchval("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    except Behind as error:
+        raise Ailment(error.detail, "ibid migrate, once no service of an older version runs on it") from error
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Ailment(str(error), "see the server's log") from error
+    return f"{server}, pgvector {vector} ({where})"
+
+
+@asynccontextmanager
+async def embedded(settings: Settings) -> AsyncIterator[str]:
+    """The superuser's DSN of the embedded Postgres: of the running service, or started here."""
+    folder = settings.ibid.data_dir
+    if lock := read_lock(folder):
+        yield superuser(held_dsn(folder / "postgres", lock.url))
+        return
+    async with hold(folder), open_server(settings) as dsn:
+        yield superuser(dsn)
+
+
+async def files(settings: Settings) -> str:
+    """Every table and index of the embedded PostgreSQL, read once."""
+    if settings.postgres.dsn:
+        return "not checked: POSTGRES_DSN is set; run pg_amcheck there"
+    if not (settings.ibid.data_dir / "postgres" / "data").exists():
+        return "none yet"
+    with postgres_faults():
+        async with embedded(settings) as dsn:
+            found = await damage.look(dsn)
+    if found.damages:
+        listed = "; ".join(map(str, found.damages[:DAMAGES_SHOWN]))
+        more = f" and {len(found.damages) - DAMAGES_SHOWN} more" if len(found.damages) > DAMAGES_SHOWN else ""
+        raise Ailment(f"damaged: {listed}{more}", mending(found.damages, settings.ibid.data_dir))
+    rest = "" if found.read == found.there else f" of {found.there:,} in {damage.SECONDS:.0f} seconds"
+    return f"{found.read:,} tables and indexes read{rest}"
+
+
+def mending(damages: Sequence[damage.Damage], folder: Path) -> str:
+    """The advice: an index can be rebuilt, what is lost of a table cannot."""
+    if all(each.is_index for each in damages):
+        return "ibid doctor --rebuild-indexes makes them anew from their tables; nothing is lost"
+    return (
+        f"Stop the service and restore {folder.absolute()} from a backup. If there is none, copy the folder,"
+        " then run `ibid doctor --give-up-pages --rebuild-indexes`. It deletes the rows on damaged pages, and"
+        " all rows of a table whose file is missing."
+    )
+
+
+async def embedder(settings: Settings) -> str:
+    """The embedding model: its space, its floor, and one text embedded."""
+    recorded, stored = await recorded_space(settings)
+    async with open_embedder(settings, recorded, stored=stored) as (model, space):
+        try:
+            vector = await model.query(SENTENCE)
+        except RetrievalError as error:
+            advice = "check EMBED_BASE_URL, EMBED_MODEL and the key"
+            raise Ailment(f"{space.name} does not answer ({error.reason})", advice) from error
+    return f"{space.name}, {len(vector) // 4} dimensions, floor {space.floor:.2f}"
+
+
+async def recorded_space(settings: Settings) -> tuple[Space | None, bool]:
+    """The stores' embedding space, and if they hold vectors of it; (None, False) if they do not answer."""
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            store = SpaceStore(pool)
+            space = await store.current()
+            return space, bool(space and await store.vectors_in(space.name))
+    except IbidError:
+        return None, False  # told by the check of Postgres
+
+
+async def tokenizer(_settings: Settings) -> str:
+    """The tokenizer that budgets are counted with."""
+    found = count(SENTENCE)
+    if found != TOKENS:
+        raise Ailment(f"counts {found} tokens where o200k has {TOKENS}", "make install")
+    return "o200k"
+
+
+async def chat(settings: Settings) -> str:
+    """The chat model: whether its server answers. No answer is asked for: it may cost money."""
+    at = chat_server(settings)
+    if at is None:
+        return "none configured: answers quote the sentences that fit best"
+    name = chat_name(settings)
+    async with open_line(at, f"{at.url.rstrip('/')}/models", accept="application/json") as line:
+        try:
+            listed = names(await line.get(SERVER_SECONDS))
+        except line.faults as error:
+            if getattr(error, "status_code", None) in (404, 405):
+                return f"{name} at {at.url}, which does not list its models"
+            advice = "check CHAT_BASE_URL (with /v1), CHAT_API_KEY or OPENAI_API_KEY"
+            raise Ailment(f"{at.url}: {told(error, line).detail}", advice) from error
+    shown = "" if name in listed else f"; its list has only {', '.join(listed[:5]) or 'none'}: see CHAT_MODEL"
+    return f"{name} at {at.url}{shown}"
+
+
+def names(said: bytes) -> list[str]:
+    """The models in a server's list; none if it is not a list of models."""
+    try:
+        return [str(model["id"]) for model in orjson.loads(said)["data"]]
+    except (ValueError, TypeError, KeyError):
+        return []
+
+
+async def cache(settings: Settings) -> str:
+    """The cache that replicas share, if it is configured."""
+    async with open_cache(settings) as redis:
+        if redis is None:
+            return "in this process"
+        try:
+            told = await redis.ping()
+        except IbidError as error:
+            raise Ailment(error.detail, "check CACHE_URL, with its password") from error
+    return f"{told['server']} {told['version']} (CACHE_URL)"
+
+
+async def memory(settings: Settings) -> str:
+    """The memory services: built in, or an outside one."""
+    async with open_outside(settings) as outside:
+        if outside is None:
+            return "built in"
+        try:
+            await outside.check()
+        except RetrievalError as error:
+            said = f"{settings.memory.service_url} does not answer ({error.reason})"
+            raise Ailment(said, "check MEMORY_SERVICE_URL") from error
+    return f"{settings.memory.service_url} answers"
+
+
+async def rerank(settings: Settings) -> str:
+    """The reranker: whether its server scores two texts."""
+    async with open_reranker(settings) as reranker:
+        if reranker is None:
+            return "none: candidates stay in the first stage's order"
+        try:
+            async with asyncio.timeout(SERVER_SECONDS):
+                await reranker.scores(SENTENCE, [SENTENCE, "-"])
+        except (RetrievalError, TimeoutError) as error:
+            said = f"{reranker.name} gives no scores ({getattr(error, 'reason', 'timeout')})"
+            raise Ailment(said, "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY") from error
+    return f"{reranker.name} answers"
+
+
+async def moderation(settings: Settings) -> str:
+    """The outside moderation model: whether it scores a message."""
+    async with open_moderator(settings) as moderator:
+        if moderator is None:
+            return "none: the policy decides by the text alone"
+        try:
+            async with asyncio.timeout(SERVER_SECONDS):
+                await moderator.scores(SENTENCE)
+        except (RetrievalError, TimeoutError) as error:
+            said = f"{moderator.line.address} gives no scores ({getattr(error, 'reason', 'timeout')})"
+            advice = "check VANTAGE_RISK_URL, VANTAGE_RISK_MODEL and VANTAGE_RISK_API_KEY"
+            raise Ailment(said, advice) from error
+    return f"{moderator.line.address} answers"
+
+
+async def chroma(settings: Settings) -> str:
+    """Chroma: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.chroma.url:
+        async with open_chroma(settings) as opened:
+            try:
+                await opened.beat()
+            except RetrievalError as error:
+                said = f"{settings.chroma.url} does not answer ({error.reason})"
+                raise Ailment(said, "check CHROMA_URL") from error
+        return f"answers at {settings.chroma.url}"
+    return RUNNING if await usable(settings, "chroma") else await embedded_chroma(settings)
+
+
+async def embedded_chroma(settings: Settings) -> str:
+    """The folder's own Chroma, opened here."""
+    place = settings.ibid.data_dir / "chroma"
+    async with hold(settings.ibid.data_dir):
+        with TemporaryDirectory(dir=settings.scratch, prefix=OURS) as empty:
+            # Without a folder the engine is tried in a temporary one, so that the first start finds nothing.
+            there = place.exists() and not (place.is_dir() and not any(place.iterdir()))
+            async with open_chroma(settings, place if there else Path(empty), read_only=there) as opened:
+                try:
+                    if not await opened.ready():
+                        raise Ailment(
+                            "it takes more than a minute to open", "wait; the service starts without it"
+                        )
+                except StartError as error:
+                    damaged = isinstance(error.__cause__, Damaged)
+                    advice = MENDED if damaged else "see that there is room, and the right to write there"
+                    raise Ailment(error.detail, advice) from error
+    return "embedded"
+
+
+async def qdrant(settings: Settings) -> str:
+    """Qdrant: the configured server, the folder's own through the service that holds it, or opened here."""
+    if settings.qdrant.url is None:
+        if await usable(settings, "qdrant"):
+            return RUNNING
+        return await embedded_qdrant(settings)
+    async with open_points(settings) as points:
+        try:
+            told, found = await points.check(), await points.collections()
+        except RetrievalError as error:
+            advice = "check QDRANT_URL and QDRANT_API_KEY"
+            raise Ailment(f"{settings.qdrant.url} does not answer ({error.reason})", advice) from error
+    old = too_old(str(told["version"]))
+    if old:
+        raise Ailment(old, "run Qdrant 1.19 or newer")
+    return f"{told['version']} at {settings.qdrant.url}, {len(found)} collections"
+
+
+async def embedded_qdrant(settings: Settings) -> str:
+    """The folder's own Qdrant, opened here; damaged files stay where they are."""
+    lost: list[str] = []
+    async with hold(settings.ibid.data_dir), open_points(settings, read_only=True) as points:
+        points.on_set_aside(lost.append)
+        try:
+            found = await points.collections()
+        except RetrievalError as error:
+            raise Ailment(f"its folder cannot be read ({error.reason})", MENDED) from error
+    if lost:
+        raise Ailment(f"damaged: {', '.join(sorted(lost))}", MENDED)
+    return f"embedded, {len(found)} collections"
+
+
+async def outbox(settings: Settings) -> str:
+    """Whether Qdrant and Chroma have what Postgres has. An engine that a running service has open is not
+    opened: the service itself compares it."""
+    folder = settings.ibid.data_dir
+    free = read_lock(folder) is None
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            space = await SpaceStore(pool).current()
+            if space is None:
+                return "not looked at before the first start"
+            found = [f"{name} {waiting(await state(pool, name))}" for name in ("qdrant", "chroma")]
+            # `open_store` holds the folder unless Postgres is elsewhere.
+            async with hold(folder) if free and settings.postgres.dsn else nullcontext():
+                if settings.qdrant.url or (free and (folder / "qdrant").exists()):
+                    async with open_points(settings, dim=space.dim, read_only=True) as points:
+                        await compare(pool, QdrantCopy(pool, points, CollectionCache(points), space))
+                if settings.chroma.url or (free and (folder / "chroma").exists()):
+                    async with open_chroma(settings, read_only=True) as chroma:
+                        await compare(pool, ChromaCopy(pool, chroma, space))
+    except Behind:
+        return "not looked at: see postgres"
+    return "; ".join(found)
+
+
+async def compare(pool: Pool, copy: Copy) -> None:
+    """Raises `Ailment` if an engine has lost what it had taken from Postgres."""
+    try:
+        outbox = Outbox(pool, copy, await identity(pool))
+        reason = await outbox.refill_reason() or (DIFFERS if await outbox.count_differs() else "")
+    except RetrievalError:
+        return  # told by the engine's own check
+    if reason:
+        raise Ailment(f"{copy.name} has to be filled anew: {reason}", REFILLED)
+
+
+def waiting(state: State) -> str:
+    """How many changes an engine has still to take."""
+    if state.refill:
+        return "is being filled anew"
+    return f"has {state.backlog} changes to take" if state.waiting else "has all changes"
+
+
+async def usable(settings: Settings, name: str) -> bool:
+    """True if a running service holds the folder and can use this part of it; `Ailment` if it cannot. Under
+    load a store may miss its two seconds, so it is asked again."""
+    lock = await holder(settings.ibid.data_dir)
+    if lock is None:
+        return False
+    async with client(lock.url, lock.token) as service:
+        for pause in (*PAUSES, None):
+            response = await service.get("/readyz")
+            try:  # a 503 has them too
+                checks = response.json()["checks"]
+            except (ValueError, KeyError, TypeError):
+                said = f"{lock.url}/readyz answers {response.status_code} with what is no report"
+                raise Ailment(said, "see the service's log; restart it") from None
+            if any(check["ok"] for check in checks if check["name"] == name):
+                return True
+            if pause is not None:
+                await asyncio.sleep(pause)
+    raise Ailment("the running service cannot use it", "see the service's log; restart it")
+
+
+async def older(settings: Settings) -> str:
+    """Rows of older tools in the projects' tables and in the collections of a Qdrant server: whether they are
+    adopted."""
+    try:
+        async with open_store(settings, migrate=False) as pool:
+            space = await SpaceStore(pool).current()
+            if space is None:
+                return "not looked at before the first start"
+            store = AdoptionStore(pool)
+            tables = [await store.stands(table, space) for table in store.tables]
+            foreign = await strangers(settings, pool, space)
+    except Behind:
+        return "not looked at: see postgres"
+    raise_ailments(tables, foreign, space)
+    return f"{sum(each.ours for each in tables):,} rows of projects in {space.name}"
+
+
+async def strangers(settings: Settings, pool: Pool, space: Space) -> dict[str, str]:
+    """What to do, by collection: its vectors are of another space, or an earlier version adopted it, which
+    made no rows of its points."""
+    if settings.qdrant.url is None:
+        return {}
+    imports = await read_imported_collections(pool)
+    async with open_points(settings, dim=space.dim) as points:
+        try:
+            shapes = await points.collections()
+        except RetrievalError:  # told by the check of Qdrant
+            return {}
+    odd = [each.name for each in shapes if not fits(each, space)]
+    moved = {name: MOVE for name in odd if name in imports.copies.values()}
+    kept = {each.name for each in shapes if each.points}
+    again = {name: AGAIN for name in await read_unimported(pool) if name in kept}
+    return again | moved | ({RAW: ADOPT} if RAW in odd and not imports.is_imported(RAW) else {})
+
+
+def raise_ailments(tables: list[Table], foreign: dict[str, str], space: Space) -> None:
+    """Raises `Ailment` with the first advice that helps."""
+    moving = [f"{each.elsewhere:,} rows of {each.table}" for each in tables if each.elsewhere]
+    moving += [name for name, advice in foreign.items() if advice == MOVE]
+    if moving:
+        raise Ailment(f"in another space than {space.name}: {', '.join(moving)}", MOVE)
+    left = [f"{each.open:,} rows of {each.table}" for each in tables if each.open]
+    left += [name for name, advice in foreign.items() if advice == ADOPT]
+    if left:
+        raise Ailment(f"another tool's, with no vector of {space.name}: {', '.join(left)}", ADOPT)
+    if again := [name for name, advice in foreign.items() if advice == AGAIN]:
+        raise Ailment(
+            f"adopted by an earlier version, and not listed or found by words: {', '.join(again)}", AGAIN
+        )
+
+
+Check = Callable[[Settings], Awaitable[str]]
+
+PARTS: Mapping[str, Check] = {
+    "python": python,
+    "packages": packages,
+    "data folder": folder,
+    "postgres": postgres,
+    "postgres files": files,
+    "chroma": chroma,
+    "embeddings": embedder,
+    "tokens": tokenizer,
+    "chat model": chat,
+    "qdrant": qdrant,
+    "outbox": outbox,
+    "older tools": older,
+    "cache": cache,
+    "memory services": memory,
+    "reranker": rerank,
+    "moderation": moderation,
+}
+WIDTH = max(map(len, PARTS)) + 2
+
+
 def doctor(
     json: Json = False,
     data_dir: DataDir = None,
     rebuild_indexes: Annotated[
-        bool, typer.Option("--rebuild-indexes", help="First make damaged indexes of Postgres anew.")
+        bool, typer.Option("--rebuild-indexes", help="First rebuild damaged indexes of Postgres.")
     ] = False,
     give_up_pages: Annotated[
         bool,
@@ -81,11 +519,11 @@ def doctor(
         ),
     ] = False,
 ) -> None:
-    """Look at every part, and say what to do where one is not well."""
+    """Check every part, and say what to do where one is not well."""
     if give_up_pages:
-        run(mended(data_dir, damage.give_up))
+        run(repair(data_dir, damage.give_up))
     if rebuild_indexes:
-        run(mended(data_dir, damage.rebuild))
+        run(repair(data_dir, damage.rebuild))
     findings = run(examined(data_dir))
     for finding in findings:
         if json:
@@ -96,13 +534,13 @@ def doctor(
         raise typer.Exit(1)
 
 
-async def mended(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], Awaitable[None]]) -> None:
-    """Do something about what is damaged. `StartError` for a Postgres that is not ours."""
+async def repair(data_dir: Path | None, mend: Callable[[str, Sequence[Damage]], Awaitable[None]]) -> None:
+    """Repair the embedded Postgres. Raises `StartError` if another server is configured."""
     config, _ = settings(data_dir)
     if config.postgres.dsn:
         raise StartError("doctor repairs only the embedded Postgres; POSTGRES_DSN names another server")
     with postgres_faults():
-        async with checks.embedded(config) as dsn:
+        async with embedded(config) as dsn:
             await mend(dsn, (await damage.look(dsn)).damages)
 
 

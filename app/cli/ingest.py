@@ -1,22 +1,109 @@
-"""`ibid ingest`: files and folders in, one line a file: taken, already there, or refused and why.
+"""`ibid ingest`: files and folders in, one line a file: taken, already there, refused, or failed.
 
-Global unless --session is given: what a person ingests by hand is meant for every session, and `ibid ask`
-finds it without naming one. Exit 0 when every file is in, 1 when one is not.
+Global unless --session is given: what a person ingests by hand is meant for every session. Each file is
+followed until it is searchable. Refused (4xx) means that the file must change, failed that the service must
+(5xx), or that the file cannot be read. Exit 0 when every file is in, 1 when one is not. Raises `Unavailable`.
 """
 
-import json as jsonlib
+import asyncio
+import os
+import time
 from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.progress import shown
-from app.cli.session import connect
-from app.cli.terminal import DataDir, Json, configured, counted, remark, run, session_id, tell
-from app.cli.upload import Form, Outcome, Status, upload_all
+from app.cli.client import Answered, connect, taken
+from app.cli.terminal import (
+    DataDir,
+    Json,
+    as_json,
+    configured,
+    counted,
+    progress,
+    remark,
+    run,
+    session_id,
+    tell,
+)
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+AT_ONCE = 2
+"""Uploads under way: the service reads one file while the next is sent."""
+WAIT_SECONDS = 10
+"""How long an upload waits for its document before it is polled instead."""
+POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 3_600.0
+"""For one file; others may be read before it."""
+
+
+class Status(StrEnum):
+    TAKEN = "taken"
+    KNOWN = "known"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+    @property
+    def is_in(self) -> bool:
+        """True if the text can be found now."""
+        return self in (Status.TAKEN, Status.KNOWN)
+
+    @property
+    def words(self) -> str:
+        return "already there" if self is Status.KNOWN else str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of `POST /api/documents`."""
+
+    session: str | None
+    """None: global."""
+    replace: bool
+    user: str | None = None
+    """Who owns them; None: the tenant."""
+
+    def fields(self) -> dict[str, str]:
+        scope = {"scope": "global"} if self.session is None else {"session_id": self.session}
+        user = {} if self.user is None else {"user_id": self.user}
+        return {**scope, **user, "replace": str(self.replace).lower(), "wait": str(WAIT_SECONDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    path: Path
+    status: Status
+    document: dict[str, Any] | None = None
+    problem: dict[str, Any] | None = None
+
+    @property
+    def pages(self) -> int:
+        """Pages read; 0 if refused."""
+        return int(self.document["pages"]) if self.document and self.status.is_in else 0
+
+    def line(self) -> str:
+        """`taken    report.pdf: 120 pages, 310 passages`."""
+        if self.problem is not None:
+            title, detail = self.problem.get("title", ""), self.problem.get("detail", "")
+            why = title if detail in ("", title) else f"{title}: {detail}"
+        else:
+            chunks = (self.document or {}).get("chunks", 0)
+            why = f"{counted(self.pages, 'page')}, {counted(chunks, 'passage')}"
+        return f"{self.status.words:<14} {legible(self.path)}: {why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines; the keys are always there."""
+        told = {"path": legible(self.path), "status": str(self.status)}
+        return {**told, "document": self.document, "problem": self.problem}
 
 
 def ingest(
@@ -32,18 +119,18 @@ def ingest(
         bool, typer.Option("--global", help="Keep them for every session (this is the default).")
     ] = False,
     user: Annotated[
-        str | None, typer.Option(help="Whose they are: exported and erased with this user.")
+        str | None, typer.Option(help="Who owns them: they are exported and erased with this user.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="A file of the same name takes the old one's place.")
+        bool, typer.Option("--replace", help="A file replaces the stored one of the same name.")
     ] = False,
     json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Put PDFs in, so that questions find them."""
+    """Add PDFs, so that questions find them."""
     if session is not None and everyone:
         raise typer.BadParameter("give --session or --global, not both")
-    files = found(paths)
+    files = pdfs(paths)
     if not files:
         remark("No PDF found.")
         raise typer.Exit(1)
@@ -55,8 +142,8 @@ def ingest(
         raise typer.Exit(1)
 
 
-def found(paths: list[Path]) -> list[Path]:
-    """Each file once: the named ones as they are, folders for their *.pdf of any case."""
+def pdfs(paths: list[Path]) -> list[Path]:
+    """Each file once: named files as they are, folders for their *.pdf of any case."""
     files: dict[Path, Path] = {}
     for path in paths:
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -67,18 +154,21 @@ def found(paths: list[Path]) -> list[Path]:
 
 
 async def ingested(config: Settings, files: list[Path], form: Form, *, json: bool) -> list[Outcome]:
-    """Upload all, telling of each as it ends."""
+    """Upload all files and print each outcome as it comes."""
     outcomes: list[Outcome] = []
-    with shown("Opening", len(files)) as progress:
+    with progress("Opening", len(files)) as bar:
         async with (
             connect(config) as client,
-            aclosing(upload_all(client, files, form, progress.now)) as ended,
+            aclosing(upload_all(client, files, form, bar.now)) as ended,
         ):
             async for outcome in ended:
                 outcomes.append(outcome)
                 pages = sum(outcome.pages for outcome in outcomes)
-                progress.add(1, f"files, {counted(pages, 'page')}")
-                tell(jsonlib.dumps(outcome.as_json(), ensure_ascii=False) if json else outcome.line())
+                bar.add(1, f"files, {counted(pages, 'page')}")
+                if json:
+                    as_json(outcome.as_json())
+                else:
+                    tell(outcome.line())
     return outcomes
 
 
@@ -89,3 +179,60 @@ def summary(outcomes: list[Outcome]) -> str:
     parts = [f"{counts[status]:,} {status.words}" for status in Status if counts[status]]
     told = ", ".join(parts).replace("taken", f"taken ({counted(pages, 'page')})", 1)
     return f"{counted(len(outcomes), 'file')}: {told}"
+
+
+async def upload_all(
+    client: "httpx.AsyncClient", paths: Iterable[Path], form: Form, begun: Callable[[str], None]
+) -> AsyncGenerator[Outcome, None]:
+    """Outcomes as they come, `AT_ONCE` uploads under way; `begun` gets each file's name."""
+    waiting = iter(paths)
+    running: set[asyncio.Task[Outcome]] = set()
+    try:
+        while True:
+            for path in islice(waiting, AT_ONCE - len(running)):
+                begun(legible(path.name))
+                running.add(asyncio.create_task(upload(client, path, form)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def legible(path: Path | str) -> str:
+    """A path as text that can be sent and shown. Names on disk are bytes, not always UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+async def upload(client: "httpx.AsyncClient", path: Path, form: Form) -> Outcome:
+    """Send one file and wait until it is searchable or refused."""
+    try:
+        with await asyncio.to_thread(path.open, "rb") as file:
+            files = {"file": (legible(path.name), file, "application/pdf")}
+            response = await client.post("/api/documents", data=form.fields(), files=files)
+    except OSError as error:  # when it is opened, or half-way: a disk that fails, a share that is gone
+        problem = {"title": "The file cannot be read", "detail": error.strerror or str(error)}
+        return Outcome(path, Status.FAILED, problem=problem)
+    try:
+        document = await settled(client, taken(response))
+    except Answered as answered:
+        status = Status.REFUSED if answered.code < 500 else Status.FAILED
+        return Outcome(path, status, problem=dict(answered.problem))
+    if document["state"] == "failed":
+        return Outcome(path, Status.REFUSED, document, document.get("problem") or {})
+    return Outcome(path, Status.KNOWN if response.status_code == 200 else Status.TAKEN, document)
+
+
+async def settled(client: "httpx.AsyncClient", document: dict[str, Any]) -> dict[str, Any]:
+    """The document once it is ready or failed. Raises `Answered` after PATIENCE_SECONDS."""
+    patience = time.monotonic() + PATIENCE_SECONDS
+    while document["state"] == "processing":
+        if time.monotonic() > patience:
+            raise Answered({"title": "Still being read", "detail": "it goes on without us", "status": 504})
+        await asyncio.sleep(POLL_SECONDS)
+        document = taken(await client.get(f"/api/documents/{document['id']}"))
+    return document

@@ -1,7 +1,7 @@
-"""`ibid keys`: API keys made, listed and revoked. A key is shown once, here, and kept hashed.
+"""`ibid keys`: makes, lists and revokes API keys. A key is shown once, and stored hashed.
 
-They are written to the record directly, so that the first key can be made before anybody may call the
-service from elsewhere; a running one sees a new or revoked key within two seconds.
+The commands write to Postgres directly, so that the first key can be made before anybody may call the service
+from elsewhere. A running service sees a new or revoked key within two seconds.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,12 @@ keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 
 @keys.command()
 def create(
-    tenant: Annotated[str, typer.Option(callback=name, help="Whose documents the key reaches.")],
+    tenant: Annotated[str, typer.Option(callback=name, help="The tenant whose data the key reaches.")],
     user: Annotated[
-        str | None, typer.Option(callback=name, help="Act for this user alone. [default: any of the tenant]")
+        str | None,
+        typer.Option(
+            callback=name, help="The only user that the key acts for.", show_default="any of the tenant"
+        ),
     ] = None,
     label: Annotated[
         str, typer.Option("--name", help="A remark for the list, such as where it is used.")
@@ -50,12 +53,12 @@ def revoke(
     json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """End a key for good. The service stays closed, also without any key left."""
+    """Revoke a key for good. The service then still needs a key, even if none is left."""
     run(revoked(configured(data_dir), key_id, json=json))
 
 
 async def created(config: Settings, tenant: str, user: str | None, label: str, *, json: bool) -> None:
-    """Make one. Only the key goes to stdout, so that a script can take it."""
+    """Only the key goes to stdout, for scripts."""
     async with open_store(config) as pool:
         made, key = await KeyStore(pool).create(tenant, user=user, name=label)
     if json:
@@ -66,7 +69,6 @@ async def created(config: Settings, tenant: str, user: str | None, label: str, *
 
 
 async def listed(config: Settings, *, json: bool) -> None:
-    """A table, or a line each."""
     async with open_store(config, migrate=False) as pool:
         found = await KeyStore(pool).list()
     if json:
@@ -80,7 +82,6 @@ async def listed(config: Settings, *, json: bool) -> None:
 
 
 def table(found: Sequence[ApiKey]) -> Table:
-    """For people."""
     drawn = Table(box=None)
     drawn.add_column("ID", min_width=36)  # never cut: `revoke` wants all of it
     for title in ("Tenant", "User", "Name", "Begins", "Made", "Revoked"):
@@ -92,7 +93,6 @@ def table(found: Sequence[ApiKey]) -> Table:
 
 
 async def revoked(config: Settings, key_id: str, *, json: bool) -> None:
-    """End one."""
     async with open_store(config) as pool:
         if not await KeyStore(pool).revoke(key_id):
             raise Missing(f"there is no live key {key_id}; see: ibid keys list")
@@ -103,7 +103,6 @@ async def revoked(config: Settings, key_id: str, *, json: bool) -> None:
 
 
 def row(key: ApiKey) -> dict[str, Any]:
-    """For machines."""
     return {
         "id": key.id,
         "tenant": key.tenant,

@@ -1,7 +1,7 @@
-"""`ibid knowledge`: what the model is told of a project whatever is asked; written from files, shown.
+"""`ibid knowledge`: what every chat of a project knows, written from files or printed.
 
-What is given replaces what was there, note by note; the rest stays, or with --replace is emptied. A note is a
-file, its title the file's name. Exit 2: nothing is given.
+What is given replaces what was there, note by note; the rest stays, or is emptied with --replace. A note is a
+file, its title the file's name. Exit 2 if nothing is given.
 """
 
 import sys
@@ -12,12 +12,23 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.rows import STDIN, Unreadable, there
-from app.cli.session import connect, taken
-from app.cli.terminal import DataDir, Json, as_json, configured, counted, name, run, tell
+from app.cli.client import connect, taken
+from app.cli.terminal import (
+    STDIN,
+    DataDir,
+    Json,
+    Unreadable,
+    as_json,
+    configured,
+    counted,
+    input_file,
+    name,
+    run,
+    tell,
+)
 from app.settings import Settings
 
-Text = Annotated[Path | None, typer.Option(callback=there, help="A file; - is stdin.")]
+Text = Annotated[Path | None, typer.Option(callback=input_file, help="A file; - is stdin.")]
 
 
 def knowledge(
@@ -28,12 +39,12 @@ def knowledge(
     notes: Annotated[
         list[Path] | None, typer.Option(exists=True, dir_okay=False, help="A note; several times.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="What is not given is emptied.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Empty what is not given.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print all of it.")] = False,
     json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Tell what a project's chats are to know: an overview, rules, notes."""
+    """Write what the chats of a project know: an overview, rules, notes."""
     if not (overview or rules or notes or show):
         raise typer.BadParameter("give --overview, --rules or --notes, or --show")
     body = given(overview, rules, notes or ())
@@ -45,7 +56,7 @@ def knowledge(
 
 
 def given(overview: Path | None, rules: Path | None, notes: Sequence[Path]) -> Mapping[str, Any]:
-    """What the files say, as the service takes it. `Unreadable`."""
+    """The request body. Raises `Unreadable`."""
     if overview == rules == STDIN:
         raise typer.BadParameter("only one text comes from stdin")
     body: dict[str, Any] = {
@@ -56,7 +67,6 @@ def given(overview: Path | None, rules: Path | None, notes: Sequence[Path]) -> M
 
 
 def read(file: Path) -> str:
-    """A file's text. `Unreadable`."""
     try:
         raw = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
         return raw.decode("utf-8-sig")
@@ -69,7 +79,7 @@ def read(file: Path) -> str:
 async def written(
     config: Settings, project: str, body: Mapping[str, Any], *, replace: bool
 ) -> Mapping[str, Any]:
-    """As it is then; without a body, as it is."""
+    """The knowledge after the change, or as it is without a body."""
     path = f"/projects/{quote(project, safe='')}/knowledge"
     async with connect(config) as client:
         if not body:
@@ -87,7 +97,6 @@ def brief(project: str, known: Mapping[str, Any]) -> str:
 
 
 def whole(known: Mapping[str, Any]) -> str:
-    """All of it, under headings."""
     parts = [("Overview", known["overview"]), ("Rules", known["rules"])]
     parts += [(note["title"], note["text"]) for note in known["notes"]]
     return "\n\n".join(f"# {title}\n\n{text.strip()}" for title, text in parts if text.strip())

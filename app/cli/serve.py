@@ -1,75 +1,91 @@
-"""`ibid serve`: everything opened, the address printed when it is ready, everything closed on a signal.
+"""`ibid serve`: opens everything, prints the address when it is ready, closes everything on a signal.
 
-SIGINT and SIGTERM end it with exit code 0 within `STOP_SECONDS`, open streams or not; what has not closed
-by then is left to the kernel, which ends our children with us, and to the next start, which recovers. That
-holds without memory too: the thread that sees to it is there from the start.
+uvicorn runs on uvloop and httptools. SIGINT and SIGTERM end it with exit code 0 within `STOP_SECONDS`, open
+streams or not: the listener closes, open requests get `GRACE_SECONDS`, then they are cancelled, and each
+still says so itself. What has not closed by then is left to the kernel, which ends our children with us, and
+to the next start, which recovers. The thread for that exists from the start, so it works without memory too.
+Raises `StartError`.
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Annotated, Any
 
 import structlog
 import typer
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.cli.server import bind, is_loopback, serving, url
+from app.api.protocol import Protocol
 from app.cli.terminal import DataDir, configured, remark, run, tell
-from app.db.embedded import read_lock, refusal
+from app.db.embedded import read_lock
+from app.db.embedded import refusal as held
 from app.db.keys import KeyStore
 from app.errors import StartError
 from app.main import create_app
-from app.settings import Settings
+from app.settings import LOOPBACK, Settings
 from app.tasks import crew
 from app.wiring import open_services
 
 STOP_SECONDS = 5.0
+GRACE_SECONDS = 2
+"""For open requests. Closing the stores takes half a second more, three on a machine with four times the work
+it can do; the whole stop must stay under STOP_SECONDS."""
+BACKLOG = 2_048
 LOOK_SECONDS, AGAIN_SECONDS = 1.0, 30.0
-"""Between two looks for a free file descriptor; after one in vain."""
+"""Between two checks for a free file descriptor; after one that failed."""
 COLLECTED = 50_000, 10, 10
-"""Allocations, and collections of the younger generation, after which each generation is collected. At 5,000
-each of 64 answers under way was looked through again every twenty answers: 4 % of the processor, in vain."""
+"""Thresholds of the garbage collector's generations. At 5,000 each of 64 answers under way was looked through
+again every twenty answers, which took 4 % of the processor and found nothing."""
 
 log = structlog.get_logger(__name__)
 
 
 def serve(
     host: Annotated[
-        str | None, typer.Option(help="Address to listen on. [default: IBID_HOST or 127.0.0.1]")
+        str | None, typer.Option(help="Address to listen on.", show_default="IBID_HOST or 127.0.0.1")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="0 for a free one. [default: IBID_PORT or 8000]")
+        int | None, typer.Option(min=0, max=65535, help="0 for a free one.", show_default="IBID_PORT or 8000")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Start the service. Ctrl-C stops it."""
-    config = configured(data_dir, log_level=None, host=host, port=port)
-    run(served(config))
-    leave()
+    run(served(configured(data_dir, log_level=None, host=host, port=port)))
+    logging.shutdown()
+    sys.stdout.flush()
+    # The interpreter would take 0.6 s more to free what the kernel frees at once, three times that on a busy
+    # machine, and a vendor's thread could keep it for ever.
+    os._exit(0)
 
 
 async def served(config: Settings) -> None:
-    """Serve until a signal comes. `StartError` says what stands in the way."""
-    loop, work, asked = asyncio.get_running_loop(), asyncio.current_task(), threading.Event()
-    threading.Thread(target=deadline, args=(asked,), name="deadline", daemon=True).start()
+    """Serve until a signal comes."""
+    loop, work, stopping = asyncio.get_running_loop(), asyncio.current_task(), threading.Event()
+    threading.Thread(target=exit_late, args=(stopping,), name="deadline", daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, work, asked)
-    # Asked before the port, which the same service would hold too: this answer is the better one.
+        loop.add_signal_handler(number, stop, work, stopping)
+    # Checked before the port, which the same service would hold too: this message is the better one.
     if read_lock(config.ibid.data_dir):
-        raise refusal(config.ibid.data_dir)
+        raise held(config.ibid.data_dir)
     with suppress(asyncio.CancelledError), closing(bind(config.ibid.host, config.ibid.port)) as bound:
         remark(f"Starting, with data in {config.ibid.data_dir.absolute()} ...")
         async with open_services(config, apart=True) as services:
-            await guarded(services.keys, loopback=is_loopback(bound))
+            await require_key(services.keys, loopback=is_loopback(bound))
             settle()
-            async with serving(create_app(config, services), bound), crew({"descriptors": descriptors}):
+            async with serving(create_app(config, services), bound), crew({"descriptors": watch_descriptors}):
                 address = url(bound, config.ibid.host)
                 services.publish(address)
                 tell(f"Ibid is ready: {address} (endpoints: {address}/docs). Ctrl-C stops it.")
@@ -79,7 +95,7 @@ async def served(config: Settings) -> None:
                     services.hurry()
 
 
-async def guarded(keys: KeyStore, *, loopback: bool) -> None:
+async def require_key(keys: KeyStore, *, loopback: bool) -> None:
     """Without a key the service is open, and then only for this machine."""
     if not loopback and not await keys.any():
         raise StartError(
@@ -89,38 +105,29 @@ async def guarded(keys: KeyStore, *, loopback: bool) -> None:
 
 
 def settle() -> None:
-    """What is loaded by now stays: the collector need not look at it again, nor so often at what comes and
-    goes with each request, nearly all of which frees itself."""
+    """Take what is loaded by now out of the collector's sight, and let it look less often at what each
+    request allocates, nearly all of which frees itself."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED)
 
 
-def leave() -> None:
-    """End the process now that all of ours is closed. The interpreter would take 0.6 s more to free what the
-    kernel frees at once, three times that on a busy machine, and a vendor's thread could keep it for ever."""
-    logging.shutdown()
-    sys.stdout.flush()
-    os._exit(0)
-
-
-def stop(work: asyncio.Task[Any] | None, asked: threading.Event) -> None:
-    """Begin to close; `deadline` sees to it that it ends, whatever hangs."""
-    asked.set()
+def stop(work: asyncio.Task[Any] | None, stopping: threading.Event) -> None:
+    stopping.set()
     if work:
         work.cancel()
 
 
-def deadline(asked: threading.Event) -> None:
-    """In a thread: end the process STOP_SECONDS after it was asked to."""
-    asked.wait()
+def exit_late(stopping: threading.Event) -> None:
+    """In a thread: end the process STOP_SECONDS after it was asked to, whatever hangs."""
+    stopping.wait()
     time.sleep(STOP_SECONDS)
     os._exit(1)
 
 
-async def descriptors() -> None:
-    """For ever: say when no file descriptor is left. The event loop then drops new connections without a
-    word, and stores that need another one do not answer."""
+async def watch_descriptors() -> None:
+    """Log, for ever, when no file descriptor is left. The event loop then drops new connections silently, and
+    stores that need another one do not answer."""
     while True:
         try:
             os.close(os.open(os.devnull, os.O_RDONLY))
@@ -130,3 +137,101 @@ async def descriptors() -> None:
             await asyncio.sleep(AGAIN_SECONDS)
         else:
             await asyncio.sleep(LOOK_SECONDS)
+
+
+class Server(uvicorn.Server):
+    """uvicorn without signal handling: it raises the signal again before our stores are closed."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's; `ready` is set when connections are accepted."""
+        await super().startup(sockets)
+        self.ready.set()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket. Opened early, so that a taken port is reported at once."""
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise StartError(f"IBID_HOST={host} is no address of this machine: {error.strerror}") from error
+    bound = socket.socket(family, kind, proto)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise refusal(error, host, port) from error
+    return bound
+
+
+def refusal(error: OSError, host: str, port: int) -> StartError:
+    """Why the address cannot be used, and which setting gives another."""
+    if error.errno == errno.EADDRINUSE:
+        return StartError(f"port {port} on {host} is taken; set IBID_PORT (or --port) to another, 0 for any")
+    if error.errno == errno.EACCES:
+        return StartError(f"port {port} is not allowed to this user; set IBID_PORT to one above 1023")
+    return StartError(f"cannot listen on {host} (IBID_HOST), port {port}: {error.strerror}")
+
+
+def url(bound: socket.socket, host: str) -> str:
+    """The address as a person on this machine can open it."""
+    port = bound.getsockname()[1]
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def is_loopback(bound: socket.socket) -> bool:
+    """True if only this machine can reach it, by the address and not by its name."""
+    return bound.getsockname()[0] in LOOPBACK or bound.getsockname()[0].startswith("127.")
+
+
+def without_cancellation(app: ASGIApp) -> ASGIApp:
+    """The app as uvicorn calls it: a task that uvicorn has cancelled would be logged as an error with its
+    traceback. The cancellation has been answered by then, so it ends here."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        with suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    return wrapped
+
+
+@asynccontextmanager
+async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
+    """Serve the app on a bound socket while the block lasts. The caller opens and closes its services."""
+    config = uvicorn.Config(
+        without_cancellation(app),
+        http=Protocol,
+        ws="none",
+        log_config=None,  # app/logs.py has set them up
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = Server(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
+    ready = asyncio.create_task(server.ready.wait())
+    try:
+        await asyncio.wait({task, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+            raise StartError("the web server ended before it was ready")
+        yield
+    finally:
+        ready.cancel()
+        server.should_exit = True
+        await task

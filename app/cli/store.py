@@ -1,6 +1,6 @@
-"""The record itself, for the few commands that speak to it and not to the service (keys, migrate, doctor).
+"""Postgres, for the few commands that use it directly and not through the service (keys, migrate, doctor).
 
-The configured server, else the embedded one: that of the process that holds the folder, else started here.
+It is the configured server, else the embedded one: of the process that holds the folder, or started here.
 Raises `StartError`, `Unavailable`.
 """
 
@@ -15,13 +15,13 @@ from app.errors import StartError, Unavailable
 from app.settings import Settings
 
 SOCKET_LINE = 4
-"""Of postmaster.pid, from 0: the socket's folder (PostgreSQL, utils/pidfile.h)."""
+"""The line of postmaster.pid, from 0, with the socket's folder (PostgreSQL, utils/pidfile.h)."""
 
 
 @asynccontextmanager
 async def open_store(settings: Settings, *, migrate: bool = True) -> AsyncIterator[Pool]:
-    """A pool on the migrated record. `migrate` false: whoever only looks finds the schema as it is, or raises
-    `Behind`; nothing there at all is made."""
+    """A pool on the migrated database. With `migrate` false an older schema is left as it is and raises
+    `Behind`; a missing database is still made."""
     folder = settings.ibid.data_dir
     lock = None if settings.postgres.dsn else read_lock(folder)
     if lock is not None:
@@ -40,8 +40,8 @@ async def open_store(settings: Settings, *, migrate: bool = True) -> AsyncIterat
 
 
 def held_dsn(home: Path, url: str = "") -> str:
-    """How to reach the embedded server that another process runs: over its socket, as its user or root.
-    `url`: of the service that does, or seems to; "" while it starts."""
+    """The DSN of the embedded server that another process runs: over its socket, as its user or root. `url`
+    is that process's address, "" while it starts."""
     try:
         socket = (home / "data" / "postmaster.pid").read_text().splitlines()[SOCKET_LINE]
     except (OSError, IndexError):

@@ -19,7 +19,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.cli import terminal
-from app.cli.program import main
+from app.cli.main import main
 from tests.fakes.pdfs import encrypted_pdf, text_pdf
 from tests.fakes.process import furnish
 
@@ -65,7 +65,6 @@ class Ibid:
 
     @property
     def data(self) -> Path:
-        """The data folder."""
         return self.place / "data"
 
     def environment(self, **settings: str) -> dict[str, str]:
@@ -119,7 +118,6 @@ class Running:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
         return int(self.url.rpartition(":")[2])
 
     def stop(self, sign: signal.Signals = signal.SIGTERM) -> None:

@@ -1,19 +1,51 @@
-"""`ibid doctor`: all well on a fresh folder, each part told when it is not; the parts: test_checks.py."""
+"""`ibid doctor`: what it finds of each part, and what it advises."""
 
 import asyncio
 import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from pydantic import SecretStr
 
-from app.cli.doctor import PARTS, Finding, finding
-from app.errors import Unavailable
-from app.settings import Settings
+from app.cli import doctor
+from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, finding, older, unmet
+from app.clients.qdrant_engine import folder_of
+from app.clients.qdrant_process import open_qdrant_process
+from app.db.copies import QdrantCopy
+from app.db.embedded import Cluster, hold
+from app.db.memories import RAW
+from app.db.outbox import Outbox
+from app.db.pool import Pool, open_pool
+from app.db.postgres import identity, recorded
+from app.db.vectors import SpaceStore
+from app.errors import IbidError, Unavailable
+from app.retrieval.retrievers.qdrant import CollectionCache
+from app.services.adopt import ImportStore
+from app.settings import Cache, Chat, Chroma, Embed, Memory, Postgres, Qdrant, Rerank, Settings
+from app.settings import Ibid as IbidKnobs
+from app.types import Space
 from tests.cli.conftest import Ibid, Running
+from tests.fakes.elder import Elder, elder
+from tests.fakes.keeping import say
+from tests.fakes.model import Fault, model_server
+from tests.fakes.outside import Ill, outside_server
+from tests.fakes.points import DIM, point
+from tests.fakes.qdrant import Fault as QdrantFault
+from tests.fakes.qdrant import QdrantServer, qdrant_server
+from tests.fakes.redis import RedisServer, free_port
+from tests.fakes.rerank import Ill as Sick
+from tests.fakes.rerank import rerank_server
+from tests.fakes.uploads import SPACE
 
 
 def parts(output: str) -> dict[str, dict[str, Any]]:
-    """Findings by part."""
     return {line["part"]: line for line in map(json.loads, output.splitlines())}
 
 
@@ -79,3 +111,418 @@ async def test_any_problem_of_a_part_is_a_finding() -> None:
         raise Unavailable("it is asleep")
 
     assert await finding("x", fails, Settings()) == Finding("x", ok=False, found="it is asleep")
+
+
+async def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the way to another."""
+    monkeypatch.setattr(doctor, "PYTHON", (sys.version_info[0] + 1, 0))
+
+    with pytest.raises(Ailment) as raised:
+        await doctor.python(Settings())
+
+    assert "make install PYTHON=" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        pytest.param("typer>=0.29", None, id="as wanted"),
+        pytest.param("typer>=999", "is not >=999", id="too old"),
+        pytest.param("no-such-package", "no-such-package is missing", id="missing"),
+    ],
+)
+def test_packages_are_held_against_what_is_wanted(wanted: str, said: str | None) -> None:
+    """Name and version of each that does not fit."""
+    told = unmet(Requirement(wanted))
+
+    assert (told is None) if said is None else said in str(told)
+
+
+async def test_packages_that_do_not_fit_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, not the first alone."""
+
+    def none(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "version", none)
+
+    with pytest.raises(Ailment, match=r"fastapi is missing.*uvicorn is missing"):
+        await doctor.packages(Settings())
+
+
+async def test_a_folder_below_a_file_cannot_be_used(tmp_path: Path) -> None:
+    """The path that is in the way is named."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(Ailment, match="file cannot be written"):
+        await doctor.folder(Settings(ibid=IbidKnobs(data_dir=tmp_path / "file" / "data")))
+
+
+async def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before an ingest finds out."""
+    monkeypatch.setattr(doctor, "DISK", 1 << 62)
+
+    with pytest.raises(Ailment, match="MiB free"):
+        await doctor.folder(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
+
+
+async def test_another_vocabulary_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets would be counted wrong."""
+    monkeypatch.setattr(doctor, "TOKENS", 8)
+
+    with pytest.raises(Ailment, match="counts 7 tokens where o200k has 8"):
+        await doctor.tokenizer(Settings())
+
+
+class TestChat:
+    """The chat model's server."""
+
+    async def test_without_a_server_the_answerer_is_named(self) -> None:
+        """Nothing is wrong with having no model."""
+        assert "none configured" in await doctor.chat(Settings())
+
+    async def test_a_server_that_knows_the_model_is_well(self) -> None:
+        """Asked for its list only."""
+        async with model_server() as server:
+            found = await doctor.chat(Settings(chat=Chat(base_url=server.url, model="fake-model")))
+
+            assert found == f"fake-model at {server.url}"
+            assert [request.path for request in server.requests] == ["/v1/models"]
+
+    async def test_a_model_that_is_not_listed_is_remarked(self) -> None:
+        """No failure: some servers take names that they do not list."""
+        async with model_server() as server:
+            found = await doctor.chat(Settings(chat=Chat(base_url=server.url, model="other")))
+
+        assert "its list has only fake-model: see CHAT_MODEL" in found
+
+    async def test_a_refused_key_is_told(self) -> None:
+        """With the settings to look at."""
+        async with model_server() as server:
+            server.fault = Fault(status=401)
+
+            with pytest.raises(Ailment, match="401") as raised:
+                await doctor.chat(Settings(chat=Chat(base_url=server.url)))
+
+        assert "CHAT_API_KEY" in raised.value.advice
+
+    async def test_a_server_without_a_list_is_well(self) -> None:
+        """A 404 is an answer."""
+        async with model_server() as server:
+            server.fault = Fault(status=404)
+
+            assert "does not list" in await doctor.chat(Settings(chat=Chat(base_url=server.url)))
+
+
+async def test_an_embedding_server_that_fails_is_told_with_its_settings(dsn: str) -> None:
+    """Whether it fails when the space is measured or later."""
+    async with model_server() as server:
+        server.fault = Fault(status=500)
+        embed, record = Embed(base_url=server.url, model="fake-model"), Postgres(dsn=SecretStr(dsn))
+        config = Settings(embed=embed, postgres=record)
+
+        with pytest.raises(IbidError, match="EMBED_BASE_URL"):
+            await doctor.embedder(config)
+
+
+async def test_an_older_schema_is_told_and_left(dsn: str) -> None:
+    """A running service of that version could not start again."""
+    async with open_pool(dsn) as pool:
+        await pool.execute("UPDATE ibid.alembic_version SET version_num = '0001'")
+    config = Settings(postgres=Postgres(dsn=SecretStr(dsn)))
+
+    with pytest.raises(Ailment, match="the schema 0001") as raised:
+        await doctor.postgres(config)
+    assert await doctor.recorded_space(config) == (None, False)
+
+    assert raised.value.advice.startswith("ibid migrate")
+    assert await recorded(dsn) == ["0001"]
+
+
+async def test_the_shared_cache_is_asked_what_it_is(redis: RedisServer) -> None:
+    """Kind and version; without an address the process keeps its own."""
+    assert await doctor.cache(Settings()) == "in this process"
+    told = await doctor.cache(Settings(cache=Cache(url=SecretStr(redis.url))))
+    assert told.endswith("(CACHE_URL)")
+    assert told.split()[0] in {"redis", "valkey"}
+
+
+async def test_a_cache_that_does_not_answer_is_told_without_its_password() -> None:
+    """Only the name of its setting."""
+    url = SecretStr(f"redis://:hunter2@127.0.0.1:{free_port()}/0")
+
+    with pytest.raises(Ailment) as raised:
+        await doctor.cache(Settings(cache=Cache(url=url)))
+
+    assert "CACHE_URL" in raised.value.advice
+    assert "hunter2" not in raised.value.detail + raised.value.advice
+
+
+async def test_an_outside_memory_service_is_asked_whether_it_is_there() -> None:
+    """By its setting's name, if it is not; without one the built-in stores are all there is."""
+    assert await doctor.memory(Settings()) == "built in"
+    async with outside_server() as server:
+        config = Settings(memory=Memory(service_url=server.url))
+        server.ill = Ill(404)
+        assert await doctor.memory(config) == f"{server.url} answers"
+        server.ill = Ill(500)
+        with pytest.raises(Ailment, match="does not answer") as raised:
+            await doctor.memory(config)
+    assert raised.value.advice == "check MEMORY_SERVICE_URL"
+
+
+async def test_a_reranker_is_asked_for_two_scores() -> None:
+    """Whoever gives none is told by its settings; without one there is nothing to look at."""
+    assert await doctor.rerank(Settings()) == "none: candidates stay in the first stage's order"
+    async with rerank_server() as server:
+        config = Settings(rerank=Rerank(url=server.url, model="reader"))
+        assert await doctor.rerank(config) == f"{server.url}/rerank reader answers"
+        server.ill = Sick(401)
+        with pytest.raises(Ailment, match="gives no scores") as raised:
+            await doctor.rerank(config)
+    assert raised.value.advice == "check RERANK_URL, RERANK_MODEL and RERANK_API_KEY"
+
+
+def inside(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@asynccontextmanager
+async def answering(*said: bytes) -> AsyncIterator[str]:
+    """The address of a server with these answers, whatever is asked; the last one again and again."""
+    left = list(said)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(answer)}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_the_embedded_qdrant_is_opened(tmp_path: Path) -> None:
+    """Where no service holds the folder."""
+    assert await doctor.qdrant(Settings(ibid=IbidKnobs(data_dir=tmp_path))) == "embedded, 0 collections"
+
+
+async def test_a_qdrant_server_is_asked_what_it_is(tmp_path: Path) -> None:
+    """Its version and how much there is; without the right key it does not tell."""
+    with qdrant_server(tmp_path, key="secret") as server:
+        known = Qdrant(url=server.url, api_key=SecretStr("secret"))
+        assert await doctor.qdrant(Settings(qdrant=known)) == f"1.20.0 at {server.url}, 0 collections"
+        with pytest.raises(Ailment, match="does not answer") as raised:
+            await doctor.qdrant(Settings(qdrant=Qdrant(url=server.url)))
+    assert "QDRANT_API_KEY" in raised.value.advice
+
+
+async def test_a_qdrant_that_does_not_answer_is_told() -> None:
+    """With its address and its setting."""
+    with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
+        await doctor.qdrant(Settings(qdrant=Qdrant(url="http://127.0.0.1:9")))
+
+    assert raised.value.advice.startswith("check QDRANT_URL")
+
+
+async def test_a_chroma_server_that_does_not_answer_is_told() -> None:
+    """The configured one is asked, not the folder; with its address and its setting."""
+    with pytest.raises(Ailment, match=r"http://127\.0\.0\.1:9 does not answer") as raised:
+        await doctor.chroma(Settings(chroma=Chroma(url="http://127.0.0.1:9")))
+
+    assert raised.value.advice == "check CHROMA_URL"
+
+
+@pytest.mark.parametrize("part", [doctor.chroma, doctor.qdrant], ids=["chroma", "qdrant"])
+async def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path, part: Check) -> None:
+    """The first start must find that there is nothing yet."""
+    await part(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
+
+    assert {"chroma", "qdrant"}.isdisjoint(inside(tmp_path))
+
+
+async def test_a_damaged_chroma_is_told_and_left(tmp_path: Path) -> None:
+    """The next start moves it aside; a look does not."""
+    (tmp_path / "chroma").mkdir()
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"noise" * 1_000)
+
+    with pytest.raises(Ailment, match="damaged") as raised:
+        await doctor.chroma(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
+
+    assert raised.value.advice == doctor.MENDED
+    assert [name for name in inside(tmp_path) if name.startswith("chroma")] == ["chroma"]
+
+
+async def test_a_damaged_collection_is_told_and_left(tmp_path: Path) -> None:
+    async with open_qdrant_process(tmp_path / "qdrant") as edge:
+        await edge.create("memories", DIM)
+        await edge.put("memories", [point(1)])
+    place = folder_of(tmp_path / "qdrant", "memories")
+    for config in place.rglob("edge_config.json"):
+        config.write_bytes(b"")
+
+    with pytest.raises(Ailment, match="damaged: memories"):
+        await doctor.qdrant(Settings(ibid=IbidKnobs(data_dir=tmp_path)))
+
+    assert inside(tmp_path / "qdrant") == [place.name]
+
+
+async def test_an_older_qdrant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client does not support it."""
+    monkeypatch.setattr("app.clients.qdrant.OLDEST", (1, 21))
+    with qdrant_server(tmp_path) as server, pytest.raises(Ailment, match=r"1\.20\.0 is older than 1\.21"):
+        await doctor.qdrant(Settings(qdrant=Qdrant(url=server.url)))
+
+
+@pytest.mark.parametrize("said", [b"<html>", b"[]"], ids=["a web page", "another JSON"])
+async def test_a_service_that_reports_nothing_is_told(tmp_path: Path, said: bytes) -> None:
+    """What answers at its address is no Ibid, or a proxy's page."""
+    async with hold(tmp_path) as held, answering(said) as url:
+        held.publish(url)
+        with pytest.raises(Ailment, match="no report"):
+            await doctor.usable(Settings(ibid=IbidKnobs(data_dir=tmp_path)), "chroma")
+
+
+async def test_a_part_that_misses_a_look_under_load_is_not_damaged(tmp_path: Path) -> None:
+    """It is asked again; one that never answers is told."""
+    away, there = (b'{"checks": [{"name": "chroma", "ok": %s}]}' % ok for ok in (b"false", b"true"))
+    settings = Settings(ibid=IbidKnobs(data_dir=tmp_path))
+    async with hold(tmp_path) as held:
+        async with answering(away, away, there) as url:
+            held.publish(url)
+            assert await doctor.usable(settings, "chroma")
+        async with answering(away) as url:
+            held.publish(url)
+            with pytest.raises(Ailment, match="cannot use it"):
+                await doctor.usable(settings, "chroma")
+
+
+async def test_an_older_folder_under_a_newer_record_is_told(dsn: str, pool: Pool, tmp_path: Path) -> None:
+    """With what to do; before that, how much an engine has yet to take."""
+    settings = Settings(ibid=IbidKnobs(data_dir=tmp_path), postgres=Postgres(dsn=SecretStr(dsn)))
+    assert await doctor.outbox(settings) == "not looked at before the first start"
+    await SpaceStore(pool).keep(SPACE)
+    await SpaceStore(pool).make_current(SPACE.name)
+    folder, older = tmp_path / "qdrant", tmp_path / "older"
+    for n in range(2):
+        await say(pool, f"note {n}")
+        assert await doctor.outbox(settings) == "qdrant has 1 changes to take; chroma has all changes"
+        async with open_qdrant_process(folder) as edge:
+            copy = QdrantCopy(pool, edge, CollectionCache(edge), SPACE)
+            await Outbox(pool, copy, await identity(pool)).drain()
+        assert await doctor.outbox(settings) == "qdrant has all changes; chroma has all changes"
+        if not n:
+            shutil.copytree(folder, older)
+    shutil.rmtree(folder)
+    older.rename(folder)
+
+    with pytest.raises(Ailment, match="older than the record") as raised:
+        await doctor.outbox(settings)
+    assert "start the service" in raised.value.advice
+
+
+FAKE_SPACE = Space("fake@8", "fake", 8, 0.0)
+TAKEN = "UPDATE {} SET space = 'fake@8', embedding_ibid = '[1,2,3,4,5,6,7,8]'"
+
+
+@pytest.fixture
+async def old(cluster: Cluster) -> AsyncIterator[Elder]:
+    """A database that Ibid has met, and nothing more."""
+    async with elder(cluster, migrated=True) as made:
+        yield made
+
+
+@pytest.fixture
+def qdrant(tmp_path: Path) -> Iterator[QdrantServer]:
+    """A server without a collection."""
+    with qdrant_server(tmp_path / "qdrant") as server:
+        yield server
+
+
+@pytest.fixture
+def config(old: Elder, qdrant: QdrantServer, tmp_path: Path) -> Settings:
+    return Settings(
+        ibid={"data_dir": tmp_path / "data"}, postgres={"dsn": old.dsn}, qdrant={"url": qdrant.url}
+    )
+
+
+async def start(old: Elder) -> None:
+    """The space of a first start, recorded."""
+    async with open_pool(old.dsn) as pool:
+        await SpaceStore(pool).keep(FAKE_SPACE)
+        await SpaceStore(pool).make_current(FAKE_SPACE.name)
+
+
+async def taken(old: Elder) -> None:
+    """All rows that say something are in our space."""
+    await start(old)
+    for table in ("conversation_index", "code_index"):
+        await old.run(TAKEN.format(table))
+
+
+async def test_rows_without_a_space_are_told(config: Settings, old: Elder) -> None:
+    """How many of which table, and what takes them over; before the first start nobody knows the space."""
+    assert "before the first start" in await older(config)
+    await start(old)
+    with pytest.raises(Ailment) as told:
+        await older(config)
+    assert "35 rows of public.conversation_index, 20 rows of public.code_index" in told.value.detail
+    assert told.value.advice == ADOPT
+    await taken(old)
+    assert await older(config) == "57 rows of projects in fake@8"
+
+
+async def test_rows_of_another_space_are_told_first(config: Settings, old: Elder) -> None:
+    """Nothing can be taken over before they have moved."""
+    await start(old)
+    await old.run("UPDATE code_index SET space = 'gone@9'")
+    with pytest.raises(Ailment, match="20 rows of public") as told:
+        await older(config)
+    assert told.value.advice == MOVE
+
+
+async def test_memories_in_vectors_of_others_are_told(
+    config: Settings, old: Elder, qdrant: QdrantServer
+) -> None:
+    """Nothing could be remembered; a home of ours in another space waits for a move. A server that is away is
+    for another check to tell."""
+    await taken(old)
+    qdrant.create(RAW, {"vectors": {"size": 9, "distance": "Cosine"}})
+    with pytest.raises(Ailment, match=RAW) as told:
+        await older(config)
+    assert told.value.advice == ADOPT
+    qdrant.create("home", {"vectors": {"size": 9, "distance": "Cosine"}})
+    async with open_pool(old.dsn) as pool:
+        await ImportStore(pool).keep_home(RAW, "home", None)
+    with pytest.raises(Ailment, match="home") as moved:
+        await older(config)
+    assert moved.value.advice == MOVE
+    qdrant.fault = QdrantFault(status=500)
+    assert "57 rows" in await older(config)
+
+
+async def test_a_collection_that_an_earlier_version_adopted_is_told(
+    config: Settings, old: Elder, qdrant: QdrantServer
+) -> None:
+    """It has a copy in Qdrant and no rows; not once its points are rows, nor when there are none."""
+    await taken(old)
+    qdrant.create("wiki", {"vectors": {"size": 9, "distance": "Cosine"}})
+    async with open_pool(old.dsn) as pool:
+        await ImportStore(pool).keep_home("wiki", "wiki_ibid", None)
+        assert "57 rows" in await older(config)
+        qdrant.plant("wiki", [{"id": 1, "vector": [1.0] * 9, "payload": {"text": "tides"}}])
+        with pytest.raises(Ailment, match="wiki") as told:
+            await older(config)
+        assert told.value.advice == AGAIN
+        await pool.execute("INSERT INTO ibid.imported VALUES ('wiki', '1', 'default', '', 'x', '')")
+    assert "57 rows" in await older(config)
+
+
+async def test_a_database_that_is_not_migrated_is_not_read(cluster: Cluster, tmp_path: Path) -> None:
+    """The check of Postgres tells that."""
+    async with elder(cluster) as before:
+        config = Settings(ibid={"data_dir": tmp_path / "data"}, postgres={"dsn": before.dsn})
+        assert await asyncio.wait_for(older(config), 20) == "not looked at: see postgres"

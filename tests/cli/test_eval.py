@@ -1,4 +1,4 @@
-"""`ibid eval`: folders measured on stores of their own, through the real write side and sources."""
+"""`ibid eval`: folders measured on stores of their own, through the real write side and search."""
 
 import json
 import os
@@ -6,19 +6,21 @@ import signal
 import subprocess
 import threading
 import time
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
+from rich.console import Console
 
-from app.cli.eval import Source, apart, chosen, interruptible, tell_all
-from app.cli.figures import result
-from app.cli.pace import Pace
-from app.cli.pace import told as timed
+from app.cli.eval import distinct, interruptible, writable, write
 from app.db.embedded import take
-from app.domain.benchmark import ABLATIONS, MEASURES, Benchmark, Question, Text
-from app.services.evaluation import Found
+from app.errors import BadInput
+from app.evaluation.data import ABLATIONS, MEASURES, Benchmark, Question
+from app.evaluation.figures import result
+from app.evaluation.report import Speed, report, times
+from app.evaluation.run import Found, isolated
 from app.settings import Ibid as IbidKnobs
 from app.settings import OpenAI, Postgres, Qdrant, Settings
 from tests.cli.conftest import COMMAND_SECONDS, PROGRAM, Ibid, lines
@@ -50,7 +52,7 @@ def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
     lost = {**PERFECT, "mrr": 0.25}
     row = {"set": "mine", "split": "dev", "source": "memories", "id": "q1", "metrics": {"all": lost}}
     (ibid.place / "before.jsonl").write_text(json.dumps(row))
-    files = ("--queries", "out/q.jsonl", "--picture", "out/p.svg", "--times", "out/t.jsonl")
+    files = ("--queries", "out/q.jsonl", "--times", "out/t.jsonl")
 
     done = ibid.process("eval", str(mine), "--json", *files, "--against", "before.jsonl")
 
@@ -66,7 +68,6 @@ def test_a_folder_is_measured_on_stores_of_its_own(ibid: Ibid) -> None:
     assert (kept["id"], kept["found"][0], kept["metrics"]["all"]) == ("q1", "t2", PERFECT)
     (pace,) = lines((ibid.place / "out/t.jsonl").read_text())
     assert (pace["embedded"], pace["texts_s"] > 0) == ({"texts": 2, "questions": 1}, True)
-    assert (ibid.place / "out/p.svg").read_text().startswith("<svg")
     assert [path.relative_to(ibid.data).as_posix() for path in ibid.data.rglob("*")] == [
         "eval",
         "eval/embeddings.sqlite",
@@ -83,7 +84,7 @@ def test_one_broken_folder_stops_all_before_any_work(ibid: Ibid) -> None:
     done = ibid.process("eval", str(mine), str(ours), "--queries", "q.jsonl")
 
     assert (done.code, done.out) == (2, "")
-    said = "corpus.jsonl, line 3: the id 't1' stands there twice, first in line 1"
+    said = "corpus.jsonl, line 3: the id 't1' is there twice, first in line 1"
     assert done.err == f"ibid: {ours / said}\n"
     assert (ibid.place / "q.jsonl").read_text() == "earlier"
     assert not ibid.data.exists()
@@ -202,33 +203,30 @@ def test_vectors_are_kept_where_the_option_says(ibid: Ibid) -> None:
     assert done.err.startswith("ibid: place/embeddings.sqlite cannot be used")
 
 
-def test_the_tables_tell_figures_differences_groups_and_times(capsys: pytest.CaptureFixture[str]) -> None:
-    """And what to doubt, beside them."""
+def test_the_tables_show_figures_differences_groups_and_times() -> None:
     questions = [Question("1", "?", {"a": 1}, "en"), Question("2", "?", {"a": 1}, "de")]
     benchmark = Benchmark("b", "dev", [], questions, dangling=2)
     figures = {way: dict.fromkeys("12", PERFECT) for way in ABLATIONS}
     told = result(benchmark, "corpus", Found(), figures)
-    took = [{"words": 1.0, "total": 2.0}]
+    seconds = {"texts": 1.0, "questions": 1.0, "whole": 2.0}
+    speed = Speed(seconds, seconds, {"texts": 3})
+    out = StringIO()
+    for part in report(told, times(told, speed, [{"words": 1.0, "total": 2.0}])):
+        Console(file=out, width=80).print(part)
 
-    tell_all([told], [timed(told, Pace(embedded={"texts": 3}), took)], json=False)
-
-    said = capsys.readouterr()
-    for part in ("all against", "(best single)", "en ", "de ", "p95", "embedded 3 texts", "fused: both legs"):
-        assert part in said.out
-    assert "2 grades of texts" in said.err
+    for shown in ("all against", "(best single)", "en ", "de ", "p95", "embedded 3 texts"):
+        assert shown in out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("texts", "source", "expected"),
-    [
-        pytest.param([Text("1", "a", scope="s")], None, Source.MEMORIES, id="somebody's"),
-        pytest.param([Text("1", "a")], None, Source.CORPUS, id="nobody's"),
-        pytest.param([Text("1", "a")], Source.MEMORIES, Source.MEMORIES, id="as told"),
-    ],
-)
-def test_texts_go_where_they_belong(texts: list[Text], source: Source | None, expected: Source) -> None:
-    """Unless the option says where."""
-    assert chosen(Benchmark("b", "dev", texts, []), source) is expected
+def test_texts_without_scopes_go_to_the_corpus(ibid: Ibid) -> None:
+    """And elsewhere if the option says so."""
+    ours = written(ibid.place / "ours", None)
+
+    done = ibid.process("eval", str(ours), "--json")
+    asked = ibid.process("eval", str(ours), "--json", "--source", "documents")
+
+    assert [told["source"] for told in lines(done.out + asked.out)] == ["corpus", "documents"]
+    assert [told["stored"] for told in lines(done.out + asked.out)] == [2, 2]
 
 
 def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> None:
@@ -241,8 +239,101 @@ def test_a_measurement_touches_no_store_that_is_configured(tmp_path: Path) -> No
         qdrant=Qdrant(url="http://theirs:6333"),
     )
 
-    own = apart(settings, tmp_path)
+    own = isolated(settings, tmp_path)
 
     assert (own.postgres.dsn, own.chroma.url, own.qdrant.url, own.cache.url) == (None, None, None, None)
     assert (own.ibid.data_dir, own.ibid.workers, own.rag.cache_ttl_seconds) == (tmp_path, 1, 0)
     assert own.openai == settings.openai
+
+
+def test_a_file_is_there_once_all_is_written(tmp_path: Path) -> None:
+    """In a folder that is made; until then what stood there stays."""
+    path = tmp_path / "out" / "x.jsonl"
+    path.parent.mkdir()
+    path.write_text("before")
+
+    with writable(path) as file:
+        write(file, [{"a": "é"}, {"b": 1}])
+        assert path.read_text() == "before"
+
+    assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == [{"a": "é"}, {"b": 1}]
+    assert [each.name for each in path.parent.iterdir()] == ["x.jsonl"]
+
+
+def test_what_fails_on_the_way_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    """And nothing beside it."""
+    path = tmp_path / "x"
+    path.write_text("before")
+
+    def fail() -> None:
+        with writable(path) as file:
+            write(file, [{"half": 1}])
+            write(file, [{"no JSON": b""}])
+
+    with pytest.raises(TypeError):
+        fail()
+
+    assert path.read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    """Before minutes of work: a folder, a folder that is a file, a name too long, links in a circle."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+
+    with pytest.raises(BadInput, match="cannot be written: Is a directory"), writable(tmp_path):
+        pass
+    for place in (tmp_path / "file" / "x", tmp_path / ("x" * 256), tmp_path / "round"):
+        with pytest.raises(BadInput, match=f"{place} cannot be written"), writable(place):
+            pass
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    """Even if it names nothing yet."""
+    link, there = tmp_path / "link", tmp_path / "folder" / "x"
+    link.symlink_to(there)
+
+    with writable(link) as file:
+        file.write("new")
+
+    assert link.is_symlink()
+    assert there.read_text() == "new"
+    assert [each.name for each in there.parent.iterdir()] == ["x"]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    """Who reads at its other end gets the lines."""
+    pipe, read = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+
+    with writable(pipe) as file:
+        file.write("new")
+    reader.join(10)
+
+    assert read == ["new"]
+    assert pipe.is_fifo()
+
+
+def test_two_runs_may_write_the_same_file(tmp_path: Path) -> None:
+    """The last one to end is kept, whole."""
+    path = tmp_path / "x"
+
+    with writable(path) as first, writable(path) as second:
+        first.write("first")
+        second.write("second")
+
+    assert path.read_text() == "first"
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
+
+
+def test_two_options_may_not_name_one_file(tmp_path: Path) -> None:
+    """By whatever name; what is thrown away may be shared."""
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+
+    with pytest.raises(BadInput, match="--queries and --times name the same file"):
+        distinct({"--queries": tmp_path / "x", "--times": tmp_path / "link"})
+    distinct({"--queries": tmp_path / "x", "--times": tmp_path / "y"})
+    distinct({"--queries": Path("/dev/null"), "--times": Path("/dev/null")})

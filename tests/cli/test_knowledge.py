@@ -54,7 +54,6 @@ def test_it_is_replaced_whole(held: Ibid, service: Running, files: Path) -> None
 
 
 def test_a_text_comes_from_stdin(held: Ibid, service: Running) -> None:
-    """Named `-`."""
     with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"Piped."))):
         done = told(held, "Piped", "--overview", "-")
 

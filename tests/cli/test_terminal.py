@@ -1,15 +1,18 @@
-"""How commands speak, and where their settings come from."""
+"""How commands talk, and where their settings come from."""
 
+import io
 import json
+import re
 import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from app.cli import terminal
-from app.cli.terminal import as_json, configured, remark, run, safe, tell
+from app.cli.terminal import as_json, configured, progress, remark, run, safe, tell
 from app.errors import StartError
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -115,3 +118,25 @@ def test_run_gives_what_the_work_returns() -> None:
         return "done"
 
     assert run(work()) == "done"
+
+
+def test_a_pipe_sees_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither on stdout nor on stderr: logs stay readable."""
+    with progress("Reading", 2) as bar:
+        bar.add(1, "files, 3 pages")
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_steps_and_what_is_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps done of all, the remark beside them, the file's name as it is (markup and all), cut."""
+    screen = io.StringIO()
+    monkeypatch.setattr(terminal, "Console", lambda **_: Console(file=screen, force_terminal=True, width=120))
+
+    with progress("Opening", 2) as bar:
+        bar.now("[red]report.pdf" + 40 * "x")
+        bar.add(1, "files, 3 pages")
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "[red]report.pdf" + 14 * "x" + "… " in shown
+    assert "1/2 files, 3 pages" in shown

@@ -1,0 +1,1 @@
+"""`ibid eval`: retrieval measured on folders of texts and graded questions."""

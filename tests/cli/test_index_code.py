@@ -1,0 +1,434 @@
+"""`ibid index code` through a running service: what a run puts, follows, and leaves alone."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.cli import client as requests
+from app.cli.client import Answered
+from app.cli.index import CodeFiles, Report, batched, missing, prefix, read_all, same_folder, visible
+from app.cli.repository import Reason, Root, Skipped, Text
+from app.db.code import CodeFile
+from app.db.embedded import read_lock
+from tests.cli.conftest import PROGRAM, Ibid, Running
+
+FUNCTION = "def {0}(values):\n    '''Of {0}.'''\n" + "    total = sum(value for value in values)\n" * 6
+KEY = "AKIA" + "ABCDEFGH12345678"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    place = tmp_path / "repo"
+    for name in ("one", "two", "three"):
+        (place / "app").mkdir(parents=True, exist_ok=True)
+        (place / "app" / f"{name}.py").write_text(FUNCTION.format(name))
+    (place / "README.md").write_text("# Hello\n\nGreets who is there.\n")
+    (place / ".env").write_text(f"KEY={KEY}\n")
+    (place / ".git").mkdir()
+    return place
+
+
+@pytest.fixture
+def client(held: Ibid, service: Running) -> Iterator[httpx.Client]:
+    """Of the service that holds the folder."""
+    lock = read_lock(held.data)
+    assert lock
+    head = {"Authorization": f"Bearer {lock.token}"}
+    with httpx.Client(base_url=lock.url, headers=head, trust_env=False) as opened:
+        yield opened
+
+
+def index(held: Ibid, path: Path, project: str, *more: str) -> dict[str, Any]:
+    """A run, as machines read it."""
+    done = held("index", "code", path, "--project", project, "--json", *more)
+    assert done.code == 0, done.err
+    return dict(json.loads(done.out))
+
+
+def paths(client: httpx.Client, project: str) -> list[str]:
+    """The files that are kept."""
+    return [item["path"] for item in client.get(f"/projects/{project}/code/files").json()["items"]]
+
+
+def test_a_repository_is_followed(held: Ibid, service: Running, repo: Path, client: httpx.Client) -> None:
+    """Put, left alone, renamed, changed, deleted, ignored: after each run what is kept is what is there."""
+    first = index(held, repo, "follow")
+    again = index(held, repo, "follow")
+    (repo / "app" / "one.py").rename(repo / "app" / "first.py")
+    (repo / "app" / "two.py").write_text(FUNCTION.format("two") + "\n\n" + FUNCTION.format("four"))
+    (repo / "README.md").unlink()
+    (repo / ".gitignore").write_text("three.py\n")
+    after = index(held, repo, "follow")
+
+    assert (first["added"], first["embedded"], first["skipped"]["secret by its name"]) == (4, 4, 1)
+    assert (again["unchanged"], again["chunks"]) == (4, 0)
+    assert (after["added"], after["changed"], after["deleted"]) == (2, 1, 3)
+    assert after["embedded"] == 2  # the function that is new, and .gitignore: nothing for the name
+    assert paths(client, "follow") == [".gitignore", "app/first.py", "app/two.py"]
+
+
+def test_what_was_put_is_found(held: Ibid, service: Running, repo: Path, client: httpx.Client) -> None:
+    """With its lines, and no secret: neither of a file nor inside of one."""
+    (repo / "app" / "keys.py").write_text(f"def upload():\n    connect('{KEY}')\n")
+    told = held("index", "code", repo, "--project", "find")
+    body = {"message": "how does upload connect?", "session_id": "s", "project": "find", "sources": ["code"]}
+    reply = client.post("/api/chat", json=body | {"stream": False}, timeout=60).json()
+
+    assert told.out.splitlines()[:2] == [
+        ".env: secret by its name",
+        "app/keys.py: secrets written over: AWS key",
+    ]
+    assert "app/keys.py#L1-2" in [citation["label"] for citation in reply["citations"]]
+    assert KEY not in json.dumps(reply) + told.out + told.err
+
+
+def test_a_part_is_followed_alone(held: Ibid, service: Running, repo: Path, client: httpx.Client) -> None:
+    """A folder or a file of a repository: paths are the repository's, and the rest stays as it is."""
+    index(held, repo, "part")
+    (repo / "README.md").unlink()
+    (repo / "app" / "one.py").write_text(FUNCTION.format("changed"))
+    (repo / "app" / "two.py").unlink()
+
+    assert index(held, repo / "app" / "one.py", "part")["changed"] == 1
+    assert index(held, repo / "app", "part")["deleted"] == 1
+    assert paths(client, "part") == ["README.md", "app/one.py", "app/three.py"]
+
+
+def test_two_folders_of_one_project(held: Ibid, service: Running, repo: Path, client: httpx.Client) -> None:
+    """Each under a name of its own; neither deletes the other's."""
+    index(held, repo, "both", "--under", "left")
+    index(held, repo / "app", "both", "--under", "right/")
+
+    assert len(paths(client, "both")) == 7
+    assert {path.split("/")[0] for path in paths(client, "both")} == {"left", "right"}
+
+
+def test_an_empty_folder_deletes_nothing(
+    held: Ibid, service: Running, repo: Path, client: httpx.Client
+) -> None:
+    """A wrong path must not cost what is there: exit 1."""
+    index(held, repo, "empty")
+    (repo.parent / "nothing").mkdir()
+
+    done = held("index", "code", repo.parent / "nothing", "--project", "empty")
+
+    assert (done.code, len(paths(client, "empty"))) == (1, 4)
+    assert "stays as it is" in done.err
+
+
+def test_the_last_files_go_when_it_is_said(
+    held: Ibid, service: Running, repo: Path, client: httpx.Client
+) -> None:
+    """All deleted: they stay, exit 1, until the flag says that it is meant."""
+    index(held, repo, "last")
+    for path in ("app/one.py", "app/two.py", "app/three.py", "README.md"):
+        (repo / path).unlink()
+
+    done = held("index", "code", repo, "--project", "last")
+    kept = len(paths(client, "last"))
+    pruned = index(held, repo, "last", "--prune")
+
+    assert (done.code, kept) == (1, 4)
+    assert "--prune" in done.err
+    assert (pruned["deleted"], paths(client, "last")) == (4, [])
+
+
+def test_folders_in_no_repository_stay_apart(
+    held: Ibid, service: Running, tmp_path: Path, client: httpx.Client
+) -> None:
+    """Each under its own name, without a word; each is followed alone."""
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(FUNCTION.format(name))
+        (tmp_path / name / "b.py").write_text(FUNCTION.format("b"))
+        index(held, tmp_path / name, "apart")
+    (tmp_path / "left" / "b.py").unlink()
+
+    assert index(held, tmp_path / "left", "apart")["deleted"] == 1
+    assert index(held, tmp_path / "right" / "b.py", "apart")["unchanged"] == 1
+    assert paths(client, "apart") == ["left/a.py", "right/a.py", "right/b.py"]
+
+
+def test_another_repository_deletes_nothing(
+    held: Ibid, service: Running, repo: Path, client: httpx.Client
+) -> None:
+    """Nor what was put by HTTP: most of what is there is not found, so it may be another's."""
+    index(held, repo, "other")
+    (repo.parent / "other" / ".git").mkdir(parents=True)
+    (repo.parent / "other" / "README.md").write_text("# Another\n")
+
+    done = held("index", "code", repo.parent / "other", "--project", "other", "--json")
+
+    assert (done.code, json.loads(done.out)["kept"], json.loads(done.out)["deleted"]) == (1, 3, 0)
+    assert len(paths(client, "other")) == 4
+
+
+@pytest.mark.parametrize(
+    ("seen", "lost", "followed_"),
+    [
+        ({"a": "1", "b": "2"}, ["c", "d"], True),
+        ({"a": "1"}, ["b", "c", "d"], False),
+        ({"x/a": "1", "x/b": "2", "x/c": "3", "x/d": "4"}, ["a", "b", "c", "d"], True),
+        ({"a": "9", "b": "9", "c": "9"}, ["d"], True),
+        ({}, ["a", "b", "c", "d"], False),
+        ({"a": "1", "b": "2", "c": "3", "d": "4"}, [], True),
+    ],
+    ids=["half", "most", "renamed", "changed", "all", "nothing"],
+)
+def test_a_folder_is_known_by_what_is_still_in_it(
+    seen: dict[str, str], lost: list[str], followed_: bool
+) -> None:
+    """By path, or by text."""
+    assert same_folder({"a": "1", "b": "2", "c": "3", "d": "4"}, seen, lost) == followed_
+
+
+@pytest.mark.parametrize("arguments", [["."], ["no-such-folder", "--project", "x"], [".", "--project", ""]])
+def test_wrong_usage_is_2(held: Ibid, service: Running, arguments: list[str]) -> None:
+    """No project, no such path, no name."""
+    assert held("index", "code", *arguments).code == 2
+
+
+def test_an_interrupted_run_goes_on_where_it_was(
+    held: Ibid, service: Running, tmp_path: Path, client: httpx.Client
+) -> None:
+    """Ctrl-C: exit 130; what was put stays, and is not put again."""
+    many = tmp_path / "many"
+    many.mkdir()
+    for at in range(400):
+        (many / f"f{at}.py").write_text(f"def f{at}(): return {at}\n")
+    heard = ["env", "--default-signal=INT"]  # a job in the background has it ignored
+    command = [*heard, str(PROGRAM), "index", "code", str(many), "--project", "many"]
+    running = subprocess.Popen(command, env=held.environment(), cwd=held.place, stderr=subprocess.PIPE)
+    while running.poll() is None and not paths(client, "many"):
+        time.sleep(0.05)
+    os.kill(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    kept = client.get("/projects/many/code/files", params={"limit": 1000}).json()["items"]
+
+    rest = index(held, many, "many")
+
+    assert running.returncode == 130
+    assert b"Traceback" not in said
+    assert b"goes on from there" in said
+    assert b" added" in said
+    assert 0 < len(kept) < 400
+    assert rest["unchanged"] >= len(kept)
+    assert rest["added"] + rest["unchanged"] == 400
+
+
+def test_the_prefix_of_paths_is_normalised() -> None:
+    root = Root(Path("/x/notes"), "")
+
+    found = [prefix(root, each) for each in ("", "a", "/a//b/", "./a", "a\\b", None)]
+    assert found == ["", "a/", "a/b/", "a/", "a/b/", ""]
+
+
+def test_a_folder_in_no_repository_gives_its_name() -> None:
+    folders = [Path("/x/notes"), Path("/x/a\\b\n"), Path("/")]
+
+    found = [prefix(Root(folder, "", alone=True), None) for folder in folders]
+    assert found == ["notes/", "a_b_n/", ""]
+
+
+@pytest.mark.parametrize(
+    ("unread", "left"),
+    [([], ["a/b", "c"]), (["a"], ["c"]), (["c"], ["a/b"]), ([""], [])],
+    ids=["nothing", "folder", "file", "all"],
+)
+def test_what_cannot_be_read_is_not_gone(unread: list[str], left: list[str]) -> None:
+    """Nor what lies in such a folder."""
+    assert missing(["a/b", "c", "d"], {"d": ""}, unread) == left
+
+
+ROOT = Root(Path("/repo"), "")
+
+
+@dataclass
+class Service:
+    """Keeps files by path; refuses those it is told to, and is busy as often as it is told to."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    busy: int = 0
+    asked: list[httpx.Request] = field(default_factory=list)
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        if self.busy:
+            self.busy -= 1
+            return httpx.Response(503, json={"title": "A store is not available", "status": 503})
+        return getattr(self, request.method.lower())(request)  # type: ignore[no-any-return]
+
+    def get(self, request: httpx.Request) -> httpx.Response:
+        after = request.url.params.get("cursor", "")
+        names = [name for name in sorted(self.files) if name > after]
+        items = [{"path": name, "sha256": CodeFile(name, self.files[name]).sha256} for name in names[:2]]
+        return httpx.Response(200, json={"items": items, "next": names[1] if len(names) > 2 else None})
+
+    def put(self, request: httpx.Request) -> httpx.Response:
+        files = json.loads(request.content)["files"]
+        if any(file["path"] in self.refused for file in files):
+            return httpx.Response(422, json={"title": "A field", "detail": "no", "status": 422})
+        self.files |= {file["path"]: file["text"] for file in files}
+        told: list[dict[str, Any]] = [
+            {"path": file["path"], "outcome": "added", "chunks": 2, "embedded": 1} for file in files
+        ]
+        return httpx.Response(200, json={"items": told})
+
+    def delete(self, request: httpx.Request) -> httpx.Response:
+        """Those that are there."""
+        names = request.url.params.get_list("path")
+        return httpx.Response(200, json={"removed": len([self.files.pop(name) for name in names])})
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Service:
+    """With nothing in it, and nobody waits."""
+    monkeypatch.setattr(requests, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(requests, "BUSY_SECONDS", 0.5)
+    return Service()
+
+
+@pytest.fixture
+async def files(stub: Service) -> AsyncIterator[CodeFiles]:
+    """Of a project whose name must be quoted."""
+    transport = httpx.MockTransport(stub.answer)
+    async with httpx.AsyncClient(transport=transport, base_url="http://ibid") as client:
+        yield CodeFiles(client, "a b", "src/")
+
+
+def test_a_text_is_hashed_as_the_service_does(tmp_path: Path) -> None:
+    """Else every run would send everything."""
+    (tmp_path / "a.py").write_bytes("Grüße\r\n".encode())
+
+    assert read_all(Root(tmp_path, ""), ["a.py"])[0][1] == CodeFile("a.py", "Grüße\r\n").sha256
+
+
+async def test_what_is_there_is_read_page_by_page(files: CodeFiles, stub: Service) -> None:
+    """Of the part that is looked at, under what stands in front; the rest is another run's."""
+    stub.files = {f"src/app/{name}": "x" for name in "abc"} | {"src/b": "x", "lib/app/d": "x"}
+
+    assert sorted(await files.known(ROOT)) == ["app/a", "app/b", "app/c", "b"]
+    assert sorted(await files.known(Root(ROOT.folder, "app"))) == ["app/a", "app/b", "app/c"]
+    assert stub.asked[0].url.raw_path.startswith(b"/projects/a%20b/code/files?")
+
+
+async def test_one_file_that_is_refused_costs_no_other(files: CodeFiles, stub: Service) -> None:
+    """It is told with what the service says."""
+    stub.refused = ("src/b",)
+    report = Report()
+
+    count = await files.put([Text(name, name) for name in "abc"], report)
+
+    assert (count, sorted(stub.files)) == (3, ["src/a", "src/c"])
+    assert (report.added, report.refused, report.chunks, report.embedded) == (2, 1, 4, 2)
+    assert report.told == [{"path": "b", "reason": "A field: no"}]
+    assert report.failed
+
+
+async def test_a_busy_service_is_asked_again(files: CodeFiles, stub: Service) -> None:
+    """For a while; then the run ends, and the next goes on from there."""
+    stub.busy = 7
+    assert await files.put([Text("a", "a")], Report()) == 1
+    stub.busy = 1_000_000_000
+    with pytest.raises(Answered):
+        await files.put([Text("b", "b")], Report())
+
+    assert sorted(stub.files) == ["src/a"]
+
+
+async def test_what_is_gone_is_deleted_in_short_addresses(files: CodeFiles, stub: Service) -> None:
+    """Whatever the paths hold."""
+    names = [f"{at}/{'ä&b ' * 20}" for at in range(60)]
+    stub.files = {f"src/{name}": "x" for name in names}
+
+    assert await files.delete(names) == 60
+    assert stub.files == {}
+    assert max(len(request.url.raw_path) for request in stub.asked) < 8_000
+    assert await files.delete([]) == 0
+
+
+def test_batches_keep_their_order_and_their_size() -> None:
+    """What is too large for any is one by itself."""
+    sizes = [3, 3, 9, 1, 1, 1, 1]
+
+    assert list(batched(sizes, lambda size: size, 3, 6)) == [[3, 3], [9], [1, 1, 1], [1]]
+    assert list(batched([], lambda size: size, 3, 6)) == []
+
+
+def test_a_report_tells_what_a_person_should_know() -> None:
+    """Secrets and what cannot be read by name; the rest in figures."""
+    report = Report(unchanged=1_000, added=1, chunks=3, embedded=2)
+    for reason in (Reason.SECRET, Reason.IGNORED, Reason.IGNORED):
+        report.skip(Skipped("x", reason))
+
+    assert report.told == [{"path": "x", "reason": "secret by its name"}]
+    assert report.summary(2.0) == (
+        "1,001 files: 1 added, 1,000 unchanged; 3 chunks, 2 embedded in 2.0 s (1/s); "
+        "left out: 2 ignored by git, 1 secret by its name"
+    )
+    assert not report.failed
+    assert report.as_json(2.0)["skipped"] == {"secret by its name": 1, "ignored by git": 2}
+    assert json.loads(json.dumps(report.as_json(2.0)))["seconds"] == 2.0
+
+
+def test_what_another_run_put_is_not_counted_again() -> None:
+    """Two at once: the work is told once."""
+    report = Report()
+    report.put([
+        {"path": "a", "outcome": "unchanged", "chunks": 4, "embedded": 4},
+        {"path": "b", "outcome": "changed", "chunks": 2, "embedded": 1},
+    ])  # fmt: skip
+
+    assert report.summary(1.0) == "2 files: 1 changed, 1 unchanged; 2 chunks, 1 embedded in 1.0 s (1/s)"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a b/é.py", "a b/é.py"),
+        ("\x1b[2Ja.py", r"\x1b[2Ja.py"),
+        ("a\nb\x9b.py", r"a\nb\x9b.py"),
+        ("a\u202eyp.b", r"a\u202eyp.b"),
+        ("a\udcff.py", r"a\udcff.py"),
+    ],
+)
+def test_names_are_shown_and_not_obeyed(name: str, shown: str) -> None:
+    """A terminal gets signs alone, on one line."""
+    report = Report()
+    report.tell(name, "no")
+
+    assert visible(report.told[0]["path"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("report", "failed"),
+    [
+        (Report(), True),
+        (Report(deleted=1), False),
+        (Report(unchanged=1), False),
+        (Report(unchanged=1, kept=1), True),
+    ],
+    ids=["nothing", "pruned", "same", "kept"],
+)
+def test_a_run_that_found_nothing_or_left_something_fails(report: Report, failed: bool) -> None:
+    """A script must see it."""
+    assert report.failed == failed
+
+
+def test_what_cannot_be_read_fails_the_run() -> None:
+    """And is known, so that nothing of it is deleted."""
+    report = Report()
+    report.skip(Skipped("a.py", Reason.UNREADABLE))
+
+    assert report.failed
+    assert report.unread == ["a.py"]

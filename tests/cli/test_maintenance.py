@@ -1,0 +1,145 @@
+"""`ibid migrate`, `ibid reembed` and `ibid adopt`."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from app.cli import maintenance
+from app.cli.maintenance import adopted_lines
+from app.errors import RetrievalError
+from app.services.adopt import Older, Report, Taken
+from tests.cli.conftest import HARBOUR, Ibid, Running, lines
+from tests.fakes.model import ModelServer, model_server
+from tests.fakes.pdfs import text_pdf
+from tests.fakes.process import service
+
+
+def test_migrate_finds_nothing_to_do(held: Ibid, service: Running) -> None:
+    """The service migrated at its start."""
+    assert held("migrate").out == "The database is up to date.\n"
+
+
+def test_machines_read_that_it_is_done(held: Ibid, service: Running) -> None:
+    """With --json stdout holds JSON alone."""
+    assert lines(held("migrate", "--json").out) == [{"migrated": True}]
+
+
+RABBITS = "I keep two rabbits in Odense, and they are called Juno and Bramble."
+TIDES = "Spring tides follow the new moon and the full moon."
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """An embedding server on a loop of its own: commands block this thread."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(model_server()) as server:
+        yield server
+
+
+def test_what_was_stored_is_found_in_the_new_space(
+    ibid: Ibid, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused before with the command's name; afterwards the same questions find the same passages: chunks,
+    memories, texts of the corpus."""
+    with service(ibid.data) as running:
+        assert running.upload("harbour.pdf", text_pdf(HARBOUR), scope="global").status_code == 201
+        running.client.post("/memories", json={"user_id": "ada", "text": RABBITS})
+        running.client.post("/corpus/tides", json={"texts": [TIDES]})
+    space = {"EMBED_BASE_URL": model.url, "EMBED_MODEL": "fake-model"}
+    for name, value in space.items():
+        monkeypatch.setenv(name, value)
+
+    before, moved = ibid("ask", HARBOUR), ibid("reembed")
+
+    assert before.code == 1
+    assert "ibid reembed" in before.err
+    assert (moved.code, moved.out) == (0, "3 passages embedded anew.\n")
+    with service(ibid.data, **space) as running:
+        for text, source in ((HARBOUR, "documents"), (RABBITS, "memories"), (TIDES, "corpus")):
+            (found,) = running.chat(text, user_id="ada", sources=[source])["debug"]["chunks"]
+            assert found["verdict"] == "packed"
+            assert source == "documents" or round(found["similarity"], 2) == 1.0
+
+
+REPORT = Report(
+    "model@8",
+    [Taken("public.code_index", 1_200, 30, 2, 1), Taken("public.conversation_index")],
+    [Taken("memory_raw", embedded=3, home="memory_raw_ibid")],
+    Older(2, 1),
+)
+
+SAID = "1,200 with the vectors they have, 30 embedded anew, 2 without text left alone, 1 changed meanwhile"
+
+
+def test_a_line_a_table_and_a_collection() -> None:
+    """With what is not zero."""
+    assert list(adopted_lines(REPORT)) == [
+        "Are in model@8:",
+        f"  public.code_index: {SAID}",
+        "  public.conversation_index: nothing to do",
+        "  memory_raw: 3 embedded anew into memory_raw_ibid",
+        "  public.chat_log: 2 turns of older tools, read as they are",
+        "  public.vantage_answer_trace: 1 answer of older tools, as they are",
+    ]
+    assert next(adopted_lines(REPORT, dry=True)) == "Would be in model@8:"
+
+
+def test_what_was_written_all_the_while_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 1, with what to do."""
+
+    async def adopted(*_arguments: object, dry: bool) -> Report:
+        return REPORT
+
+    monkeypatch.setattr(maintenance, "adopted", adopted)
+    done = ibid("adopt", "--json")
+    assert (done.code, done.err) == (1, "1 row changed meanwhile, by another tool: run ibid adopt again.\n")
+    assert json.loads(done.out)["collections"][0]["home"] == "memory_raw_ibid"
+
+
+def test_what_qdrant_has_yet_to_take_is_told(ibid: Ibid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record has everything, so that it is no failure."""
+
+    async def adopted(*_arguments: object, dry: bool) -> Report:
+        return Report("model@8", waiting="qdrant has yet to take 3 entries")
+
+    monkeypatch.setattr(maintenance, "adopted", adopted)
+    done = ibid("adopt")
+    said = "qdrant has yet to take 3 entries: the service goes on with it when it runs.\n"
+    assert (done.code, done.err) == (0, said)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("embedding", "the embedding model does not answer"), ("timeout", "Qdrant does not answer")],
+)
+def test_a_run_that_breaks_off_says_why(
+    ibid: Ibid, monkeypatch: pytest.MonkeyPatch, reason: str, said: str
+) -> None:
+    """And that nothing was lost."""
+
+    @asynccontextmanager
+    async def opened(_settings: object) -> AsyncIterator[None]:
+        raise RetrievalError(reason)
+        yield
+
+    monkeypatch.setattr(maintenance, "open_adopt", opened)
+    done = ibid("adopt")
+    assert (done.code, done.err) == (1, f"ibid: {said}; run it again: what is done is kept\n")
+
+
+def test_on_a_fresh_folder_there_is_nothing_to_do(ibid: Ibid) -> None:
+    """And that is no failure."""
+    done = ibid("adopt", "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert [each["embedded"] + each["kept"] for each in told["tables"]] == [0, 0]
+    assert (told["collections"], told["dry_run"]) == ([], False)
+
+
+def test_a_service_on_the_folder_is_in_the_way(held: Ibid, service: Running) -> None:
+    """Refused plainly, with who it is."""
+    done = held("adopt")
+    assert done.code == 1
+    assert f"in use by process {service.process.pid}" in done.err

@@ -1,0 +1,502 @@
+"""A benchmark through a write side and a search: who is asked for what, and what counts as found."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from app.db.code import CodeRow
+from app.db.conversations import Conversation
+from app.db.conversations import Draft as Talk
+from app.db.conversations import Outcome as Kept
+from app.db.conversations import Written as WrittenTalk
+from app.db.corpus import Given
+from app.db.documents import Document, Upload
+from app.db.memories import Draft, Outcome, Written
+from app.errors import PdfTextless, RetrievalError, StartError, Unavailable
+from app.evaluation import run
+from app.evaluation.data import Benchmark, Question, Text
+from app.evaluation.run import (
+    Evaluation,
+    KeptEmbedder,
+    PlainParser,
+    Source,
+    Target,
+    as_pdf,
+    by_ranks,
+    open_vectors,
+    ranks,
+    side_by_side,
+)
+from app.retrieval.search import Retrieval
+from app.services.services import Services
+from app.types import Embedding, Hit, Legs, Passage, Query, Scope
+from tests.fakes.answering import FakeEmbedder, FakeSource
+from tests.fakes.services import stored
+
+
+@dataclass
+class Writing:
+    """Keeps what it is given, once a user and text."""
+
+    kept: list[tuple[Scope, Draft]] = field(default_factory=list)
+    error: Exception | None = None
+
+    def services(self) -> Services:
+        return cast(Services, SimpleNamespace(memories=self))
+
+    async def remember(self, scope: Scope, drafts: Sequence[Draft], *, seconds: float) -> list[Written]:
+        if self.error:
+            raise self.error
+        written = []
+        for draft in drafts:
+            known = any((scope, draft.text) == (whose, there.text) for whose, there in self.kept)
+            self.kept.append((scope, draft))
+            written.append(Written(Outcome.REPEATED if known else Outcome.CREATED))
+        await asyncio.sleep(0)
+        return written
+
+
+def found(*texts: str) -> FakeSource:
+    """A source that finds these, best first."""
+    passages = [
+        Passage("memories", f"m{n}", text, 3, f"m#{n}", similarity=0.9 - n / 100)
+        for n, text in enumerate(texts)
+    ]
+    return FakeSource(passages, name="memories")
+
+
+def subject(
+    source: FakeSource, texts: Sequence[Text], questions: Sequence[Question], writing: Writing
+) -> Evaluation:
+    retrieval = Retrieval({"memories": source}, FakeEmbedder(), seconds=5)
+    target = Target(writing.services(), Source.MEMORIES, Path())
+    return Evaluation(retrieval, target, Benchmark("b", "dev", texts, questions))
+
+
+async def test_a_scope_is_a_user_and_its_texts_his_memories() -> None:
+    """In the thread and at the time that they were said, a title in front; without a scope: everyone's."""
+    writing, steps = Writing(), list[int]()
+    meta = {"session": 2, "date": "2024-05-08T13:56:00Z"}
+    texts = [Text("1", "one", "T", "ada", meta), Text("2", "two", scope="bob"), Text("3", "three")]
+
+    await subject(found(), texts, [], writing).put(steps.append)
+
+    kept = {scope.user_id: draft for scope, draft in writing.kept}
+    at = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
+    assert (kept["ada"].text, kept["ada"].thread_id, kept["ada"].created_at) == ("T\none", "2", at)
+    assert (kept["bob"].text, kept["everyone"].text) == ("two", "three")
+    assert sum(steps) == 3
+
+
+async def test_texts_are_written_in_order_a_batch_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours in a conversation are found by their places."""
+    monkeypatch.setattr(run, "BATCH", 2)
+    writing, steps = Writing(), list[int]()
+    texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
+    evaluated = subject(found(), texts, [], writing)
+
+    await evaluated.put(steps.append)
+
+    assert [draft.text for _, draft in writing.kept] == [f"turn {n}" for n in range(5)]
+    assert (steps, evaluated.found.stored) == ([2, 2, 1], 5)
+
+
+async def test_batches_go_side_by_side_only_where_order_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the first, which makes what the others are put into: one is embedded while another is stored."""
+    monkeypatch.setattr(run, "BATCH", 1)
+    most = dict[bool, int]()
+    for in_order in (True, False):
+        under_way, seen = 0, list[int]()
+
+        class Counting(Writing):
+            async def remember(
+                self, scope: Scope, drafts: Sequence[Draft], *, seconds: float
+            ) -> list[Written]:
+                nonlocal under_way
+                under_way += 1
+                seen.append(under_way)  # noqa: B023 - used up within the turn
+                await asyncio.sleep(0)
+                under_way -= 1
+                return await super().remember(scope, drafts, seconds=seconds)
+
+        texts = [Text(str(n), f"turn {n}", scope="ada") for n in range(5)]
+        target = Target(Counting().services(), Source.MEMORIES, Path())
+        target.in_order = in_order
+        retrieval = Retrieval({}, FakeEmbedder(), seconds=5)
+        await Evaluation(retrieval, target, Benchmark("b", "dev", texts, [])).put(lambda _: None)
+        most[in_order] = max(seen)
+        assert (seen[0], len(seen)) == (1, 5)
+
+    assert most == {True: 1, False: 2}
+
+
+async def test_the_first_questions_are_asked_alone_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for some that wait for what is loaded at first use; every question is asked once."""
+    monkeypatch.setattr(run, "WARM", 2)
+    monkeypatch.setattr(run, "TIMED", 3)
+    source = found("one")
+    questions = [Question(str(n), f"question {n}", {"1": 1}, "ada") for n in range(9)]
+    evaluated = subject(source, [Text("1", "one", scope="ada")], questions, Writing())
+
+    await evaluated.ask(lambda _: None)
+
+    assert sorted(query.text for query in source.queries) == [question.text for question in questions]
+    assert len(evaluated.found.took) == 3
+    assert all({"reach", "embedding", "fusion", "total"} <= took.keys() for took in evaluated.found.took)
+    assert all(took["total"] >= took["embedding"] for took in evaluated.found.took)
+
+
+async def test_questions_search_the_source_of_their_scope() -> None:
+    """With nothing cut off, and more than the widest measure looks at."""
+    source = found("one")
+    question = Question("q", "which?", {"1": 1}, "ada")
+
+    evaluated = subject(source, [Text("1", "one", scope="ada")], [question], Writing())
+    await evaluated.put(lambda _: None)
+    await evaluated.ask(lambda _: None)
+
+    (query,) = source.queries
+    assert (query.text, query.scope, query.threshold) == ("which?", Scope(user_id="ada"), -1.0)
+    assert query.limit > 20
+    assert evaluated.found.runs["all"] == {"q": {"1": 0.0}}
+
+
+async def test_texts_of_the_same_words_are_found_as_one() -> None:
+    """All their ids count, where the one stands; another scope's do not."""
+    texts = [
+        Text("1", "Yes, of course!", scope="ada"),
+        Text("2", "no", scope="ada"),
+        Text("3", "yes,  of course!", scope="ada"),
+        Text("4", "Yes, of course!", scope="bob"),
+    ]
+    source = found("no", "Yes, of course!", "what nobody wrote")
+    evaluated = subject(source, texts, [Question("q", "?", {"3": 1}, "ada")], Writing())
+
+    await evaluated.put(lambda _: None)
+    await evaluated.ask(lambda _: None)
+
+    run = evaluated.found.runs["all"]["q"]
+    assert list(run) == ["2", "1", "3"]
+    assert run["1"] > run["3"]
+
+
+async def test_a_search_that_fails_is_counted() -> None:
+    """The figures would be too low without a word."""
+    source = found()
+    source.error = RetrievalError("timeout")
+    evaluated = subject(source, [], [Question(str(n), "?", {"1": 1}) for n in range(3)], Writing())
+
+    await evaluated.ask(lambda _: None)
+
+    assert evaluated.found.degraded == {"memories: timeout": 3}
+
+
+async def test_a_write_that_fails_ends_it() -> None:
+    """A benchmark of half the texts measures nothing."""
+    evaluated = subject(found(), [Text("1", "one")], [], Writing(error=Unavailable("down")))
+
+    with pytest.raises(Unavailable):
+        await evaluated.put(lambda _: None)
+
+
+class Legged(FakeSource):
+    """A source whose legs disagree: words find b, then a; meaning a, then c."""
+
+    async def search(self, query: Query, embedding: Awaitable[Embedding | None]) -> Legs:
+        self.queries.append(query)
+        return Legs(
+            "memories",
+            words=(Hit("b", 5.0, 0.9), Hit("a", 4.9, 0.85)),
+            meaning=(Hit("a", 0.8), Hit("c", 0.4)),
+            passages={
+                key: Passage("memories", key, f"text {key}", 3, f"m#{key}", similarity=similar)
+                for key, similar in (("a", 0.8), ("b", 0.2), ("c", 0.4))
+            },
+            stored=3,
+        )
+
+
+async def test_each_way_tells_what_it_finds() -> None:
+    """Each leg by itself, both by their places, and the service, to which such words say little."""
+    texts = [Text(key, f"text {key}", scope="ada") for key in "abc"]
+    question = Question("q", "which?", {"a": 1}, "ada")
+    evaluated = subject(Legged([], name="memories"), texts, [question], Writing())
+
+    await evaluated.put(lambda _: None)
+    await evaluated.ask(lambda _: None)
+
+    assert {way: list(run["q"]) for way, run in evaluated.found.runs.items()} == {
+        "words": ["b", "a"],
+        "meaning": ["a", "c"],
+        "fused": ["a", "b", "c"],
+        "all": ["a", "c", "b"],
+    }
+
+
+def test_fused_by_ranks_equal_ones_stand_by_id() -> None:
+    """First of one leg is as good as first of the other."""
+    assert by_ranks([Hit("b", 9.0), Hit("c", 1.0)], [Hit("a", 0.1), Hit("c", 0.0)]) == ["c", "a", "b"]
+
+
+def test_ranks_fall_and_tell_each_once() -> None:
+    """The best place of a text counts."""
+    assert list(ranks(["b", "a", "b"]).items()) == [("b", 0.0), ("a", -1.0)]
+
+
+@dataclass
+class Stores:
+    """The other write sides; the same bytes in the same place are one document, the same code one row."""
+
+    texts: list[tuple[Scope, Sequence[Given]]] = field(default_factory=list)
+    uploads: list[tuple[Upload, bytes]] = field(default_factory=list)
+    code: list[tuple[str, CodeRow]] = field(default_factory=list)
+    talks: list[tuple[str | None, str, Talk]] = field(default_factory=list)
+
+    def target(self, source: Source, scratch: Path = Path()) -> Target:
+        corpus = SimpleNamespace(keep=self.keep_texts)
+        documents = SimpleNamespace(upload=self.upload)
+        code, talks = SimpleNamespace(put=self.put_code), SimpleNamespace(keep=self.keep_talks)
+        services = SimpleNamespace(corpus=corpus, documents=documents, code=code, conversations=talks)
+        return Target(cast(Services, services), source, scratch)
+
+    async def keep_texts(
+        self, scope: Scope, collection: str, texts: Sequence[Given], *, seconds: float
+    ) -> list[tuple[object, bool]]:
+        self.texts.append((scope, texts))
+        return [(text, True) for text in texts]
+
+    async def upload(self, scope: Scope, upload: Upload, *, wait: float) -> tuple[Document, object]:
+        self.uploads.append((upload, await asyncio.to_thread(upload.path.read_bytes)))
+        return stored(id=f"{upload.session_id}/{upload.sha256}"), "created"
+
+    async def put_code(
+        self, scope: Scope, project: str, rows: Sequence[CodeRow], *, seconds: float
+    ) -> list[tuple[str, bool]]:
+        self.code += [(project, row) for row in rows]
+        return [(row.chunk_text, True) for row in rows]
+
+    async def keep_talks(
+        self, scope: Scope, kind: str, drafts: Sequence[Talk], *, seconds: float
+    ) -> list[WrittenTalk]:
+        self.talks += [(scope.project, kind, draft) for draft in drafts]
+        return [
+            (Conversation(f"row-{draft.id}", "", None, (), (), None, None, None, None), Kept.CREATED)
+            for draft in drafts
+        ]
+
+
+def passage(text: str = "text", *, key: str = "p", document: str = "") -> Passage:
+    return Passage("documents", key, text, 3, "p#1", fields={"document": document})
+
+
+async def test_in_the_corpus_a_scope_is_a_tenant() -> None:
+    """Its texts keep their ids and titles, and are found by their words with and without title."""
+    stores = Stores()
+    target = stores.target(Source.CORPUS)
+
+    count = await target.put("en", [Text("1", "one", "T", "en")])
+
+    ((scope, (given,)),) = stores.texts
+    assert (count, scope, target.scope("en")) == (1, Scope(tenant="en"), Scope(tenant="en"))
+    assert (given.id, given.text, given.title) == ("1", "one", "T")
+    assert list(target.texts_of("en", passage("One"))) == ["1"]
+    assert list(target.texts_of("en", passage("t  one"))) == ["1"]
+    assert list(target.texts_of("de", passage("One"))) == []
+
+
+async def test_among_documents_a_scope_is_a_session(tmp_path: Path) -> None:
+    """Whatever its name; what names none is global. Files are gone when they are in."""
+    stores = Stores()
+    target = stores.target(Source.DOCUMENTS, tmp_path)
+
+    await target.put("a name / of any kind", [Text("1", "one", "T")])
+    await target.put(None, [Text("2", "two")])
+
+    (first, data), (second, _) = stores.uploads
+    assert (data, first.size) == (b"%PDF-text\nT\none", 15)
+    assert first.session_id == target.scope("a name / of any kind").session_id
+    assert first.session_id
+    assert first.session_id.isalnum()
+    assert second.session_id is target.scope(None).session_id is None
+    assert not any(upload.path.exists() for upload, _ in stores.uploads)
+
+
+async def test_a_part_of_a_document_is_its_text(tmp_path: Path) -> None:
+    """Texts of the same bytes are one document, and it is all of them."""
+    stores = Stores()
+    target = stores.target(Source.DOCUMENTS, tmp_path)
+
+    count = await target.put("s", [Text("1", "same"), Text("2", "same"), Text("3", "other")])
+
+    digests = {data: upload.sha256 for upload, data in stores.uploads}
+    document = f"{target.scope('s').session_id}/{digests[as_pdf('', 'same')]}"
+    assert count == 2
+    assert sorted(target.texts_of("s", passage(document=document))) == ["1", "2"]
+    assert list(target.texts_of("s", passage(document="another's"))) == []
+
+
+async def test_code_is_filed_under_its_path_and_name() -> None:
+    """The path of its facts, else the title. Texts that become one row are found as one."""
+    stores = Stores()
+    target = stores.target(Source.CODE)
+    texts = [
+        Text("1", "def a(): ...", "a.py a", "flask", {"path": "src/a.py", "name": "a"}),
+        Text("2", "def b(): ...", "b.py", "flask"),
+        Text("3", "def b(): ...", scope="flask"),
+    ]
+
+    count = await target.put("flask", texts)
+    await target.put(None, [Text("4", "def d(): ...")])
+
+    paths = [(project, row.file_path) for project, row in stores.code]
+    assert paths == [("flask", "src/a.py"), ("flask", "b.py"), ("flask", None), ("everyone", None)]
+    assert [row.chunk_metadata for _, row in stores.code[:2]] == [{"function_name": "a"}, {}]
+    assert (count, target.scope("flask")) == (2, Scope(project="flask"))
+    assert target.texts_of("flask", passage(key="def b(): ...")) == ["2", "3"]
+    assert list(target.texts_of("flask", passage(key="unknown"))) == []
+
+
+async def test_a_text_is_a_conversation_s_summary() -> None:
+    """With its title and time, in the project that is its scope."""
+    stores = Stores()
+    target = stores.target(Source.CONVERSATIONS)
+    dated = {"date": "2024-05-08T13:56:00Z"}
+
+    count = await target.put("thn", [Text("1", "what was said", "Title", "thn", dated), Text("2", "more")])
+
+    at = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
+    first = Talk("1", "Title", summary_detailed="what was said", indexed_at=at)
+    assert stores.talks == [
+        ("thn", "conversations", first),
+        ("thn", "conversations", Talk("2", summary_detailed="more")),
+    ]
+    assert (count, target.texts_of("thn", passage(key="row-2"))) == (2, ["2"])
+
+
+async def test_work_is_done_side_by_side() -> None:
+    """As many at once as told, each thing once."""
+    most, now, done = 0, 0, list[int]()
+
+    async def work(item: int) -> None:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0)
+        now -= 1
+        done.append(item)
+
+    await side_by_side(work, range(10), 3)
+
+    assert (most, sorted(done)) == (3, list(range(10)))
+
+
+async def test_the_first_error_ends_the_others() -> None:
+    """And is raised as it is."""
+    ended = asyncio.Event()
+
+    async def work(item: int) -> None:
+        if item:
+            raise ValueError("no")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    with pytest.raises(ValueError, match="no"):
+        await side_by_side(work, range(2), 2)
+
+    assert ended.is_set()
+
+
+@dataclass
+class Counting:
+    """An embedder whose vectors tell what was embedded, and as what."""
+
+    space: str = "m@3"
+    asked: list[str] = field(default_factory=list)
+    fails: bool = False
+
+    async def query(self, text: str) -> Embedding:
+        return (await self.passages([f"?{text}"]))[0]
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        if self.fails:
+            raise RetrievalError("embedding")
+        self.asked += texts
+        return [f"{self.space}:{text}".encode("utf-8", "surrogatepass") for text in texts]
+
+
+async def test_what_was_embedded_once_is_not_embedded_again(tmp_path: Path) -> None:
+    """Not by the next run either; the order stays, and a text given twice is embedded once."""
+    with open_vectors(tmp_path / "made") as vectors:
+        await KeptEmbedder(Counting(), vectors).passages(["a", "b"])
+    embedder = Counting()
+    with open_vectors(tmp_path / "made") as vectors:
+        kept = KeptEmbedder(embedder, vectors)
+        found = await kept.passages(["c", "b", "c", "a"])
+        asked = [await kept.query("q"), await kept.query("q")]
+
+    assert found == [b"m@3:c", b"m@3:b", b"m@3:c", b"m@3:a"]
+    assert asked == [b"m@3:?q"] * 2
+    assert embedder.asked == ["c", "?q"]
+    assert kept.space == "m@3"
+
+
+async def test_another_model_and_another_use_are_other_vectors(tmp_path: Path) -> None:
+    """A text as a query is not the text as a passage, nor that of another space. Any text can be kept."""
+    with open_vectors(tmp_path) as vectors:
+        await KeptEmbedder(Counting("m@3"), vectors).passages(["a"])
+        assert await KeptEmbedder(Counting("m@3"), vectors).query("a") == b"m@3:?a"
+        assert await KeptEmbedder(Counting("n@3"), vectors).passages(["a"]) == [b"n@3:a"]
+        assert len(await KeptEmbedder(Counting("m@3"), vectors).passages(["\ud800"])) == 1
+
+
+async def test_a_failure_is_passed_on_and_nothing_is_kept(tmp_path: Path) -> None:
+    """The next time it is asked again."""
+    embedder = Counting(fails=True)
+    with open_vectors(tmp_path) as vectors:
+        kept = KeptEmbedder(embedder, vectors)
+        with pytest.raises(RetrievalError):
+            await kept.passages(["a"])
+        embedder.fails = False
+        assert await kept.passages(["a"]) == [b"m@3:a"]
+
+
+def test_a_file_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    """Something else of that name, or a folder that cannot be made."""
+    file = tmp_path / "embeddings.sqlite"
+    file.write_text("not a database, though long enough to be taken for one" * 100)
+    with pytest.raises(StartError, match=file.name), open_vectors(tmp_path):
+        pass
+    with pytest.raises(StartError), open_vectors(file / "below"):
+        pass
+
+
+async def test_a_text_comes_back_with_its_title(tmp_path: Path) -> None:
+    """Every word of it, in order, cut where a document would be."""
+    text = "\n\n".join(" ".join(f"w{n}x{m}" for m in range(150)) + "." for n in range(6))
+    path = tmp_path / "a.pdf"
+    path.write_bytes(as_pdf("On\nwords", text))
+
+    parsed = await PlainParser(lambda words: len(words.split())).parse(path, "a.pdf")
+
+    assert (parsed.title, parsed.pages) == ("On words", 1)
+    assert len(parsed.chunks) > 1
+    assert " ".join(chunk.text for chunk in parsed.chunks).split() == text.split()
+    assert [chunk.ordinal for chunk in parsed.chunks] == list(range(1, len(parsed.chunks) + 1))
+
+
+async def test_a_blank_text_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(as_pdf("Title", " \n\n "))
+
+    with pytest.raises(PdfTextless):
+        await PlainParser(len).parse(path, "a.pdf")
