@@ -127,7 +127,7 @@ class Outbox:
         self._identity = identity
         self._wake = asyncio.Event()
         self._seq = 0
-        self._files_lost = False
+        self._lost = False
         self._compared = 0.0
         self._refill: Refill | None = None
         self._logged = 0.0
@@ -162,7 +162,7 @@ class Outbox:
 
     def report_loss(self, *_: object) -> None:
         """Something of the engine's files is gone: the next step asks for a refill from the first row."""
-        self._report_loss = True
+        self._lost = True
         self._wake.set()
 
     async def drain(self) -> None:
@@ -171,8 +171,8 @@ class Outbox:
         if self._claim and self._copy.name in await self._claim.missing():
             raise Unavailable("another service on this Postgres has an engine of its own")
         now = time.monotonic()
-        due = self._report_loss or not self._compared or now - self._compared > COMPARE_SECONDS
-        if due and not self._report_loss:
+        due = self._lost or not self._compared or now - self._compared > COMPARE_SECONDS
+        if due and not self._lost:
             await self._ask_refill_because(await self.refill_reason())
         await self._take_entries()
         if due:
@@ -197,19 +197,19 @@ class Outbox:
     async def _check_loss(self) -> None:
         """Ask for a refill if files were lost; a new folder under an empty record needs none. Under the lock:
         it sweeps the engine."""
-        if not self._files_lost:
+        if not self._lost:
             return
         if await self._copy.total():
             await self._ask_refill_because("files were lost")
         else:
             async for _ in self._copy.refill():
                 pass
-        self._files_lost = False
+        self._lost = False
 
     async def _take_entries(self) -> None:
         """Take entries until nothing waits."""
         found = await state(self._pool, self._copy.name)
-        if not (found.waiting or found.refill or self._files_lost):
+        if not (found.waiting or found.refill or self._lost):
             return
         self._seq = found.taken or 0
         async with self._drain_lock() as holder:
@@ -354,7 +354,7 @@ class Outbox:
         try:
             rows, refill.cursor = await anext(refill.steps)
         except StopAsyncIteration:
-            if self._files_lost:
+            if self._lost:
                 return  # the next step begins at the first row
             await self._delete_entries(holder, seq, DELETE_REFILLS, self._copy.name, seq)
             self._refill = None

@@ -535,10 +535,10 @@ async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
     outbox = Outbox(pool, copy, "me")
     outbox.report_loss()
     await outbox.drain()
-    assert (copy.refills, outbox._files_lost) == (0, True)
+    assert (copy.refills, outbox._lost) == (0, True)
     await first
     await outbox.drain()
-    assert (copy.refills, outbox._files_lost) == (1, False)
+    assert (copy.refills, outbox._lost) == (1, False)
 
 
 async def test_a_comparison_that_cannot_be_made_is_made_soon(pool: Pool) -> None:
