@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.cli.serve import settle
 from app.vantage import distress
 from app.vantage.decision import decide
 from app.vantage.features import extract_sd_features
@@ -187,6 +188,7 @@ def measure(told: Sequence[Row], wrapped: int) -> dict[str, Any]:
     judge = Judge()
     distress.warm()
     judge("warm")  # the first of a process makes the tables' index
+    settle()  # the collector, as the service sets it
     judge.took.clear()
     sets = sorted({str(row["set"]) for row in told})
     unsafe = [text(row) for row in told if row.get("label") == "REFUSE"]

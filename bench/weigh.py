@@ -1,9 +1,11 @@
 """How long a message is weighed, by kind and length: p50, p99 and the longest, of this process's own time.
 
 usage: python -m bench.weigh [--json] [--texts N] [FOLDER...]
-Texts are strung together from the own sets of prompts, the own documents (ordinary prose), and, where given,
-the prompts of other folders' *.jsonl; each is weighed once, after a warm-up with others. Milliseconds, and
-turns of an empty loop run beside each: these hardly depend on the machine, or on who else is at it.
+The collector is set as the service sets it at its start (`app.cli.serve.settle`): what is loaded is frozen,
+and the youngest generation is collected after 50,000 allocations. Texts are strung together from the own sets
+of prompts, the own documents (ordinary prose), and, where given, the prompts of other folders' *.jsonl; each
+is weighed once, after a warm-up with others. Milliseconds, and turns of an empty loop run beside each: these
+hardly depend on the machine, or on who else is at it.
 """
 
 import argparse
@@ -14,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.cli.serve import settle
 from app.vantage import distress
 from app.vantage.weigh import weigh
 from bench.figures import percentile
@@ -112,6 +115,7 @@ def main() -> None:
     distress.warm()
     for message in strung(prose(), LENGTHS[0], WARM):
         weigh(message)
+    settle()
     found = {name: timed(messages) for name, messages in texts(asked.folders, asked.texts)}
     if asked.json:
         print(json.dumps(found))

@@ -204,7 +204,7 @@ def features(text: str) -> tuple[score.Buckets, ...]:
     """Features of a text for each head, as the service reads it."""
     plain = reveal(read(text), LEXICON)
     known = hits(plain)
-    found = risk.weigh(plain, known, pressed=False)
+    found = risk.find_harm(plain, known, pressed=False)
     return score.features(plain, known, {rule: found.risk[category] for category, rule in found.by.items()})
 
 

@@ -152,9 +152,7 @@ def remix(entries: Sequence[Entry], *, was: Weighing, now: Weighing) -> list[Sta
     The ledger does not say how many tokens a candidate takes, so what had no room then has none now."""
     before, judged = _Judgement(entries, was), _Judgement(entries, now)
     crowded = {_name(entry) for entry in before.packed if entry.verdict is Verdict.OVER_BUDGET}
-    judged.verdicts |= {
-        _name(entry): Verdict.OVER_BUDGET for entry in judged.packed if _name(entry) in crowded
-    }
+    judged.verdicts |= dict.fromkeys(crowded.intersection(map(_name, judged.packed)), Verdict.OVER_BUDGET)
     packed = [entry for entry in judged.packed if _name(entry) not in crowded]
     places = _places(packed)
     were = _places(entry for entry in entries if entry.verdict is Verdict.PACKED)

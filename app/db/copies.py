@@ -70,7 +70,7 @@ THESE_TEXTS = f"{TEXTS} collection = $2 AND point = ANY($3)"
 PARTS = (("1 memories", NEXT_MEMORIES, ("id",)), ("2 texts", NEXT_TEXTS, ("tenant", "collection", "id")))
 """Of a refill, in order: a name, the next page, and the key of its rows."""
 SWEEP = "3 sweep"
-"""The last part: points of ours that the record does not have."""
+"""The last part: deletes our points that the record does not have."""
 COUNTS = f"""
     SELECT '{RAW}', count(*) FROM ibid.memory WHERE space = $1 HAVING count(*) > 0
     UNION ALL SELECT collection, count(*) FROM ibid.corpus_text WHERE space = $1 GROUP BY collection
@@ -107,7 +107,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What an engine knows of the record that it copies."""
+    """How far an engine has followed which database."""
 
     identity: str
     """Which database (`db/postgres.py`)."""
@@ -244,7 +244,7 @@ class QdrantCopy:
         return sum((await self._counts()).values())
 
     async def is_complete(self) -> bool:
-        """By the count of the points of ours in each collection that has, had or may have some."""
+        """Compares the number of our points in each collection that has, had or may have some."""
         marks = tuple((name, (value,)) for name, value in MARK.items())
         where = Where(has=(*marks, ("space", (self._space.name,))))
         imports = await self._read_imports()
@@ -352,7 +352,7 @@ class QdrantCopy:
         return new
 
     async def _sweep(self, physical: str, *, everything: bool = False) -> None:
-        """Delete the points of ours that the record does not have, or all."""
+        """Delete our points that the record does not have, or all."""
         name, left = (await self._read_imports()).name_of(physical), False
         spaces = {self._space.name, *await read_spaces(self._pool)}
         older = Where(has=(("space", tuple(sorted(spaces))),), lacks=NOT_OURS)
@@ -392,7 +392,7 @@ class QdrantCopy:
 
 
 def point(row: asyncpg.Record) -> Point:
-    """A row as a point of ours."""
+    """A row as a point."""
     space, vector = row["space"], row["embedding"]
     if "point" in row:
         return text_to_point(Scope(row["tenant"]), reference(row), vector, space)

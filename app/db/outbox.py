@@ -27,7 +27,7 @@ from app.types import Probe
 BATCH = 256
 """Entries taken at a time."""
 POLL_SECONDS = 1.0
-"""Between two looks for entries; whoever waits for the engine (`wait_drained`) does not wait for a look."""
+"""Between two polls for entries; `wait_drained` wakes the drainer at once."""
 RETRY_COLLECTION_SECONDS = 15.0
 """Before a collection that failed is tried again, if others wait."""
 RETRY_ENGINE_SECONDS = 5.0
@@ -77,7 +77,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the record and an engine's copy stand to each other, as Postgres has it."""
+    """How far an engine follows the record, as Postgres has it."""
 
     taken: int | None
     """The last entry that the engine is known to have taken; None: none ever."""
@@ -141,7 +141,7 @@ class Outbox:
         return self._copy.name
 
     async def run(self) -> None:
-        """Drain for as long as the service lives."""
+        """Drain until cancelled."""
         failed = False
         while True:
             self._wake.clear()
@@ -161,12 +161,12 @@ class Outbox:
                     await self._wake.wait()
 
     def report_loss(self, *_: object) -> None:
-        """Something of the engine's files is gone: the next step asks for a refill from the first row."""
+        """The engine lost files: the next step asks for a refill from the first row."""
         self._lost = True
         self._wake.set()
 
     async def drain(self) -> None:
-        """Take what waits. Compares first, when it is time to. Returns also while entries of a collection
+        """Apply all entries. Compares first, when it is time to. Returns also while entries of a collection
         that fails are left aside, or another process drains: `pending` says so."""
         if self._claim and self._copy.name in await self._claim.missing():
             raise Unavailable("another service on this Postgres has an engine of its own")
@@ -207,7 +207,7 @@ class Outbox:
         self._lost = False
 
     async def _take_entries(self) -> None:
-        """Take entries until nothing waits."""
+        """Apply entries until none is left."""
         found = await state(self._pool, self._copy.name)
         if not (found.waiting or found.refill or self._lost):
             return
@@ -217,7 +217,7 @@ class Outbox:
                 pass
 
     async def refill_reason(self) -> str:
-        """Why the engine has to be refilled, by its position; "" where it has not, or is asked to already."""
+        """Why the engine's position requires a refill; "" if it does not, or if a refill is pending."""
         found, position = await state(self._pool, self._copy.name), await self._copy.position()
         last = (await state(self._pool, self._copy.name)).last  # what was entered and taken meanwhile counts
         if found.refill:
@@ -262,7 +262,7 @@ class Outbox:
         return False
 
     async def facts(self) -> dict[str, str | int | float]:
-        """For /readyz: nothing while the engine has all."""
+        """For /readyz: empty while the engine is up to date."""
         now = await state(self._pool, self._copy.name)
         found: dict[str, str | int | float] = {}
         if now.waiting:
@@ -273,7 +273,7 @@ class Outbox:
         return found
 
     async def pending(self) -> str:
-        """What the engine has yet to take, for people; "" where it has all."""
+        """What the engine has yet to take, for people; "" if it is up to date."""
         now = await state(self._pool, self._copy.name)
         parts = (f"{now.backlog} entries" if now.waiting else "", "a refill" if now.refill else "")
         said = " and ".join(part for part in parts if part)
@@ -339,7 +339,7 @@ class Outbox:
         return taken, next(iter(failed.values()), None)
 
     def _waiting_for_retry(self) -> list[str]:
-        """Collections that failed a moment ago."""
+        """Collections that failed less than RETRY_COLLECTION_SECONDS ago."""
         now = time.monotonic()
         self._retry_at = {name: until for name, until in self._retry_at.items() if until > now}
         return list(self._retry_at)
@@ -389,7 +389,7 @@ class Outbox:
         return tuple(entry["cursor"]) if follows else ()
 
     async def _delete_entries(self, holder: Connection, seq: int, statement: str, *values: object) -> None:
-        """Delete entries, and tell both sides the position; the engine first, since it must never seem to be
+        """Delete entries and save the position in both stores; in the engine first, since it must never seem
         older than it is. Entries are not committed in order."""
         self._seq = max(self._seq, seq)
         self._pool.check_room()

@@ -1,11 +1,11 @@
 """Postings, and exact BM25 over those that a question reaches (Robertson/Zaragoza 2009, k1 1.2, b .75).
 
 A passage is a row of its postings: 0 is the first. Term frequencies are kept raw. N, document frequencies and
-the mean length count the live passages of the given postings together and nothing else, so nobody else's
-texts can move a score. A passage's terms are added in ascending order of their hash: the score does not
+the mean length count the live passages of the given postings and nothing else, so texts of other people
+cannot change a score. A passage's terms are added in ascending order of their hash: the score does not
 depend on how passages are spread over segments. IDF is Lucene's ln(1 + (N-df+.5)/(df+.5)).
 
-`content` tells what matches where nothing is embedded: how much of a question's content a passage holds. IDF
+`content` decides what matches when nothing is embedded: how much of a question's content a passage holds. IDF
 within the reach is not enough: `how`, `much` and `did` occur in few passages of an annual report and would
 outweigh what the question is about. So a word's IDF is multiplied by its rarity in text at large, read off
 the rank of its token in the o200k vocabulary, where the frequent words of every language come first (Zipf).
@@ -126,7 +126,7 @@ def merge(parts: Sequence[Postings], keep: Sequence[Mask | None]) -> Postings:
 
 
 def kept(part: Postings, mask: Mask | None) -> Postings:
-    """Without the rows that the mask drops; terms that nobody holds any more may stay, without postings."""
+    """Without the rows that the mask drops; terms without postings may stay."""
     if mask is None:
         return part
     alive = mask[part.rows]

@@ -84,7 +84,7 @@ class Segment:
         return self.postings.nbytes + columns + (0 if self.vectors is None else self.vectors.nbytes)
 
     def key(self, row: int) -> PassageKey:
-        """Which passage a row is."""
+        """The passage in a row."""
         at = bisect_right(self.firsts, row) - 1
         return self.entries[at], row - self.firsts[at] + 1
 
@@ -182,15 +182,15 @@ def _concatenate(arrays: Sequence[NDArray[Any]], masks: Sequence[Mask | None]) -
 
 @dataclass(frozen=True, eq=False)
 class ScopeIndex:
-    """All that can be found in one scope, at one version."""
+    """The index of one scope at one version."""
 
     scope: Hashable
     version: int
     entries: Mapping[str, Any] = field(default_factory=dict)
-    """What is known of each entry: another value means that its passages have changed."""
+    """Facts of each entry. Another value means that its passages have changed."""
     segments: tuple[Segment, ...] = ()
     exact: bool = True
-    """Whether the vectors are here; otherwise an engine is asked for the nearest."""
+    """True if the vectors are in memory; otherwise an engine finds the nearest."""
 
     @cached_property
     def size(self) -> int:
@@ -230,7 +230,7 @@ class ScopeIndex:
         ]
 
     def changed(self, entries: Mapping[str, Any]) -> list[str]:
-        """Entries that a newer list has and this index has not, or not as they are now; ascending."""
+        """New and changed entries of a newer listing, ascending."""
         known = self.entries
         return sorted(entry for entry, facts in entries.items() if known.get(entry, _UNKNOWN) != facts)
 
@@ -244,7 +244,7 @@ class ScopeIndex:
         return rows
 
     def updated(self, version: int, entries: Mapping[str, Any], fresh: Sequence[Segment]) -> "ScopeIndex":
-        """The index at a newer version: what the list does not name is gone, `fresh` has what has changed."""
+        """The index at a newer version, without entries that are not listed; `fresh` holds changed ones."""
         gone = {entry for entry, facts in self.entries.items() if entries.get(entry, _UNKNOWN) != facts}
         segments = [segment.without(gone) for segment in self.segments] if gone else [*self.segments]
         added = [merge_segments(fresh)] if len(fresh) > 1 else list(fresh)
@@ -255,8 +255,8 @@ _UNKNOWN = object()
 
 
 class IndexSearch:
-    """One question over the indexes in its reach. `lexical` comes before `hits`, `dense` before `nearest` and
-    `cosines`: they make the scores that these read."""
+    """One question over the indexes that it reaches. Call `lexical` before `hits`, and `dense` before
+    `nearest` and `cosines`: they compute the scores that these read."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ class IndexSearch:
         return self.size * max(SHORT, len(text)) // SHORT + CHARACTER * len(text)
 
     def key(self, address: Address) -> PassageKey:
-        """Which passage is there."""
+        """The passage at an address."""
         return self.segments[address[0]].key(address[1])
 
     def passage_id(self, address: Address) -> str:
@@ -301,7 +301,7 @@ class IndexSearch:
         return {key: address for key, address in found.items() if self.is_visible(address)}
 
     def contains(self, entry: str) -> bool:
-        """Whether any of the indexes has it."""
+        """True if any of the indexes has the entry."""
         return any(entry in index.entries for index in self.indexes)
 
     def index_of(self, address: Address) -> ScopeIndex:
@@ -309,7 +309,7 @@ class IndexSearch:
         return self.indexes[bisect_right(self._firsts, address[0]) - 1]
 
     def is_visible(self, address: Address) -> bool:
-        """Whether it is alive and in reach."""
+        """True for a live passage that the asker may see."""
         alive = self._alive[address[0]]
         return alive is None or bool(alive[address[1]])
 
@@ -330,8 +330,8 @@ class IndexSearch:
             return [address for address, _ in self.ranked(found)[:limit]]
 
     def hits(self, addresses: Iterable[Address], content: Content | None = None) -> dict[Address, Hit]:
-        """How BM25 sees some passages; those without a term of the query are left out. `content`: the
-        query's, where words alone are to tell what matches."""
+        """BM25 scores of some passages; those without a term of the query are left out. `content`: the
+        query's, when words alone decide what matches."""
         found: dict[Address, Hit] = {}
         for number, rows in by_segment(addresses).items():
             at = np.array(rows, dtype=np.uint32)
@@ -370,12 +370,12 @@ class IndexSearch:
         return dict(self.ranked(found)[:limit])
 
     def cosines(self, addresses: Iterable[Address]) -> dict[Address, float]:
-        """Of some passages: those whose vectors are here."""
+        """Exact cosines of some passages; those without a vector in memory are left out."""
         every = {(number, row): float(self._cosines[number][row]) for number, row in addresses}
         return {address: cosine for address, cosine in every.items() if cosine > -np.inf}
 
     def attach_token_counts(self, passages: Mapping[Address, Passage]) -> None:
-        """Let the texts of passages remember their tokens, as they were counted when they were written."""
+        """Attach the token counts that were made when the passages were written."""
         for number, rows in by_segment(passages).items():
             every = self.segments[number].postings.shown[rows].tolist()
             for row, (characters, quoted, lined) in zip(rows, every, strict=True):

@@ -23,18 +23,18 @@ LEAST_KEPT = 2
 PAGE = 2_000
 """Passages that one statement reads: some megabytes."""
 READERS = 4
-"""Statements at the same time. Loads take turns page by page, so a large one holds nobody up for long."""
+"""Statements at the same time. Loads take turns page by page, so a large one delays the others little."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a scope holds, as one statement saw it."""
+    """The entries of a scope, read by one statement."""
 
     version: int
     entries: Mapping[str, Any]
-    """Each entry with what tells it from its earlier selves."""
+    """Each entry with its revision, or the facts that change with it."""
     passages: int
 
 
@@ -96,8 +96,8 @@ class IndexCache:
         return self._current(key, version) or await self._load_at_least(rows, key, version)
 
     def _current(self, key: Key, version: int) -> ScopeIndex | None:
-        """The index if it is at `version`, so that nothing has to be loaded. Version 0 has never held
-        anything: a session's name that somebody made up costs nothing."""
+        """The cached index at `version`, or None. Version 0 means an empty scope: an invented session name
+        costs nothing."""
         if version == 0:
             self._drop(key)
             return ScopeIndex(key[1], 0)
@@ -110,8 +110,8 @@ class IndexCache:
     async def get_all(
         self, seconds: float, rows: ScopeRows, versions: Iterable[tuple[Hashable, int]]
     ) -> tuple[list[ScopeIndex], bool]:
-        """(indexes, late): of scopes that are not loaded in time the older version, if there is one; their
-        loads go on."""
+        """(indexes, late). For a scope that is not loaded in time, its older version if there is one; its
+        load goes on."""
         wanted = list(versions)
         current = [self._current((rows.name, scope), version) for scope, version in wanted]
         ready = [index for index in current if index]
@@ -129,7 +129,7 @@ class IndexCache:
         return [*ready, *(self._indexes[key] for key in late if key in self._indexes)], bool(late)
 
     async def _load_at_least(self, rows: ScopeRows, key: Key, version: int) -> ScopeIndex:
-        """A load under way may have begun before `version` was written; the one after it has not."""
+        """Wait for the load under way; if it began before `version` was written, for one more."""
         under_way = self._loads.get(key)
         if under_way is not None:
             index = await asyncio.shield(under_way)
@@ -179,8 +179,8 @@ class IndexCache:
         return index
 
     def _store(self, key: Key, index: ScopeIndex) -> None:
-        """The newest of its scope; an empty one is made again as quickly as it is found. Searches under way
-        keep the indexes that they hold."""
+        """Replace the scope's index. Empty indexes are not kept: they cost nothing to make. Searches under
+        way keep the indexes that they began with."""
         self._drop(key)
         if index.size:
             self._indexes[key], self._sizes[key] = index, index.nbytes

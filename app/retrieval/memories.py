@@ -83,13 +83,13 @@ class MemorySource(PointSource[User]):
     # The record.
 
     async def reach(self, scope: Scope) -> Reached[User]:
-        """The user's memories; nobody's are none."""
+        """The user's memories; none without a user."""
         if not scope.user_id:
             return Reached(self, scope, ())
         user = (scope.tenant, scope.user_id)
-        stands = await standing_of(self._pool, *user)
-        facts = (scope.vantage_id, await self._foreign_count(scope, stands))
-        return Reached(self, scope, ((user, stands.version),), facts)
+        standing = await standing_of(self._pool, *user)
+        facts = (scope.vantage_id, await self._foreign_count(scope, standing))
+        return Reached(self, scope, ((user, standing.version),), facts)
 
     async def listing(self, scope: User) -> Listing:
         """The ids with their revisions."""
@@ -160,10 +160,10 @@ class MemorySource(PointSource[User]):
         """Whether other tools may write memories that are searched where they are."""
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
-    async def _foreign_count(self, scope: Scope, stands: "Standing") -> int | str:
-        """How many points of the user's other tools wrote; a string like no other: nobody knows now."""
-        if not self._foreign_here or stands.since is not None:
-            return 0  # while an erasure is under way they are told no more
+    async def _foreign_count(self, scope: Scope, standing: "Standing") -> int | str:
+        """How many points of the user's other tools wrote; a random string if the engine does not answer."""
+        if not self._foreign_here or standing.since is not None:
+            return 0  # while an erasure is under way they are not shown
         try:
             async with asyncio.timeout(min(COUNT_SECONDS, self._foreign_seconds)):
                 return await qdrant.count(self._points, RAW, others_of(scope))
@@ -191,9 +191,9 @@ class MemorySource(PointSource[User]):
         """The newest cards of each of these kinds, newest first: the record's, and what it does not know."""
         if not scope.user_id or not kinds:
             return []
-        stands = await standing_of(self._pool, scope.tenant, scope.user_id)
+        standing = await standing_of(self._pool, scope.tenant, scope.user_id)
         ours = await newest_cards(self._pool, (scope.tenant, scope.user_id), kinds, CARDS)
-        if stands.since is not None or not self._foreign_here:
+        if standing.since is not None or not self._foreign_here:
             return newest_of(ours, CARDS)
         where = replace(owned(scope, kinds=tuple(kinds)), lacks=NOT_OURS)
         try:
@@ -206,15 +206,15 @@ class MemorySource(PointSource[User]):
         return newest_of([*others, *ours], CARDS)
 
     async def owns(self, scope: Scope, memory_id: str) -> bool:
-        """Whether a memory is the user's, whoever wrote it (for `db/votes.py`)."""
+        """True for a memory of the user's, also one that another tool wrote (for `db/votes.py`)."""
         if not scope.user_id:
             return False
         with retrieval_faults():
             known = await self._pool.fetchval(OWNED, scope.tenant, scope.user_id, memory_id)
         if known is not None or not self._foreign_here:
             return bool(known)
-        stands = await standing_of(self._pool, scope.tenant, scope.user_id)
-        if stands.since is not None or await self._imported([memory_id]):
+        standing = await standing_of(self._pool, scope.tenant, scope.user_id)
+        if standing.since is not None or await self._imported([memory_id]):
             return False
         where = replace(owned(scope), lacks=NOT_OURS, ids=(memory_id,))
         return bool(await qdrant.count(self._points, RAW, where))
@@ -309,7 +309,7 @@ def newest_of(cards: Iterable[Memory], most: int) -> list[Memory]:
     return sorted(kept, key=lambda card: (card.created_at, card.id), reverse=True)
 
 
-# Until an erasure is whole (alembic 0009) nothing of the user is told but what was written since: the record
+# Until an erasure is complete (alembic 0009) only what was written since may be shown: the record
 # knows that, while points that were to go may be there yet, or have outlived it in an engine that was down.
 USER = """
     SELECT coalesce(known.version, 0) AS version,
@@ -327,7 +327,7 @@ class Standing:
     version: int
     """Grows with every write that a search would see."""
     since: tuple[str, ...] | None = None
-    """All that may be told; None: whatever is there."""
+    """Ids that may be shown while an erasure is under way; None: all."""
 
 
 async def standing_of(pool: Pool, tenant: str, user_id: str) -> Standing:
@@ -348,7 +348,7 @@ PLACES = 24
 
 
 def thread_position(thread_id: str, place: int) -> int:
-    """Where a memory was said; 0: nobody knows. Consecutive places of a thread are consecutive numbers."""
+    """Thread and place as one number; 0: unknown. Consecutive places of a thread are consecutive numbers."""
     if not thread_id or not 0 < place < 1 << PLACES:
         return 0
     digest = hashlib.blake2b(thread_id.encode("utf-8", "surrogatepass"), digest_size=5).digest()

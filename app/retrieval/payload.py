@@ -1,6 +1,6 @@
 """What a point's payload says, ours and that of older tools: nothing in it is taken for granted.
 
-A text lies under `text`, `content` or `chunk`; other facts at the top, or under `metadata`. Times are UTC.
+The text is under `text`, `content` or `chunk`; other facts are at the top or under `metadata`. Times are UTC.
 Nothing here raises.
 """
 
@@ -82,20 +82,20 @@ def number(payload: Payload, name: str) -> int | None:
     return value if type(value) is int else None
 
 
-def tokens(payload: Payload, told: str) -> int:
+def tokens(payload: Payload, text: str) -> int:
     """o200k tokens as counted when it was written, else about how many."""
     counted = number(payload, "tokens")
-    return counted if counted is not None and counted >= 0 else len(told.encode()) // BYTES_A_TOKEN + 1
+    return counted if counted is not None and counted >= 0 else len(text.encode()) // BYTES_A_TOKEN + 1
 
 
 def dated(payload: Payload) -> datetime | None:
     """When it was written, or last changed: the later of both."""
-    told = (moment(payload), moment(payload, "updated_at"))
-    return max((at for at in told if at is not None), default=None)
+    times = (moment(payload), moment(payload, "updated_at"))
+    return max((at for at in times if at is not None), default=None)
 
 
 def day(payload: Payload) -> str | None:
-    """When it was written, whatever changed it since: an ISO date, UTC. None: it does not tell."""
+    """When it was written, whatever changed it since: an ISO date, UTC. None: unknown."""
     written = moment(payload)
     return written.date().isoformat() if written else None
 

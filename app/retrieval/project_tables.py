@@ -17,7 +17,7 @@ from app.retrieval.vocabulary import count
 from app.types import Scope
 
 VECTOR = "CASE WHEN embedding_ibid IS NOT NULL THEN embedding_ibid ELSE embedding END"
-"""A row's: Ibid's own where another tool's stands in `embedding`."""
+"""A row's: Ibid's own where `embedding` holds another tool's."""
 COMPARABLE = f"""
     CASE WHEN (space IS NULL OR space = {{space}}) AND vector_dims({VECTOR}) = {{dim}} THEN {VECTOR} END
 """
@@ -33,13 +33,13 @@ TENANT, OWNER = "coalesce(tenant::text, 'default')", "coalesce(owner::text, '')"
 """A row's: columns of other tools may be null. The newest are read off an index of the first (0012)."""
 WHOSE = f"{TENANT} = $1 AND {OWNER} = $2"
 REACHED = f"{TENANT} = $1 AND (owner::text = ANY($2::text[]) OR owner IS NULL)"
-"""Rows of a tenant and an owner; of a tenant and `owners`, who share what is nobody's."""
+"""Rows of a tenant and an owner; of a tenant and `owners`, who share rows without an owner."""
 IN_PROJECT = "project = {0} AND left(project, 200) = left({0}, 200)"
 """A row's project. Names of other tools may be too long for a tree's page: indexes hold their beginning."""
 MOMENT = "CASE WHEN indexed_at BETWEEN '0001-01-02' AND '9999-12-30' THEN indexed_at END AS indexed_at"
 """As Python can hold it."""
 WIDE = 200_000
-"""Bytes of JSON beyond which a column is nobody's: it costs 20 ms a megabyte to write it as text."""
+"""Bytes of JSON beyond which a column is not read: it costs 20 ms a megabyte to write it as text."""
 SMALL = f"pg_column_size({{0}}) <= {WIDE} AND pg_column_size(ARRAY[{{0}}]) <= {WIDE}"
 """As it is stored, then as it is without compression: an array holds it so."""
 READABLE = "(pg_typeof({0}) <> 'json'::regtype OR strpos({0}::text, '\\u0000') = 0)"
@@ -59,7 +59,7 @@ LIST = f"""CASE WHEN {SMALL} THEN CASE
         SELECT item, turn, sum(length(item::text) + 2) OVER (ORDER BY turn) AS size
         FROM json_array_elements(to_json({{0}})) WITH ORDINALITY AS every (item, turn)
         WHERE length(item::text) <= {PIECE}
-    ) AS first WHERE size <= {project_text.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no parameter of anybody's
+    ) AS first WHERE size <= {project_text.DETAILED}) END END AS {{0}}"""  # noqa: S608 - no user input
 """A list as JSON, whatever the column's type, with as many of its first items as there is room for."""
 NAMED = ", ".join(f"'{name}'" for name in (*project_text.NAMES, "start_line", "end_line"))
 FACTS = f"""CASE WHEN {SMALL} THEN CASE
@@ -87,7 +87,7 @@ class Table:
     """Its column; a UUID."""
     columns: str
     """What a passage is made of."""
-    told: str
+    searchable: str
     """Whether a row has anything to be found by."""
     shown: str
     """Whether it has anything to show."""
@@ -108,7 +108,7 @@ CONVERSATION = Table(
         left(summary_detailed, {project_text.DETAILED}) AS summary_detailed,
         left(memory_snippet, {project_text.SNIPPET}) AS memory_snippet
     """,
-    told=some(*SPOKEN),
+    searchable=some(*SPOKEN),
     shown=some(*SPOKEN),
 )
 CHUNK = Table(
@@ -120,7 +120,7 @@ CHUNK = Table(
         left(chunk_text, {project_text.CODE_COLUMNS}) AS chunk_text, {FACTS.format("chunk_metadata")},
         {LINE.format(fact=START)} AS start_line, {LINE.format(fact=END)} AS end_line
     """,
-    told=some(["chunk_text"]),
+    searchable=some(["chunk_text"]),
     shown=some(["chunk_text", "file_path", "language"], ["chunk_metadata"]),
     twins=f"""
         SELECT id, place FROM (
@@ -129,7 +129,7 @@ CHUNK = Table(
             ) AS place
             FROM public.code_index WHERE :where AND file_path = ANY (ARRAY(SELECT file_path FROM found))
         ) AS called WHERE id IN (SELECT id FROM found)
-    """,  # noqa: S608 - no parameter of anybody's
+    """,  # noqa: S608 - no user input
 )
 
 

@@ -69,7 +69,7 @@ counted: it may have 20,000 characters."""
 UNIT = 1e-6
 """How far the square of a unit vector's length may be from 1."""
 FOUND_BY = "found_by"
-"""The column of a segment that tells rows a search may find; others have only a path to show."""
+"""The column of a segment that is true for rows with text; others have only a path to show."""
 
 VERSIONS = """
     SELECT owner, project, version FROM ibid.project_part
@@ -85,7 +85,7 @@ LISTING = """
 # Rows are looked up by their ids, whatever the planner thinks of the rest: it knows nothing of a table just
 # filled.
 SEGMENT = """
-    SELECT held.{id}::text AS id, {terms} AS terms, ({told}) AS found_by, ({where}) AS here,
+    SELECT held.{id}::text AS id, {terms} AS terms, ({searchable}) AS found_by, ({where}) AS here,
         CASE WHEN $4 THEN {vector} END AS vector
     FROM {table} AS held WHERE held.{id} = ANY($7::uuid[])
 """
@@ -109,7 +109,7 @@ READ = """
     )
 """
 PLAIN = "SELECT found.*, 1 AS place FROM found "
-TOLD_APART = """
+WITH_TWINS = """
     , twins AS MATERIALIZED ({twins})
     SELECT found.*, twins.place FROM found LEFT JOIN twins ON twins.id = found.id
 """
@@ -138,7 +138,7 @@ class RowSource(IndexedSource[Lot]):
         store: str = "",
         seconds: float = 6.0,
     ) -> None:
-        """`projects`: those whose rows are told apart from others'; None: there are none."""
+        """`projects`: projects that have a source of their own; None: there are none."""
         super().__init__(cache, space, store=store, seconds=seconds)
         self._pool = pool
         self._projects = projects
@@ -222,12 +222,12 @@ class RowSource(IndexedSource[Lot]):
         if not legs.partial or legs.passages or vector is None:
             return legs
         found = await self._by_pgvector(reached, vector, query.limit)
-        told = {passage.id: passage for passage in found if passage.text.strip()}
+        shown = {passage.id: passage for passage in found if passage.text.strip()}
         return replace(
             legs,
-            meaning=tuple(Hit(key, passage.similarity or 0.0) for key, passage in told.items()),
-            passages={key: told[key] for key in sorted(told)},
-            stored=max(legs.stored, len(told)),
+            meaning=tuple(Hit(key, passage.similarity or 0.0) for key, passage in shown.items()),
+            passages={key: shown[key] for key in sorted(shown)},
+            stored=max(legs.stored, len(shown)),
         )
 
     async def listing(self, scope: Lot) -> Listing:
@@ -245,7 +245,7 @@ class RowSource(IndexedSource[Lot]):
             id=table.id,
             table=table.name,
             terms=kept(table, "terms"),
-            told=table.told,
+            searchable=table.searchable,
             where=where.sql,
             vector=COMPARABLE.format(space="$5", dim="$6"),
         )
@@ -306,7 +306,7 @@ class RowSource(IndexedSource[Lot]):
     # What is read.
 
     def _where(self, scope: Scope) -> Where:
-        """The rows it may tell of."""
+        """The rows that the scope may see."""
         return rows_of(scope, self._projects, inside=self.inside)
 
     async def _rows(self, scope: Scope, similar: Mapping[str, float | None]) -> list[Passage]:
@@ -329,8 +329,8 @@ class RowSource(IndexedSource[Lot]):
             table=table.name,
             id=table.id,
         )
-        told_apart = TOLD_APART.format(twins=table.twins.replace(":where", where.sql))
-        statement = read + (told_apart if table.twins else PLAIN) + IN_TURN
+        with_twins = WITH_TWINS.format(twins=table.twins.replace(":where", where.sql))
+        statement = read + (with_twins if table.twins else PLAIN) + IN_TURN
         rows = await self._fetch(statement, *where.values, asked)
         cost = sum(SHOWN if row["tokens"] is not None else COUNTED + SHOWN for row in rows)
         return await computed(cost, self._passages, rows, similar)

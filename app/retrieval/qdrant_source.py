@@ -171,7 +171,7 @@ class PointSource(IndexedSource[ScopeKey]):
         if collection in self._imports.copies:
             rows = await imported(self._pool, collection, [near.id for near in found])
             found = [near for near in found if near.id not in rows]
-        told = [near for near in found if payload.text(near.payload)]
-        silent = len(found) - len(told)
+        with_text = [near for near in found if payload.text(near.payload)]
+        silent = len(found) - len(with_text)
         notes = (f"points of {collection} without text were passed over: {silent}",) if silent else ()
-        return ForeignPoints([(near, self.similar(near.score)) for near in told], notes=notes)
+        return ForeignPoints([(near, self.similar(near.score)) for near in with_text], notes=notes)

@@ -97,7 +97,7 @@ def terms(text: str) -> list[int]:
 
 
 def calmed(text: str) -> str:
-    """The text with its shouted lines in small letters: where all is in capitals, they tell nothing."""
+    """The text with its shouted lines in small letters: where all is in capitals, they mean nothing."""
     if not CAPITAL.search(text):
         return text
     return "\n".join(line.lower() if shouted(line) else line for line in text.split("\n"))

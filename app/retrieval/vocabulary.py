@@ -104,7 +104,7 @@ READ = 512
 WORD = re.compile(r"[^\W_]+")
 MARK = re.compile(r"[^\w\s]|_")
 UNKNOWN = "[UNK]"
-"""What stands for a word that not even its letters are known of."""
+"""The piece for a word with letters outside of the vocabulary."""
 LONGEST = 100
 """Characters of a word that BERT's tokenizer takes for a word; a longer one says nothing to the model."""
 

@@ -310,8 +310,15 @@ class ImportStore:
             for each, given, packed in zip(some, texts, terms, strict=True):
                 place = placed(tenant, collection, given)
                 facts = json.dumps(storable_json(dict(given.metadata)))
-                told = (storable(given.text), storable(given.title), facts, each.tokens, space, each.vector)
-                rows.append((tenant, collection, *place, *told, revision, packed, given.created_at))
+                columns = (
+                    storable(given.text),
+                    storable(given.title),
+                    facts,
+                    each.tokens,
+                    space,
+                    each.vector,
+                )
+                rows.append((tenant, collection, *place, *columns, revision, packed, given.created_at))
                 taken.append((each, place[1]))
             await connection.executemany(corpus.ADMIT, rows)
             await corpus.bump(connection, tenant, collection)

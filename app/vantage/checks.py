@@ -1,4 +1,4 @@
-"""The check of an answer against its class (`class_check`), clause by clause, and the policy's own texts.
+"""The check of an answer against the requirements of its class (`class_check`), and the policy's own texts.
 
 `check` reads the answer alone: what its sentences do (`sentences.py`), and what the caller counted. Where an
 answer that is checked before it is sent breaks its class, the policy's own text stands in for it.
@@ -125,7 +125,7 @@ def in_danger(decision: Decision) -> bool:
 # The contract of each class
 
 HELPED = "helped"
-"""The clause without which nothing is sent."""
+"""The requirement without which nothing is sent."""
 QUOTED = re.compile(r'“[^“”]*+”|«[^«»]*+»|"[^"\n]*+"')
 """Quotations: their hedges and questions are not the answer's."""
 NAMED = re.compile(r"\bM(?:ay|AY)\b")
@@ -136,7 +136,7 @@ LABEL = re.compile(r"[,:]?[ \t]?[\[【][^\[\]【】#\n]{1,160}+(?<!\s)#[0-9A-Za-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer, as the clauses examine it."""
+    """A whole answer, as the requirements examine it."""
 
     sentences: Sequence[Sentence]
     unhelped: Sequence[Sentence]
@@ -163,66 +163,66 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """One promise of a class."""
+class Requirement:
+    """What an answer of a class must be."""
 
     says: str
     holds: Callable[[Answer], bool] = field(repr=False)
 
 
-CLAUSES: Mapping[str, Clause] = {
-    "answer.some": Clause("It says something.", lambda answer: bool(answer.sentences)),
-    "budget.tokens": Clause(
+REQUIREMENTS: Mapping[str, Requirement] = {
+    "answer.some": Requirement("It says something.", lambda answer: bool(answer.sentences)),
+    "budget.tokens": Requirement(
         "At most token_target tokens.", lambda answer: answer.tokens <= answer.params.token_target
     ),
-    "budget.hedges": Clause(
+    "budget.hedges": Requirement(
         f"At most hedge_budget hedging phrases, for each {EACH} tokens unless the asker set it.",
         lambda answer: answer.hedges <= answer.hedge_budget,
     ),
-    "budget.questions": Clause(
+    "budget.questions": Requirement(
         "At most question_budget questions; those of a FAQ or of a list are its own.",
         lambda answer: answer.questions <= answer.params.question_budget,
     ),
-    "own.tokens": Clause(
+    "own.tokens": Requirement(
         f"At most token_target tokens, or {OWN} if that is more.",
         lambda answer: answer.tokens <= max(OWN, answer.params.token_target),
     ),
-    "clarify.only_questions": Clause(
+    "clarify.only_questions": Requirement(
         "Questions, and nothing else.", lambda answer: answer.asking == len(answer.sentences)
     ),
-    "clarify.budget": Clause(
+    "clarify.budget": Requirement(
         "At least one question, and at most question_budget (or one if that is 0).",
         lambda answer: 1 <= answer.asking <= allowed(answer.params),
     ),
-    "clarify.no_citation": Clause("No citation.", lambda answer: not answer.cites),
-    "clarify.names": Clause(
+    "clarify.no_citation": Requirement("No citation.", lambda answer: not answer.cites),
+    "clarify.names": Requirement(
         "Where rival sources were found: it names two of them at least.",
         lambda answer: not answer.names or len(named(answer.names, answer.words)) >= 2,
     ),
-    "negotiate.named": Clause(
+    "negotiate.named": Requirement(
         "It says that something is left out, or on what terms.",
         lambda answer: not mostly_latin(answer.words) or leaves_out(answer.words),
     ),
-    "negotiate.no_recipe": Clause(
+    "negotiate.no_recipe": Requirement(
         "No list of orders, and no orders with amounts.",
         lambda answer: not recipe(answer.sentences, answer.words),
     ),
-    "redirect.named": Clause(
+    "redirect.named": Requirement(
         "It says whom to contact, or who helps better.",
         lambda answer: not mostly_latin(answer.words) or points(answer.sentences),
     ),
-    HELPED: Clause(
+    HELPED: Requirement(
         "Where somebody may be in danger: it says where people help.",
         lambda answer: not answer.danger or helps(answer.sentences),
     ),
-    "refuse.declines": Clause(
+    "refuse.declines": Requirement(
         f"It declines, in at most {MOST_SENTENCES} sentences, and only regrets, gives a general reason, says"
         " where help is, or offers something else; in a language that can be judged (English, German,"
         " Spanish, French).",
         lambda answer: declines(answer.unhelped),
     ),
-    "refuse.no_citation": Clause("No citation.", lambda answer: not answer.cites),
-    "refuse.no_instructions": Clause(
+    "refuse.no_citation": Requirement("No citation.", lambda answer: not answer.cites),
+    "refuse.no_instructions": Requirement(
         "No steps, orders in a row, code or amounts.",
         lambda answer: not instructs(answer.sentences, answer.words),
     ),
@@ -249,7 +249,7 @@ CONTRACTS: Mapping[ResponseClass, tuple[str, ...]] = {
         HELPED,
     ),
 }
-"""The clauses of each class."""
+"""The requirements of each class."""
 
 
 def check(
@@ -279,7 +279,9 @@ def check(
         danger=in_danger(decision),
         names=decision.names,
     )
-    broken = tuple(name for name in CONTRACTS[decision.response_class] if not CLAUSES[name].holds(answer))
+    broken = tuple(
+        name for name in CONTRACTS[decision.response_class] if not REQUIREMENTS[name].holds(answer)
+    )
     return Check(not broken, broken, tokens=tokens, hedges=answer.hedges, questions=answer.questions)
 
 

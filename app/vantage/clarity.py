@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from app.text.greeting import is_small_talk
 from app.text.languages import words as wordset
@@ -72,20 +73,30 @@ def describe(message: str, text: Text, thread: Sequence[str] = ()) -> Reading:
 
 def names_something(text: Text) -> bool:
     """Whether a word is no function word, or is written as a name, or something is quoted."""
-    listed, folded = lists(), text.folded
-    if any(folded.count(sign) > 1 for sign in PAIRED) or any(sign in folded for sign in OPENING):
+    if _quotes(text.folded):
         return True
-    empty = [name for name in listed if name.startswith("empty ")]
+    empty = [name for name in lists() if name.startswith("empty ")]
     before = ""
     for n, token in enumerate(text.tokens[:LONGEST]):
         word = token.lstrip("'")
-        if word and word[0].isalnum():
-            order = word in listed["orders"] and before not in ARTICLES
-            empty = [name for name in empty if word in listed[name] or (order and name == ENGLISH)]
+        if word[:1].isalnum():
+            empty = _empty_in(empty, word, before)
             if not empty or _named(text, n):
                 return True
         before = word
     return False
+
+
+def _quotes(folded: str) -> bool:
+    """Whether something stands between quotation marks."""
+    return any(folded.count(sign) > 1 for sign in PAIRED) or any(sign in folded for sign in OPENING)
+
+
+def _empty_in(languages: Sequence[str], word: str, before: str) -> list[str]:
+    """Those of the languages' lists in which a word behind another names nothing; an order is empty too."""
+    listed = lists()
+    order = word in listed["orders"] and before not in ARTICLES
+    return [name for name in languages if word in listed[name] or (order and name == ENGLISH)]
 
 
 def talks(message: str) -> bool:
@@ -113,15 +124,13 @@ def about_persons(text: Text) -> bool:
 
 def specificity(message: str, text: Text) -> float:
     """How much narrows the answer down: n / (n + 4) over numbers, names, quotations and conditions."""
-    listed, cased = lists(), text.cased[:LONGEST]
-    conditions, constraints = listed["condition"], listed["constraint"]
-    signs = 0.0
-    for n, word in enumerate(text.tokens[:LONGEST]):
-        if not word[0].isalnum():
-            continue
-        named = n and len(word) > 1 and cased[n][0].isupper() and cased[n - 1] not in FIRST
-        signs += 0.1 + word.isdecimal() + bool(named)
-        signs += 0.75 * (word in conditions) + 0.4 * (word in constraints)
+    listed, tokens, cased = lists(), text.tokens[:LONGEST], text.cased[:LONGEST]
+    words = [word for word in tokens if word[0].isalnum()]
+    pairs = pairwise(cased)
+    named = [word for before, word in pairs if word[0].isupper() and len(word) > 1 and before not in FIRST]
+    signs = 0.1 * len(words) + len(named) + sum(map(str.isdecimal, words))
+    signs += 0.75 * sum(map(listed["condition"].__contains__, words))
+    signs += 0.4 * sum(map(listed["constraint"].__contains__, words))
     quoted = sum(message.count(sign) // 2 for sign in PAIRED) + sum(message.count(sign) for sign in OPENING)
     signs += 1.5 * quoted
     return signs / (signs + 4)
@@ -130,8 +139,8 @@ def specificity(message: str, text: Text) -> float:
 def affect(message: str, text: Text) -> float:
     """How moved the asker is: n / (n + 2) over words of feeling, emphasis, shouting, pictures."""
     listed, tokens = lists(), text.tokens[:LONGEST]
-    felt = sum(word in listed["feeling"] for word in tokens)
-    stressed = sum(word in listed["emphasis"] for word in tokens)
+    felt = sum(map(listed["feeling"].__contains__, tokens))
+    stressed = sum(map(listed["emphasis"].__contains__, tokens))
     begun = message[:FAR]
     counts = (
         sum(len(word) >= SHOUT and word.isupper() for word in text.cased[:LONGEST]),
@@ -147,7 +156,7 @@ def breadth(text: Text) -> float:
     """1 - 1/n for n distinct asks: questions, orders, items of a list, and what joins them."""
     asks: dict[tuple[str, ...], int] = {}
     numbered = False
-    for sentence in sentences(text.tokens[:LONGEST]):
+    for sentence in between_marks(text.tokens[:LONGEST]):
         alone = len(sentence) == 2 and sentence[0].isdecimal()  # `1.`: its item is the next sentence
         if not alone and (count := _asks(sentence, item=numbered)):
             asks[sentence] = count
@@ -156,8 +165,8 @@ def breadth(text: Text) -> float:
     return 1 - 1 / total if total > 1 else 0.0
 
 
-def sentences(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """With the mark that ends each; a line's end is one."""
+def between_marks(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Its sentences, each with the mark that ends it; a line's end is one."""
     begun = 0
     for n, token in enumerate(tokens):
         if token in ENDS:
@@ -172,15 +181,28 @@ def _asks(sentence: tuple[str, ...], *, item: bool) -> int:
     said = [token for token in sentence if token[0].isalnum()]
     if not said:
         return 0
-    listing = item or sentence[0] in BULLETS or (sentence[0].isdecimal() and sentence[1:2] == (")",))
     asked = sentence[-1] in MARKS
     begun = next((n for n, token in enumerate(said) if token not in listed["courtesy"]), 0)
-    wish = said[0] == "i" and said[1:2] in (["need"], ["want"], ["would"], ["'d"])
-    if not (asked or listing or wish or said[begun] in listed["orders"]):
+    if not (asked or item or _is_item(sentence) or _is_wish(said) or said[begun] in listed["orders"]):
         return 0
-    further = listed["questions" if asked else "questions and orders"]
-    joints = [n for n, token in enumerate(sentence[:-1]) if n > begun and token in listed["joining"]]
-    return 1 + sum(_behind(sentence, n + 1) in further for n in joints)
+    return 1 + _joined(sentence, begun, listed["questions" if asked else "questions and orders"])
+
+
+def _joined(sentence: Sequence[str], begun: int, openings: frozenset[str]) -> int:
+    """How many further asks are joined to the first: `and how`, `then tell`."""
+    joining = lists()["joining"]
+    joints = [n for n, token in enumerate(sentence[:-1]) if n > begun and token in joining]
+    return sum(_behind(sentence, n + 1) in openings for n in joints)
+
+
+def _is_item(sentence: Sequence[str]) -> bool:
+    """`- a cake`, `1) a cake`."""
+    return sentence[0] in BULLETS or (sentence[0].isdecimal() and sentence[1:2] == (")",))
+
+
+def _is_wish(said: Sequence[str]) -> bool:
+    """`i need`, `i'd`."""
+    return said[0] == "i" and said[1:2] in (["need"], ["want"], ["would"], ["'d"])
 
 
 def _behind(sentence: Sequence[str], n: int) -> str:

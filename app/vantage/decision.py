@@ -91,7 +91,8 @@ class Condition:
 
     def holds(self, levels: Levels) -> bool:
         """Whether descriptors meet it. A missing one is 0."""
-        value = max([levels.get(name, 0.0) for name in self.names])
+        names = self.names
+        value = max([levels.get(name, 0.0) for name in names]) if names[1:] else levels.get(names[0], 0.0)
         if self.at_least is not None and value < self.at_least:
             return False
         return self.below is None or value < self.below
@@ -116,7 +117,7 @@ def under(threshold: float, *names: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of the policy: the class that it gives, why, and when."""
+    """One line of the policy: the class that it gives, why, and when. `risk.HarmRule` is another thing."""
 
     id: str
     gives: ResponseClass
@@ -132,7 +133,10 @@ class Rule:
 
     def holds(self, levels: Levels, facts: set[str]) -> bool:
         """Whether its own conditions hold; `unless` is up to the caller."""
-        return facts.issuperset(self.needs) and all(condition.holds(levels) for condition in self.when)
+        for condition in self.when:
+            if not condition.holds(levels):
+                return False
+        return facts.issuperset(self.needs)
 
     def text(self) -> str:
         """All of its conditions, as the published policy shows them."""
@@ -276,15 +280,20 @@ def decide(
 ) -> Decision:
     """The class, and the ids of the rules that fired in the order of the table, then of the routing steps."""
     seen, known = levels(sd, evidence), facts(sd, params, limits, evidence)
-    holding = {rule.id: rule for rule in RULES if rule.holds(seen, known)}
-    fired = [rule for rule in holding.values() if holding.keys().isdisjoint(rule.unless)]
+    fired = firing(seen, known)
     given = max((rule.gives for rule in fired), key=STRICTNESS.__getitem__, default=COMPLY)
     final = any(rule.final for rule in fired)
-    steps = [] if final else list(routed(given, routing))
-    ids = (*([rule.id for rule in fired] or [DEFAULT]), *(step for step, _ in steps))
-    kind = steps[-1][1] if steps else given
+    steps = {} if final else dict(routed(given, routing))
+    ids = (*([rule.id for rule in fired] or [DEFAULT]), *steps)
+    kind = [given, *steps.values()][-1]
     rivals = evidence.rivals if evidence and kind is CLARIFY and RIVALS in ids else ()
     return Decision(kind, ids, version(), final=final, names=tuple([rival.name for rival in rivals]))
+
+
+def firing(levels: Levels, facts: set[str]) -> list[Rule]:
+    """The rules whose conditions hold, but for those that another holding rule keeps from firing."""
+    holding = {rule.id: rule for rule in RULES if rule.holds(levels, facts)}
+    return [rule for rule in holding.values() if holding.keys().isdisjoint(rule.unless)]
 
 
 def routed(given: ResponseClass, routing: Routing) -> Iterator[tuple[str, ResponseClass]]:
@@ -318,7 +327,7 @@ def facts(sd: Descriptors, params: Params, limits: Limits, evidence: Evidence | 
 
 
 def levels(sd: Descriptors, evidence: Evidence | None = None) -> Levels:
-    """Descriptors by name, each clamped to [0, 1]; `outside.*` only where there is evidence.
+    """Descriptors by name, each clamped to [0, 1]; `outside.*` only where there is such a score.
 
     NaN counts as the worst for risk, pressure and scores, as 1 for clarity, and as 0 for the rest."""
     found = {
@@ -334,8 +343,8 @@ def levels(sd: Descriptors, evidence: Evidence | None = None) -> Levels:
         found |= shares
         found[f"{kind}.*"] = max(shares.values(), default=0.0)
     if evidence:
-        found["outside.harm"] = _clamped(evidence.harm)
-        found["outside.selfharm"] = _clamped(evidence.selfharm)
+        said = {"outside.harm": evidence.harm, "outside.selfharm": evidence.selfharm}
+        found |= {name: _clamped(score) for name, score in said.items() if score is not None}
     return found
 
 

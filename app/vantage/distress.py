@@ -126,11 +126,11 @@ def _distress(heading: str) -> str:
     return _pattern(_DISTRESS[heading], _PARTS)
 
 
-TOLD = re.compile(f" (?:{_distress('told')}) ")
+SAYS_SO = re.compile(f" (?:{_distress('told')}) ")
 FIGURES = re.compile(f" (?:{_distress('figures of speech')})")
 COMFORT = re.compile(f" (?:{_distress('asked in need')})(?= )")
 SAID = re.compile(f" (?:{_distress('said in need')})(?= )")
-METHOD = re.compile(f" (?:{_distress('method')}) ")
+WAYS = re.compile(f" (?:{_distress('method')}) ")
 
 
 class Despair(Enum):
@@ -153,7 +153,7 @@ def despair(tokens: Sequence[str]) -> Despair:
     if not any(map(_tells, sentences)) and not _slang(sentences):
         return Despair.NONE
     rows = list(map(_row, sentences))
-    if any(METHOD.search(COMFORT.sub(" ", row)) for row in rows):
+    if any(WAYS.search(COMFORT.sub(" ", row)) for row in rows):
         return Despair.ASKED
     return Despair.DOUBTFUL if any(map(_asks, rows)) else Despair.TOLD
 
@@ -181,7 +181,7 @@ def _row(sentence: Iterable[str]) -> str:
 
 def _tells(sentence: Sequence[str]) -> bool:
     """Whether a sentence tells it, of its writer; no mark may stand between the words."""
-    if _WORDS["signals"].isdisjoint(sentence) or not TOLD.search(f" {' '.join(sentence)} "):
+    if _WORDS["signals"].isdisjoint(sentence) or not SAYS_SO.search(f" {' '.join(sentence)} "):
         return False
     row = _row(sentence)
     return not FIGURES.search(row) and not _FRAMED.search(row)

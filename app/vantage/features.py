@@ -6,14 +6,16 @@ pressure and takes nothing away; earlier turns lend their risk to a message that
 Nothing here raises.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from app.vantage import clarity, topics
-from app.vantage.decision import ATTACKED, DESPAIR, SURE
+from app.vantage.decision import ATTACKED, DESPAIR, PRESSED, SURE
 from app.vantage.distress import Despair, despair
 from app.vantage.lexicon import LEXICON, Hit, hits
-from app.vantage.risk import RISKS, RULES, Found, weigh
+from app.vantage.risk import RISKS, RULES, Harm, find_harm
 from app.vantage.score import score
 from app.vantage.terms import Descriptors, Finding
 from app.vantage.text import ENDS, Text, read, reveal
@@ -33,11 +35,9 @@ PRESSURE: Mapping[str, float] = {
     "flattery": 0.1,
 }
 """What each kind of phrase of `pressure.txt` adds; each kind counts once."""
-PRESSED = 0.5
-"""From here on it is an attempt to override the rules, and nothing in the text lowers its risk."""
 EXTRACTED = 0.6
 """How surely the rules are asked for where such phrases are used."""
-TOLD, METHOD = 0.6, 0.8
+DESPAIR_TOLD, DESPAIR_ASKED = 0.6, 0.8
 """Self-harm where somebody says that they do not want to live, and where they ask for a way, too."""
 HARMLESS, DOUBTFUL = 0.3, 0.5
 """Scores of risk below which the table's rules hold nothing back, or refuse nothing."""
@@ -52,7 +52,7 @@ DECAY = 0.85
 """What is left of a turn's risk one turn later."""
 SHORT = 25
 """Words: a longer message says itself what it is about."""
-POINTING = frozenset({"it", "covert"})
+POINTING = frozenset({"pronoun", "covert"})
 
 
 class Parsed(NamedTuple):
@@ -60,14 +60,15 @@ class Parsed(NamedTuple):
 
     text: Text
     known: Sequence[Hit]
-    classes: frozenset[str]
+    counts: Mapping[str, int]
+    """How many of the known words are of each class."""
 
 
 def parse(text: Text) -> Parsed:
     """Its known words, for every table."""
     plain = reveal(text, LEXICON)
     known = hits(plain)
-    return Parsed(plain, known, frozenset().union(*{hit.classes for hit in known}))
+    return Parsed(plain, known, Counter(chain.from_iterable([hit.classes for hit in known])))
 
 
 def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str = "") -> Descriptors:
@@ -75,7 +76,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     text = read(message)
     parsed = parse(text)
     pressure, pressing = _pressure(parsed)
-    found = weigh(parsed.text, parsed.known, pressed=pressure >= PRESSED)
+    found = find_harm(parsed.text, parsed.known, pressed=pressure >= PRESSED)
     scores = score(parsed.text, parsed.known, _fired(found))
     if pressure < PRESSED and scores["attack"] < ATTACKED:
         _veto(found, parsed.text, scores["risk"])
@@ -89,7 +90,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
         pressing += (Finding("pressure", "score.attack", scores["attack"]),)
     if thread and _points_back(message, text, parsed):
         _lend(found, thread)
-    stakes, weighed = _stakes(parsed.known)
+    stakes, weighed = _stakes(parsed.counts)
     reading = clarity.describe(message, text, thread)
     return Descriptors(
         clarity=reading.clarity,
@@ -105,7 +106,7 @@ def extract_sd_features(message: str, thread: Sequence[str] = (), overlay: str =
     )
 
 
-def _veto(found: Found, text: Text, whole: float) -> None:
+def _veto(found: Harm, text: Text, whole: float) -> None:
     """A low score, of the message and of the sentence in which a rule fired, limits what the rule gives."""
     if whole >= DOUBTFUL:
         return
@@ -131,42 +132,42 @@ def _sentence(text: Text, at: int) -> tuple[int, int]:
     return start, end + 1
 
 
-def _risk(sentence: Text, found: Found) -> float:
+def _risk(sentence: Text, found: Harm) -> float:
     """The risk score of one sentence."""
     return score(sentence, hits(sentence), _fired(found))["risk"]
 
 
-def _fired(found: Found) -> Mapping[str, float]:
+def _fired(found: Harm) -> Mapping[str, float]:
     """The rules that fired, with their risk."""
     return {rule: found.risk[category] for category, rule in found.by.items()}
 
 
 def _pressure(parsed: Parsed) -> tuple[float, tuple[Finding, ...]]:
     """Each kind counts once."""
-    kinds = [(kind, weight) for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.classes]
+    kinds = [(kind, weight) for kind, weight in PRESSURE.items() if f"press_{kind}" in parsed.counts]
     findings = tuple([Finding("pressure", f"press.{kind}", weight) for kind, weight in kinds])
     return min(1.0, round(sum([weight for _, weight in kinds]), 4)), findings
 
 
-def _despair(found: Found, told: Despair, pressure: float) -> None:
+def _despair(found: Harm, told: Despair, pressure: float) -> None:
     """A writer who only says that they do not want to live is sent to help: this alone lowers a risk."""
     if told is Despair.ASKED:
-        found.take("selfharm", DESPAIR, METHOD)
+        found.take("selfharm", DESPAIR, DESPAIR_ASKED)
     elif told is Despair.TOLD and pressure < PRESSED:
-        found.settle("selfharm", DESPAIR, TOLD)
+        found.settle("selfharm", DESPAIR, DESPAIR_TOLD)
     elif told is not Despair.NONE:
-        found.take("selfharm", DESPAIR, TOLD)
+        found.take("selfharm", DESPAIR, DESPAIR_TOLD)
 
 
 def _under(
     overlay: Parsed,
-    found: Found,
+    found: Harm,
     pressure: float,
     pressing: tuple[Finding, ...],
 ) -> tuple[float, tuple[Finding, ...]]:
     """An overlay adds what it presses and asks for; being an instruction, it has no attack score."""
     more, why = _pressure(overlay)
-    extra = weigh(overlay.text, overlay.known, pressed=more >= PRESSED)
+    extra = find_harm(overlay.text, overlay.known, pressed=more >= PRESSED)
     for category, weight in extra.risk.items():
         found.take(category, extra.by[category], weight)
     return max(pressure, more), pressing + why
@@ -174,29 +175,28 @@ def _under(
 
 def _points_back(message: str, text: Text, parsed: Parsed) -> bool:
     """Whether a short message asks for what was asked before: it points back and names nothing itself."""
-    if len(text.tokens) > SHORT or not parsed.classes & POINTING or clarity.talks(message):
+    if len(text.tokens) > SHORT or POINTING.isdisjoint(parsed.counts) or clarity.talks(message):
         return False
-    return "covert" in parsed.classes or not clarity.names_something(text)
+    return "covert" in parsed.counts or not clarity.names_something(text)
 
 
-def _lend(found: Found, thread: Sequence[str]) -> None:
+def _lend(found: Harm, thread: Sequence[str]) -> None:
     """The risk of earlier turns, weaker with each turn since."""
     left = 1.0
     for turn in reversed(thread[-TURNS:]):
         left *= DECAY
         earlier = parse(read(turn))
-        for category, weight in weigh(earlier.text, earlier.known, pressed=False).risk.items():
+        for category, weight in find_harm(earlier.text, earlier.known, pressed=False).risk.items():
             found.take(category, "earlier-turn", weight * left)
         if despair(earlier.text.tokens) is not Despair.NONE:
-            found.take("selfharm", DESPAIR, TOLD * left)
+            found.take("selfharm", DESPAIR, DESPAIR_TOLD * left)
 
 
-def _stakes(known: Sequence[Hit]) -> tuple[dict[str, float], tuple[Finding, ...]]:
+def _stakes(counts: Mapping[str, int]) -> tuple[dict[str, float], tuple[Finding, ...]]:
     """One grave word .6, each further one .2; without any a weak word .2, each further .1."""
     stakes = dict.fromkeys(STAKES, 0.0)
     for kind in STAKES:
-        grave = sum([f"stake_{kind}" in hit.classes for hit in known])
-        weak = sum([f"weak_{kind}" in hit.classes for hit in known])
+        grave, weak = counts.get(f"stake_{kind}", 0), counts.get(f"weak_{kind}", 0)
         level = 0.4 + 0.2 * grave + 0.1 * weak if grave else 0.1 + 0.1 * weak if weak else 0.0
         stakes[kind] = min(1.0, round(level, 4))
     return stakes, tuple(

@@ -13,7 +13,7 @@ stops the start with ValueError.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -26,20 +26,42 @@ Entries = Mapping[str, tuple[str, ...]]
 """By name, its phrases."""
 
 
+class Line(str):
+    """An entry of a file, and the number of the line where it begins."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, text: str, number: int) -> "Line":
+        """`number` counts from 1."""
+        line = super().__new__(cls, text)
+        line.number = number
+        return line
+
+
 @cache
-def sections(name: str) -> Mapping[str, tuple[str, ...]]:
+def sections(name: str) -> Mapping[str, tuple[Line, ...]]:
     """By heading, its lines without comments; continued lines are joined."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+    return parsed(name, (DATA / name).read_text(encoding="utf-8"))
+
+
+def parsed(name: str, text: str) -> Mapping[str, tuple[Line, ...]]:
+    """The sections of a file's text."""
+    found: dict[str, list[Line]] = {}
+    lines: list[Line] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):
             lines = found.setdefault(line[1:-1], [])
-        elif line[0].isspace():
-            lines[-1] += f" {line.strip()}"
+        elif lines is None:
+            raise ValueError(f"{name}:{number}: an entry before the first [heading]")
+        elif not line[0].isspace():
+            lines.append(Line(line.strip(), number))
+        elif lines:
+            lines[-1] = Line(f"{lines[-1]} {line.strip()}", lines[-1].number)
         else:
-            lines.append(line.strip())
+            raise ValueError(f"{name}:{number}: nothing above that this line could continue")
     return {heading: tuple(own) for heading, own in found.items()}
 
 
@@ -126,7 +148,7 @@ def _load() -> dict[str, Entry]:
             for line in lines:
                 key, colon, words = line.partition(": ")
                 if not colon or section not in {*FORMS, "irregular"}:
-                    raise ValueError(f"{name}: not `class: words` in a known section: [{section}] {line!r}")
+                    raise ValueError(f"{name}:{line.number}: not `class: words` in a known section")
                 if section == "irregular":
                     IRREGULAR[key] = words.split()
                 else:
@@ -160,42 +182,45 @@ def _entries(classes: Mapping[tuple[str, ...], set[str]]) -> dict[str, Entry]:
         if len(phrase) > 1:
             own = entries[phrase[0]].phrases[phrase[1]]
             own.append((phrase[1:], frozenset(classes[phrase])))
-    return {word: Entry(entry.classes, dict(entry.phrases)) for word, entry in entries.items()}
-
-
-LEXICON = _load()
-
-
-def hits(text: Text) -> list[Hit]:
-    """The known words of a text in order, the longest phrase at each place; marks that end a clause have the
-    class `cut`."""
-    tokens, found, at = text.tokens, list[Hit](), 0
-    while at < len(tokens):
-        token = tokens[at]
-        entry = LEXICON.get(token)
-        end, classes = at + 1, entry.classes if entry else NO_CLASSES
-        if token in CUTS:
-            classes = CUT
-        elif token in QUOTES and _titled(text, at):
-            classes = TITLE
-        elif entry is None:
-            end = _name_ends(text, at)
-            classes = NAME if end > at + 1 else NO_CLASSES
-        elif entry.phrases and end < len(tokens):
-            for rest, named in entry.phrases.get(tokens[end], ()):
-                if tokens[end : end + len(rest)] == rest:
-                    end, classes = end + len(rest), named
-                    break
-        if classes:
-            found.append(Hit(at, end, classes))
-        at = end
-    return found
+    marks = {mark: Entry(CUT, {}) for mark in CUTS}
+    return {word: Entry(entry.classes, dict(entry.phrases)) for word, entry in entries.items()} | marks
 
 
 CUT: Classes = frozenset({"cut"})
 NAME: Classes = frozenset({"name"})
 TITLE: Classes = frozenset({"tale", "game"})
 QUOTES = frozenset({"'", '"'})
+LEXICON = _load()
+"""By word, what it is; marks that end a clause have the class `cut`."""
+
+
+def hits(text: Text) -> list[Hit]:
+    """The known words of a text in order, the longest phrase at each place."""
+    tokens, cased, found, at = text.tokens, text.cased, list[Hit](), 0
+    while at < len(tokens):
+        entry = LEXICON.get(tokens[at])
+        end, classes = at + 1, entry.classes if entry else NO_CLASSES
+        if entry is None:
+            if cased[at].istitle():
+                end = _name_ends(text, at)
+                classes = NAME if end > at + 1 else NO_CLASSES
+        elif entry.phrases and end < len(tokens) and tokens[end] in entry.phrases:
+            end, classes = _longest(entry, tokens, at)
+        if tokens[at] in QUOTES and _titled(text, at):
+            end, classes = at + 1, TITLE
+        if classes:
+            found.append(Hit(at, end, classes))
+        at = end
+    return found
+
+
+def _longest(entry: Entry, tokens: Sequence[str], at: int) -> tuple[int, Classes]:
+    """Where the longest phrase that begins with a word ends, and its classes; of none, the word's."""
+    for rest, classes in entry.phrases[tokens[at + 1]]:
+        end = at + 1 + len(rest)
+        if tokens[at + 1 : end] == rest:
+            return end, classes
+    return at + 1, entry.classes
 
 
 def _titled(text: Text, at: int) -> bool:
@@ -206,7 +231,7 @@ def _titled(text: Text, at: int) -> bool:
 
 def _name_ends(text: Text, at: int) -> int:
     """Where a run of unknown words that are written as names ends; one word alone is no name."""
-    end = at
+    end = at + 1
     while end < len(text.tokens) and text.cased[end].istitle() and text.tokens[end] not in LEXICON:
         end += 1
-    return max(end, at + 1)
+    return end

@@ -50,8 +50,8 @@ def policy() -> Mapping[str, object]:
             "table": {name: asdict(line) for name, line in overlay.TABLE.items()},
         },
         "contracts": {
-            kind: {clause: checks.CLAUSES[clause].says for clause in clauses}
-            for kind, clauses in checks.CONTRACTS.items()
+            kind: {name: checks.REQUIREMENTS[name].says for name in names}
+            for kind, names in checks.CONTRACTS.items()
         },
         "descriptors": {"risk": RISKS, "stakes": STAKES},
         "emergencies": EMERGENCIES,

@@ -6,10 +6,12 @@ is asked scales the rule's weight: wanted and commanded in full, told as a fact,
 guarded against less. The strongest rule of each category counts. Weights are in [0, 1]. Linear in the text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from app.vantage.lexicon import KINDS, LEXICON, Classes, Hit, sections
+from app.vantage.lexicon import KINDS, LEXICON, NO_CLASSES, Classes, Hit, Line, sections
 from app.vantage.terms import Finding
 from app.vantage.text import Text
 
@@ -23,7 +25,7 @@ ALIASES = {
     "ASKED": frozenset(["how", "want", "make_me"]),
 }
 """Short names of sets of classes in `risk.txt`."""
-KNOWN, WRITTEN, TOLD, GUARDED = 0.3, 0.5, 0.4, 0.3
+KNOWN, WRITTEN, STATED, GUARDED = 0.3, 0.5, 0.4, 0.3
 """Factors where a deed is asked about, wanted as a text, stated, or guarded against."""
 CONDEMNED, FOUGHT, PLAYED, OWN = 0.4, 0.4, 0.5, 0.35
 """Factors where it is called wrong, where games are about it, where a game's name is near, and where it is
@@ -52,7 +54,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 DETERMINERS = _words("a an the my your his our their 's of no some any")
-"""Behind these a verb's form is a noun."""
+"""Behind these a verb's form is a noun: `the attack`."""
 SUFFERED = _words("is was has keeps kept been")
 """`somebody is stalking me`: told of another, not asked for."""
 DOING = _words("to i you we can should could would will and")
@@ -68,24 +70,37 @@ BETWEEN = _words(
     " or who from because to in at by as than with for on deserve deserves lack need"
 )
 """Behind these no noun follows that a nation's adjective describes."""
-PEOPLE = _words("person minor group kin demean")
+DESCRIBED = _words("person minor group group_adjective demean")
 """A nation's adjective in front of these names a group."""
 THEIRS = _words("'s his her their someone's")
-PRIVATE = _words("private home trait")
+PRIVATE = _words("private home personal_fact")
 VERBS = frozenset(KINDS["verbs"])
-WHO = _words("person relation minor name group")
-THINGS = frozenset(KINDS["nouns"]) - _words("game tale idiom figure world past")
+WHO = ALIASES["PEOPLE"]
+THINGS = frozenset(KINDS["nouns"]) - _words("game tale idiom world past")
 CARRIED = _words("weapon bomb toxin drug hard_drug malware contraband lock system person relation minor")
 """Objects that `it` and `them` of a later clause may mean."""
 DANGER = _words("weapon bomb toxin noxious drug hard_drug medicine malware contraband relation minor group")
 PLACED = _words("guard learn wrong game")
 """Classes whose place in a clause counts."""
 OPERATIVE = _words("how want covert recipe")
+"""Steps are asked for."""
 PERSONAL = _words("how_i want covert")
+"""The asker is the one who acts."""
+WANTED = PERSONAL | {"make_me"}
+TELLING, INSTRUCTING = _words("past tale notes"), _words("how recipe how_i")
+"""It happened, in the world or in a tale, unless steps are asked for besides."""
+TOLD_OF = PLAYABLE - {"weapons"}
+"""Categories that tales and history are about."""
+ASKING = ALIASES["ASKED"] | {"how_i"}
+LEARN, GUARD, SAFE = _words("learn"), _words("guard"), _words("safe")
+HARMLESS, OWNING = SAFE | {"self"}, _words("relation group")
+DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("deed_"))
+FLAGS = _words("known written told guarded")
+KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HarmRule:
     """One line of `risk.txt`."""
 
     id: str
@@ -104,31 +119,41 @@ class Rule:
         """What the weight is multiplied by."""
         return 1.0 if manner in self.full else lowered
 
+    def owned(self, own: bool) -> float:
+        """The weight where its object is, or is not, the asker's own thing."""
+        return self.weight * OWN if own and self.category in OWNABLE else self.weight
+
+    def takes(self, head: Classes) -> bool:
+        """Whether its act may have an object of these classes."""
+        if self.objects:
+            return not self.objects.isdisjoint(head)
+        return self.category == "selfharm" or HARMLESS.isdisjoint(head)
+
 
 @dataclass(slots=True)
 class Clause:
-    """Its hits in order; tokens from `start` on."""
+    """A part of a sentence: its hits in order; tokens from `start` on."""
 
     start: int
     hits: list[Hit] = field(default_factory=list)
     classes: set[str] = field(default_factory=set)
 
-    def before(self, index: int, classes: Classes, asked: Classes = ALIASES["ASKED"] | {"how_i"}) -> bool:
-        """Whether one of the classes stands at most NEAR tokens before a hit; what stands before `how do I`
-        or `write` is a preface."""
+    def before(self, index: int, classes: Classes, stops: Classes = ASKING) -> bool:
+        """Whether one of the classes is at most NEAR tokens before a hit; what is before one of `stops` (`how
+        do I`, `write`) is a preface."""
         here = self.hits[index].start
         for hit in reversed(self.hits[max(0, index - NEAR) : index]):
             if here - hit.start > NEAR:
                 return False
             if hit.classes & classes:
                 return True
-            if hit.classes & asked:
+            if hit.classes & stops:
                 return False
         return False
 
 
 @dataclass(slots=True)
-class Found:
+class Harm:
     """The strongest weight of each category so far, and the rule that gave it."""
 
     risk: dict[str, float] = field(default_factory=dict)
@@ -154,31 +179,40 @@ class Found:
         return {name: self.risk.get(name, 0.0) for name in RISKS}
 
 
-FLAGS = _words("known written told guarded")
-KNOWN_CLASSES = frozenset().union(*KINDS.values()) | {"theirs"}
+# The table
 
 
-def _load() -> Iterator[Rule]:
-    """The rules of `risk.txt`: `id weight acts > objects & classes ! unless + flags` under a `[category]`."""
-    for category, lines in sections("risk.txt").items():
+def rules(table: Mapping[str, Iterable[Line]]) -> Iterator[HarmRule]:
+    """Those of a table like `risk.txt`: `id weight acts > objects & classes ! unless + full` under a
+    `[category]`. Raises ValueError with the line's number."""
+    seen = set[str]()
+    for category, lines in table.items():
         if category not in RISKS:
             raise ValueError(f"risk.txt: no category [{category}]")
         for line in lines:
-            name, weight, rest = line.split(None, 2)
-            rest, _, full = rest.partition(" + ")
-            rest, _, unless = rest.partition(" ! ")
-            acts, objects, groups = _classes(""), _classes(""), list[Classes]()
-            for part in rest.split(" & "):
-                if ">" in part:
-                    acts, objects = map(_classes, part.split(">"))
-                else:
-                    groups.append(_classes(part))
-            for one in (acts, objects, _classes(unless), *groups):
-                if missing := one - KNOWN_CLASSES | _words(full) - FLAGS:
-                    raise ValueError(f"risk.txt: {name}: no class or flag {', '.join(sorted(missing))}")
-            yield Rule(
-                name, category, float(weight), acts, objects, tuple(groups), _classes(unless), _words(full)
-            )
+            rule = _rule(category, line)
+            if rule.id in seen:
+                raise ValueError(f"risk.txt:{line.number}: a second rule {rule.id}")
+            seen.add(rule.id)
+            yield rule
+
+
+def _rule(category: str, line: Line) -> HarmRule:
+    name, weight, rest = line.split(None, 2)
+    rest, _, full = rest.partition(" + ")
+    rest, _, unless = rest.partition(" ! ")
+    acts, objects, groups = _classes(""), _classes(""), list[Classes]()
+    for part in rest.split(" & "):
+        if ">" in part:
+            acts, objects = map(_classes, part.split(">"))
+        else:
+            groups.append(_classes(part))
+    for one in (acts, objects, _classes(unless), *groups):
+        if missing := one - KNOWN_CLASSES | _words(full) - FLAGS:
+            raise ValueError(f"risk.txt:{line.number}: no class or flag {', '.join(sorted(missing))}")
+    return HarmRule(
+        name, category, float(weight), acts, objects, tuple(groups), _classes(unless), _words(full)
+    )
 
 
 def _classes(text: str) -> Classes:
@@ -187,17 +221,41 @@ def _classes(text: str) -> Classes:
     return frozenset().union(*(ALIASES.get(name, {name}) for name in names if name != "ANY"))
 
 
-RULES = tuple(_load())
-
-
-def _telling(rule: Rule) -> Classes:
+def _telling(rule: HarmRule) -> Classes:
     """The rule's first group that is not only about how it is asked."""
     frames = ALIASES["ASKED"] | _words("know how_i covert learn make spread recipe")
     return next((group for group in rule.groups if not group <= frames), rule.groups[0])
 
 
+def _by_class(keys: Iterable[Classes]) -> Mapping[str, Sequence[int]]:
+    """By class, the places of the rules that it is a key of, so that a clause looks at few rules."""
+    found = defaultdict[str, list[int]](list)
+    for place, key in enumerate(keys):
+        for name in key:
+            found[name].append(place)
+    return found
+
+
+RULES = tuple(rules(sections("risk.txt")))
 ON_OBJECTS = tuple([rule for rule in RULES if rule.acts])
+BY_ACT = _by_class([rule.acts for rule in ON_OBJECTS])
 TOGETHER = tuple([(rule, _telling(rule)) for rule in RULES if not rule.acts])
+BY_TELLING = _by_class([telling for _, telling in TOGETHER])
+
+
+def _candidates(table: Mapping[str, Sequence[int]], classes: Iterable[str]) -> list[int]:
+    """The places of the rules whose key has one of the classes, in the table's order."""
+    return sorted({place for name in classes if name in table for place in table[name]})
+
+
+def _met(rule: HarmRule, classes: AbstractSet[str]) -> bool:
+    """Whether a clause of these classes has what the rule needs beside an act and its object."""
+    if not rule.unless.isdisjoint(classes):
+        return False
+    return not any(map(classes.isdisjoint, rule.groups))
+
+
+# Clauses, and what their words are in their places
 
 
 def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
@@ -215,164 +273,195 @@ def clauses(text: Text, known: Iterable[Hit]) -> list[Clause]:
                 continue
         classes = _in_place(clause, text, hit)
         if classes:
-            clause.hits.append(Hit(hit.start, hit.end, classes))
+            clause.hits.append(hit if classes is hit.classes else Hit(hit.start, hit.end, classes))
             clause.classes |= classes
     return [*found, clause] if clause.hits else found
 
 
 def _in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
     """A hit's classes, as the words beside it leave them."""
-    tokens = text.tokens
-    classes, before = hit.classes, tokens[hit.start - 1] if hit.start else ""
-    if classes & VERBS:
-        last = clause.hits[-1] if clause.hits else None
-        if before in SUFFERED and last and last.end == hit.start - 1 and last.classes & WHO:
-            classes -= VERBS | DEEDS
-        elif before in DETERMINERS:
-            classes = classes - VERBS or classes
-        elif before in DOING:
-            classes = classes - DEEDS or classes
-        if before in GOAL:
-            classes |= {"doing"}
-    if "person" in classes and NEARBY.intersection(tokens[max(0, hit.start - 2) : hit.start]):
-        classes |= {"relation"}
-    if "knowing" in classes and any("without" in one.classes for one in clause.hits[-3:]):
-        classes |= {"covert"}
-    if classes & PRIVATE and _is_theirs(tokens, hit):
-        classes |= {"theirs"}
+    classes = hit.classes
+    if AMBIGUOUS.isdisjoint(classes):
+        return classes
+    if not VERBS.isdisjoint(classes):
+        classes = _verb_in_place(clause, text, hit)
+    for having, holds, name in ADDED:
+        if not having.isdisjoint(classes) and holds(clause, text, hit):
+            classes |= {name}
     if "name" in classes and not text.cased[hit.start].istitle():
         classes -= {"name"}  # `bill` is due
-    if "kin" in classes:
-        behind = tokens[hit.end] if hit.end < len(tokens) else ""
-        entry = LEXICON.get(behind)
-        if not behind.isalpha() or behind in BETWEEN or (entry and entry.classes & PEOPLE):
-            classes |= {"group"}
     return classes
 
 
-def _is_theirs(tokens: Sequence[str], hit: Hit) -> bool:
-    """Whether a private thing is said to be another's: `his passcode`, `the passcode of …`."""
-    before = tokens[max(0, hit.start - 2) : hit.start]
-    return bool(THEIRS.intersection(before)) or tokens[hit.end : hit.end + 1] == ("of",)
+def _verb_in_place(clause: Clause, text: Text, hit: Hit) -> Classes:
+    """A verb's classes without those of the noun that it may be, or the other way round."""
+    classes, before = hit.classes, text.tokens[hit.start - 1] if hit.start else ""
+    if before in SUFFERED and _follows_a_person(clause, hit):
+        classes -= VERBS | DEEDS  # `somebody is stalking me`
+    elif before in DETERMINERS:
+        classes = classes - VERBS or classes  # `the attack`
+    elif before in DOING:
+        classes = classes - DEEDS or classes  # `to attack`
+    return classes | {"doing"} if before in GOAL else classes
 
 
-DEEDS = frozenset(name for name in KINDS["nouns"] if name.startswith("d_"))
+def _follows_a_person(clause: Clause, hit: Hit) -> bool:
+    """`somebody is stalking`: one token from the person to the verb."""
+    last = clause.hits[-1] if clause.hits else None
+    return last is not None and last.end == hit.start - 1 and not WHO.isdisjoint(last.classes)
 
 
-def weigh(text: Text, known: Iterable[Hit], pressed: bool) -> Found:
+def _is_near_the_asker(_clause: Clause, text: Text, hit: Hit) -> bool:
+    """`my old boss`, `her sister`."""
+    return not NEARBY.isdisjoint(text.tokens[max(0, hit.start - 2) : hit.start])
+
+
+def _is_denied(clause: Clause, _text: Text, _hit: Hit) -> bool:
+    """`without her knowing`."""
+    return any("without" in one.classes for one in clause.hits[-3:])
+
+
+def _is_anothers(_clause: Clause, text: Text, hit: Hit) -> bool:
+    """A private thing that is said to be somebody's: `his passcode`, `the passcode of …`."""
+    before = text.tokens[max(0, hit.start - 2) : hit.start]
+    return not THEIRS.isdisjoint(before) or text.tokens[hit.end : hit.end + 1] == ("of",)
+
+
+def _is_a_group(_clause: Clause, text: Text, hit: Hit) -> bool:
+    """A nation's adjective without a noun, or before people: `the Chinese are`, not `Chinese food`."""
+    behind = text.tokens[hit.end] if hit.end < len(text.tokens) else ""
+    entry = LEXICON.get(behind)
+    described = entry is not None and not DESCRIBED.isdisjoint(entry.classes)
+    return described or behind in BETWEEN or not behind.isalpha()
+
+
+ADDED: Sequence[tuple[Classes, Callable[[Clause, Text, Hit], bool], str]] = (
+    (_words("person"), _is_near_the_asker, "relation"),
+    (_words("noticing"), _is_denied, "covert"),
+    (PRIVATE, _is_anothers, "theirs"),
+    (_words("group_adjective"), _is_a_group, "group"),
+)
+"""Classes to which the words beside them add another."""
+AMBIGUOUS = VERBS.union(*(having for having, _, _ in ADDED), {"name"})
+"""Classes that the words beside them may change."""
+
+
+# Weighing
+
+
+def find_harm(text: Text, known: Iterable[Hit], pressed: bool) -> Harm:
     """The risk of a text whose known words are given. `pressed`: it tries to override the rules, so that
     nothing lowers a weight."""
-    found, carried, seen = Found(), frozenset[str](), set[tuple[object, ...]]()
+    found, carried, seen = Harm(), frozenset[str](), set[tuple[object, ...]]()
     for clause in clauses(text, known):
         key = (carried, *text.cased[clause.start : clause.hits[-1].end + 3])
-        if key not in seen:
+        if key not in seen:  # what is said again weighs the same
             seen.add(key)
-            _weigh(found, text, clause, carried, pressed)
+            _find_acts(found, text, clause, carried, pressed)
+            _find_meetings(found, clause, pressed)
         carried = CARRIED & clause.classes or carried
     return found
 
 
-def _weigh(found: Found, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
-    """Applies all rules to one clause."""
-    acting = [index for index, hit in enumerate(clause.hits) if hit.classes & VERBS]
-    if acting:
-        rules = [rule for rule in ON_OBJECTS if rule.acts & clause.classes and _met(rule, clause)]
-        plain, done = not clause.classes & PLACED, set[tuple[Classes, Classes, bool]]()
-        for index in acting if rules else ():
-            head, own = _object(text, clause, index, carried)
-            key = (clause.hits[index].classes, head, own)
-            if not plain or key not in done:
-                done.add(key)
-                _act(found, clause, index, rules, head, own, pressed)
-    for rule, telling in TOGETHER:
-        if telling & clause.classes and _met(rule, clause):
-            place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
-            found.take(
-                rule.category, rule.id, rule.weight * _manner(rule, clause, place, pressed), clause.start
-            )
-
-
-def _met(rule: Rule, clause: Clause) -> bool:
-    """Whether the clause has what the rule needs beside an act and its object."""
+def _find_acts(found: Harm, text: Text, clause: Clause, carried: Classes, pressed: bool) -> None:
+    """Applies the rules of an act on an object to one clause. `carried`: what `it` may mean."""
     classes = clause.classes
-    return not rule.unless & classes and all(group & classes for group in rule.groups)
-
-
-def _act(  # noqa: PLR0917 - what one act needs
-    found: Found, clause: Clause, index: int, rules: Iterable[Rule], head: Classes, own: bool, pressed: bool
-) -> None:
-    """One act on its object."""
-    for rule in rules:
-        if not rule.acts & clause.hits[index].classes:
+    met = [ON_OBJECTS[at] for at in _candidates(BY_ACT, classes) if _met(ON_OBJECTS[at], classes)]
+    placed, done = not PLACED.isdisjoint(classes), set[tuple[Classes, Classes, bool]]()
+    acts = NO_CLASSES.union(*[rule.acts for rule in met])
+    for index, hit in enumerate(clause.hits):
+        if acts.isdisjoint(hit.classes):
             continue
-        if (
-            rule.objects & head
-            if rule.objects
-            else (rule.category == "selfharm" or not head & {"safe", "self"})
-        ):
-            weight = rule.weight * _manner(rule, clause, index, pressed)
-            weight *= OWN if own and rule.category in OWNABLE else 1.0
+        head, own = _object(text, clause, index, carried)
+        key = (hit.classes, head, own)
+        if key in done and not placed:
+            continue
+        done.add(key)
+        for rule in met:
+            if rule.takes(head) and not rule.acts.isdisjoint(hit.classes):
+                weight = rule.owned(own) * _manner(rule, clause, index, pressed)
+                found.take(rule.category, rule.id, weight, clause.start)
+
+
+def _find_meetings(found: Harm, clause: Clause, pressed: bool) -> None:
+    """Applies the rules of classes that meet in one clause."""
+    classes = clause.classes
+    for at in _candidates(BY_TELLING, classes):
+        rule, telling = TOGETHER[at]
+        if _met(rule, classes):
+            place = next(at for at, hit in enumerate(clause.hits) if hit.classes & telling)
+            weight = rule.weight * _manner(rule, clause, place, pressed)
             found.take(rule.category, rule.id, weight, clause.start)
 
 
 def _object(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[Classes, bool]:
     """The classes of an act's object, and whether it is the asker's own thing."""
-    act = clause.hits[index]
-    end, own, head = act.end, False, frozenset[str]()
-    for hit in clause.hits[index + 1 : index + 2 + REACH]:
-        if hit.start > act.end + REACH or (head and hit.start != end and text.tokens[hit.start - 1] != "'s"):
-            break
-        if not head and BESIDE.intersection(text.tokens[act.end + 1 : hit.start]):
-            break  # `exterminate feedback from clients`: the object is a word that no class knows
-        if things := hit.classes & THINGS:
-            own = own or (not head and text.tokens[hit.start - 1] in OWNERS and not hit.classes & WHO)
-            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's.
-            head, end = things if things == {"safe"} else things | (head & {"relation", "group"}), hit.end
-        elif "it" in hit.classes and not head:
-            head, end = carried, hit.end
+    head, end, own = _noun_behind(text, clause, index, carried)
     behind = text.tokens[end] if end < len(text.tokens) else ""
-    if head & WHO and behind == "'s" and not BODY.intersection(text.tokens[end + 1 : end + 2]):
+    persons = not WHO.isdisjoint(head)
+    if persons and behind == "'s" and BODY.isdisjoint(text.tokens[end + 1 : end + 2]):
         head -= WHO  # something of theirs that no class knows
-    elif (not head and behind in {"me", "us"}) or (
-        head & WHO and behind in {"a", "an"} and _is_sent(clause, end)
-    ):
-        return frozenset({"safe"}), own
+    elif _is_given(clause, end, behind) if persons else (not head and behind in {"me", "us"}):
+        return SAFE, own
     return head or _passive(clause, index, behind), own
 
 
-def _is_sent(clause: Clause, end: int) -> bool:
-    """`shoot my boss an email`."""
-    return any("message" in hit.classes for hit in clause.hits if hit.start == end + 1)
+def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tuple[Classes, int, bool]:
+    """The noun that a verb takes: its classes, the token where it ends, and whether it is the asker's own. In
+    a row of nouns (`my boss's car`) the last one is it."""
+    act, head, own = clause.hits[index], NO_CLASSES, False
+    end = act.end
+    for hit in clause.hits[index + 1 : index + 2 + REACH]:
+        if hit.start > act.end + REACH or not _continues(text, act, hit, end, head):
+            break
+        if things := hit.classes & THINGS:
+            own = own or (not head and text.tokens[hit.start - 1] in OWNERS and WHO.isdisjoint(hit.classes))
+            # Whose it is stays known with what it is: a neighbour's car is a car, and the neighbour's.
+            head, end = things if things == SAFE else things | (head & OWNING), hit.end
+        elif "pronoun" in hit.classes and not head:
+            head, end = carried, hit.end
+    return head, end, own
+
+
+def _continues(text: Text, act: Hit, hit: Hit, end: int, head: Classes) -> bool:
+    """Whether a hit may belong to the object of an act, whose noun so far is `head`, up to token `end`."""
+    if head:
+        return hit.start == end or text.tokens[hit.start - 1] == "'s"
+    # `exterminate feedback from clients`: the object is a word that no class knows
+    return BESIDE.isdisjoint(text.tokens[act.end + 1 : hit.start])
+
+
+def _is_given(clause: Clause, end: int, behind: str) -> bool:
+    """Whether a person is sent something: `shoot my boss an email`."""
+    return behind in {"a", "an"} and any(
+        "message" in hit.classes for hit in clause.hits if hit.start == end + 1
+    )
 
 
 def _passive(clause: Clause, index: int, behind: str) -> Classes:
     """The object of a verb without one: what was just said of (`have my boss killed`), or itself a noun."""
     if behind == "to":
-        return frozenset()
-    act = clause.hits[index]
-    if (
-        index
-        and act.start - clause.hits[index - 1].end <= 1
-        and (before := clause.hits[index - 1].classes & THINGS)
-    ):
+        return NO_CLASSES
+    act, last = clause.hits[index], clause.hits[index - 1] if index else None
+    if last and act.start - last.end <= 1 and (before := last.classes & THINGS):
         return before
-    return act.classes & THINGS - {"safe"}
+    return act.classes & THINGS - SAFE
 
 
-def _manner(rule: Rule, clause: Clause, index: int, pressed: bool) -> float:
-    """How it is asked, as a factor of the rule's weight."""
+# How it is asked, as a factor of the rule's weight
+
+
+def _manner(rule: HarmRule, clause: Clause, index: int, pressed: bool) -> float:
+    """Of a rule that is met at a hit of a clause."""
     classes = clause.classes
-    told = classes & {"past", "tale", "notes"} and not classes & (OPERATIVE - {"covert", "want"} | {"how_i"})
-    if "covert" in classes and not told:
+    tells = not TELLING.isdisjoint(classes) and INSTRUCTING.isdisjoint(classes)
+    if "covert" in classes and not tells:
         return SECRETLY
     factor = _asked(rule, clause, index)
     if pressed:
         return max(factor, rule.factor("written", WRITTEN))
-    if "guard" in classes and clause.before(index, frozenset({"guard"})):
-        factor *= rule.factor("guarded", GUARDED)
-    elif "wrong" in classes and not classes & (PERSONAL | {"make_me"}) and _condemned(clause, index):
-        factor *= rule.factor("guarded", CONDEMNED)
-    if told and rule.category in PLAYABLE - {"weapons"}:
+    factor *= _opposed(rule, clause, index)
+    if tells and rule.category in TOLD_OF:
         wanted = classes & {"make_me", "want"} and "text" not in classes
         factor = min(factor, PRETEXT / rule.weight if wanted else KNOWN)
     if "game" in classes and "relation" not in classes and rule.category in PLAYABLE:
@@ -380,25 +469,45 @@ def _manner(rule: Rule, clause: Clause, index: int, pressed: bool) -> float:
     return factor
 
 
-def _asked(rule: Rule, clause: Clause, index: int) -> float:
-    """The factor for how a deed is asked for: to learn about it, as a story, to do it, or as a fact."""
+def _asked(rule: HarmRule, clause: Clause, index: int) -> float:
+    """To learn about it, as a text, to do it, out of curiosity, or told as a fact."""
     classes = clause.classes
-    if "learn" in classes and clause.before(index, frozenset({"learn"})):
+    if "learn" in classes and clause.before(index, LEARN):
         return rule.factor("known", KNOWN)
-    story = classes & {"text", "tale"} and "recipe" not in classes
-    if "make_me" in classes and (story or not classes & OPERATIVE):
+    if "make_me" in classes and _is_written(classes):
         return rule.factor("written", WRITTEN)
-    if classes & OPERATIVE:
-        return rule.factor("known", KNOWN) if "past" in classes and not classes & PERSONAL else 1.0
-    first = clause.hits[0]
-    if first.start == clause.start and first.classes & VERBS:
+    if not OPERATIVE.isdisjoint(classes):
+        past = "past" in classes and PERSONAL.isdisjoint(classes)
+        return rule.factor("known", KNOWN) if past else 1.0
+    if _is_order(clause):
         return 1.0
     if "know" in classes:
         known = rule.factor("known", KNOWN)
-        return (
-            max(known, UNSAID) if "doing" in clause.hits[index].classes and "world" not in classes else known
-        )
-    return rule.factor("told", TOLD)
+        doing = "doing" in clause.hits[index].classes and "world" not in classes
+        return max(known, UNSAID) if doing else known
+    return rule.factor("told", STATED)
+
+
+def _is_written(classes: AbstractSet[str]) -> bool:
+    """Whether a text is wanted: a story, or anything but steps."""
+    story = ("text" in classes or "tale" in classes) and "recipe" not in classes
+    return story or OPERATIVE.isdisjoint(classes)
+
+
+def _is_order(clause: Clause) -> bool:
+    """Whether it begins with a verb: `kill him`."""
+    first = clause.hits[0]
+    return first.start == clause.start and not VERBS.isdisjoint(first.classes)
+
+
+def _opposed(rule: HarmRule, clause: Clause, index: int) -> float:
+    """Lower where it is guarded against (`protect her from …`), or called wrong."""
+    classes = clause.classes
+    if "guard" in classes and clause.before(index, GUARD):
+        return rule.factor("guarded", GUARDED)
+    if "wrong" in classes and WANTED.isdisjoint(classes) and _condemned(clause, index):
+        return rule.factor("guarded", CONDEMNED)
+    return 1.0
 
 
 def _condemned(clause: Clause, index: int) -> bool:
@@ -409,7 +518,7 @@ def _condemned(clause: Clause, index: int) -> bool:
     return any("wrong" in hit.classes for hit in clause.hits[max(index, asked) :])
 
 
-def _played(rule: Rule, clause: Clause, index: int, factor: float) -> float:
+def _played(rule: HarmRule, clause: Clause, index: int, factor: float) -> float:
     """`rob a bank in GTA` is what games are about; a game's name in front may be a pretext."""
     lowered = factor * (FOUGHT if rule.category in BODILY or rule.category == "weapons" else PLAYED)
     named_behind = any("game" in hit.classes for hit in clause.hits[index:])

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from operator import itemgetter
 
 from app.types import Passage
@@ -80,10 +80,8 @@ def rivals(message: str, passages: Sequence[Passage], thread: Sequence[str] = ()
         return ()
     query = [word for word in dict.fromkeys(asked) if not empty(word)]
     found = fitting(wanted, contenders(query, passages, COVERAGE if wanted else ALIKE))
-    if len(found) < 2 or not differ(found):
-        return ()
-    said = {word for text in (message, *thread) for word in tokens(text)}
-    if any(named(one, found, said) for one in found):
+    said = frozenset().union(*map(tokens, (message, *thread)))
+    if len(found) < 2 or not differ(found) or any(named(one, found, said) for one in found):
         return ()
     return tuple(
         Rival(one.shown, one.passage.source, one.passage.id, one.passage.label, round(one.passage.score, 4))
@@ -155,7 +153,7 @@ def answer(query: Sequence[str], passage: Passage, title: str) -> Answer | None:
         fresh, subject = parted(found)
         name, title = [word.lower() for word in subject], " ".join(subject)
     own = set(name)
-    value = [word for run in valued(fresh) for word in run if word.lower() not in own]
+    value = [word for word in chain.from_iterable(valued(fresh)) if word.lower() not in own]
     held = holds(query, [*tokens(told), *name])
     if not name or not value:
         return None
@@ -211,7 +209,7 @@ def same(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= SAME * min(len(one), len(other))
 
 
-def named(one: Answer, found: Sequence[Answer], said: set[str]) -> bool:
+def named(one: Answer, found: Sequence[Answer], said: frozenset[str]) -> bool:
     """Whether the asker said a word that tells this source from another."""
     shared = set(one.name).intersection(*(other.name for other in found))
     return bool(holds([word for word in one.name if word not in shared], said))

@@ -68,36 +68,48 @@ def features(text: Text, known: Sequence[Hit], rules: Mapping[str, float]) -> tu
 
 def _buckets(found: Sequence[Symbols], head: str) -> Buckets:
     """Each once, in order."""
-    return np.unique(np.concatenate(found) % np.uint32(BUCKETS[head])).astype(np.intp)
+    seen = np.zeros(BUCKETS[head], np.bool_)
+    seen[np.concatenate(found) % np.uint32(BUCKETS[head])] = True
+    return np.flatnonzero(seen)
 
 
 def _seen(text: Text, known: Sequence[Hit]) -> list[Symbols]:
     """Words and neighbouring words; classes, pairs of them, and classes beside words."""
     tokens = np.array([0, 0, *map(symbol, text.tokens), 0, 0], np.uint32)
-    words = tokens[2:-2]
     marked = [(hit.start, hit.end, name) for hit in known for name in hit.classes if name != "cut"]
     starts = np.array([start for start, _, _ in marked], np.intp)
     ends = np.array([end for _, end, _ in marked], np.intp)
-    names = np.array([symbol(f"#{name}") for _, _, name in marked], np.uint32)
-    found = [_mixed(WORD, words), _mixed(NEXT, tokens[1:-2], tokens[2:-1]), _mixed(CLASS, names)]
-    for relation, at in ((BEFORE, starts), (BEFORE, starts + 1), (AFTER, ends + 2), (AFTER, ends + 3)):
-        found.append(_mixed(relation, names, tokens[at]))
-    for gap in range(1, len(marked)):
-        apart = starts[gap:] - ends[:-gap]
-        if apart.min() > WINDOW:
-            break
-        first = np.flatnonzero((apart >= 0) & (apart <= WINDOW))
-        found.append(_mixed(PAIR, names[first], names[first + gap]))
-    return found
+    names = np.array([class_symbol(name) for _, _, name in marked], np.uint32)
+    pairs = [(NEXT, tokens[1:-2], tokens[2:-1])]
+    pairs += [(BEFORE, names, tokens[starts]), (BEFORE, names, tokens[starts + 1])]
+    pairs += [(AFTER, names, tokens[ends + 2]), (AFTER, names, tokens[ends + 3])]
+    first, second = _within(starts, ends)
+    pairs.append((PAIR, names[first], names[second]))
+    alone = np.concatenate([tokens[2:-2] * LEFT ^ WORD, names * LEFT ^ CLASS])
+    left = np.concatenate([one * LEFT ^ relation for relation, one, _ in pairs])
+    right = np.concatenate([other for _, _, other in pairs])
+    return [_mixed(alone), _mixed((left ^ left >> np.uint32(15)) * LAST + right * RIGHT)]
 
 
-def _mixed(relation: np.uint32, left: Symbols, right: Symbols | None = None) -> Symbols:
-    """A hash of a relation and one or two symbols (multiplication modulo 2^32, as in xxHash)."""
-    mixed = left * LEFT ^ relation
-    if right is not None:
-        mixed = (mixed ^ mixed >> np.uint32(15)) * LAST + right * RIGHT
-    mixed = (mixed ^ mixed >> np.uint32(16)) * LAST
+def _within(starts: Buckets, ends: Buckets) -> tuple[Buckets, Buckets]:
+    """The places of all pairs whose second starts at most WINDOW tokens behind the end of the first."""
+    begins, stops = np.searchsorted(starts, ends), np.searchsorted(starts, ends + WINDOW, "right")
+    counts = stops - begins
+    first = np.repeat(np.arange(len(starts)), counts)
+    skipped = np.repeat(np.cumsum(counts) - counts - begins, counts)
+    return first, np.arange(len(first)) - skipped
+
+
+def _mixed(hashed: Symbols) -> Symbols:
+    """Multiplied and shifted modulo 2^32, as in xxHash, so that every bit depends on all."""
+    mixed = (hashed ^ hashed >> np.uint32(16)) * LAST
     return mixed ^ mixed >> np.uint32(13)
+
+
+@cache
+def class_symbol(name: str) -> int:
+    """The number of a class of the lexicon, which no word has."""
+    return symbol(f"#{name}")
 
 
 @lru_cache(maxsize=8192)

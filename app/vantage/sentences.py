@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.text.languages import ENGLISH, FRENCH, GERMAN, SPANISH, Tongue
-from app.text.phrases import ENDS, LONGEST, Phrases, words
+from app.text.phrases import ENDS, LONGEST, Found, Phrases, words
 from app.vantage.lexicon import Entries, entries, phrases, sections
 
 ASKING = frozenset("?？؟‽⁇⁈⁉⸮፧߹꘏\u037e")
@@ -248,20 +248,28 @@ def _tells_to_contact(clause: Sequence[str]) -> bool:
     """Whether a clause tells the user to contact somebody."""
     if _negated(clause):
         return False
-    known = _has(_PLACES, clause)
-    numbers = not (_EMERGENCY | _FIGURES).isdisjoint(clause)
-    for found in _CONTACT.among(clause):
-        if "foreign" in found.names and (known or numbers):
-            return True
-        before = clause[found.start - 1] if found.start else ""
-        if before and before not in _BEFORE and not before.endswith("ly"):
-            continue
-        behind = clause[found.end] if found.end < len(clause) else ""
-        called = behind in _WHOM or behind.isdigit()
-        near = known and _has(_PLACES, clause[found.end : found.end + NEAR])
-        if ("strong" in found.names and (called or near)) or ("weak" in found.names and known):
-            return True
-    return False
+    place = _has(_PLACES, clause)
+    named = place or not (_EMERGENCY | _FIGURES).isdisjoint(clause)
+    return any(
+        (named and "foreign" in verb.names) or (_is_order(clause, verb) and _reaches(clause, verb, place))
+        for verb in _CONTACT.among(clause)
+    )
+
+
+def _is_order(clause: Sequence[str], verb: Found) -> bool:
+    """Whether a verb of contact is said to the user: `please call`, `immediately call`, not `they call`."""
+    before = clause[verb.start - 1] if verb.start else ""
+    return not before or before in _BEFORE or before.endswith("ly")
+
+
+def _reaches(clause: Sequence[str], verb: Found, place: bool) -> bool:
+    """Whether whom to contact is said: for a weak verb (`see`) anywhere in the clause, where there is a
+    `place`; for a strong one (`call`) close behind it."""
+    if "weak" in verb.names and place:
+        return True
+    behind = clause[verb.end] if verb.end < len(clause) else ""
+    close = behind in _WHOM or behind.isdigit() or _has(_PLACES, clause[verb.end : verb.end + NEAR])
+    return "strong" in verb.names and close
 
 
 def _names_rescue(clause: Sequence[str]) -> bool:
@@ -320,9 +328,7 @@ ORDER = re.compile(
 
 def declines(row: Sequence[Sentence]) -> bool:
     """Whether the sentences of a text are a refusal and nothing more."""
-    if not 0 < len(row) <= MOST_SENTENCES or any(one.code or one.bullet for one in row):
-        return False
-    if sum(len(one.text) for one in row) > MOST_CHARACTERS:
+    if not 0 < len(row) <= MOST_SENTENCES or not _is_short_prose(row):
         return False
     texts = [ROUND_THE_CLOCK.sub(" ", one.text.replace(LISTED, " findahelpline ")) for one in row]
     if any(map(FOREIGN.search, texts)):
@@ -330,6 +336,12 @@ def declines(row: Sequence[Sentence]) -> bool:
     parts = [[words_of(part) for part in PAUSES.split(text)] for text in texts]
     parted = [[clause for part in sentence for clause in _turns(part)] for sentence in parts]
     return any(_declines(parted, language) for language in _LANGUAGES)
+
+
+def _is_short_prose(row: Sequence[Sentence]) -> bool:
+    """Whether it has no list and no code, and is no longer than a refusal."""
+    listed = any(one.code or one.bullet for one in row)
+    return not listed and sum(len(one.text) for one in row) <= MOST_CHARACTERS
 
 
 def _turns(words: Sequence[str]) -> Iterator[list[str]]:

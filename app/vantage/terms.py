@@ -7,6 +7,7 @@ docs/contract.md. Nothing here raises.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isnan
 
 FM = "fm"
 """The lens of `lens_fm: true`."""
@@ -92,19 +93,24 @@ class Evidence:
     same."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
-    """An outside service's (VANTAGE_RISK_URL), in [0, 1] by its own categories."""
+    """An outside service's (VANTAGE_RISK_URL), in [0, 1] by its own categories. NaN is no evidence:
+    `models/moderation` refuses it, and in a record it counts as if the service had not said it."""
     rivals: tuple[Rival, ...] = ()
     """What the search found; () where it was not looked at yet."""
 
     @property
-    def selfharm(self) -> float:
-        """The highest score of a category of self-harm."""
-        return max([score for name, score in self.scores.items() if name.startswith("self")], default=0.0)
+    def selfharm(self) -> float | None:
+        """The highest score of a category of self-harm; None: there is none."""
+        return self._highest(selfharm=True)
 
     @property
-    def harm(self) -> float:
-        """The highest of all others."""
-        return max([score for name, score in self.scores.items() if not name.startswith("self")], default=0.0)
+    def harm(self) -> float | None:
+        """The highest of all others; None: there is none."""
+        return self._highest(selfharm=False)
+
+    def _highest(self, *, selfharm: bool) -> float | None:
+        scored = [score for name, score in self.scores.items() if name.startswith("self") is selfharm]
+        return max([score for score in scored if not isnan(score)], default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,7 @@ class Check:
 
     held: bool
     broken: tuple[str, ...] = ()
-    """Ids of the clauses that it broke (`checks.CLAUSES`)."""
+    """Ids of the requirements that it broke (`checks.REQUIREMENTS`)."""
     tokens: int = 0
     hedges: int = 0
     questions: int = 0

@@ -41,6 +41,7 @@ WIDEST = 4
 LEET = str.maketrans("013456789@$!|+", "oieashtbgasiit")
 """Digits and signs that stand in for letters."""
 LEETED = re.compile(r"[a-zA-Z][0-9@$!|+]|[0-9@$!|+][a-zA-Z]")
+DISGUISED = re.compile(rf"{LEETED.pattern}|([^\W\d_])\1\1")
 DRAWN_OUT = re.compile(r"([^\W\d_])\1\1+")
 APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*]{1,3}[^\W\d_](?![^\W_])){2,60}+")
 """Three or more single letters with one to three blanks or marks between them."""
@@ -120,7 +121,7 @@ def read(text: str) -> Text:
 def cut(folded: str) -> Text:
     """The tokens of a text that is folded already."""
     cased = tuple(TOKEN.findall(folded))
-    return Text(folded, cased, tuple([token.lower() for token in cased]))
+    return Text(folded, cased, tuple(map(str.lower, cased)))
 
 
 def reveal(text: Text, known: Collection[str]) -> Text:
@@ -135,7 +136,7 @@ def reveal(text: Text, known: Collection[str]) -> Text:
         return rows[found[0]]
 
     shown = APART.sub(joined, shown)
-    if LEETED.search(shown) or DRAWN_OUT.search(shown):
+    if DISGUISED.search(shown):
         words = shown.split(" ")
         plain = {word: _plainly(word, known) for word in set(words)}
         shown = " ".join([plain[word] for word in words])
@@ -144,7 +145,7 @@ def reveal(text: Text, known: Collection[str]) -> Text:
 
 def _plainly(word: str, known: Collection[str]) -> str:
     """One word without digits for letters and drawn-out letters; lines may meet in it."""
-    if len(word) > LONGEST or not (LEETED.search(word) or DRAWN_OUT.search(word)):
+    if len(word) > LONGEST or not DISGUISED.search(word):
         return "\n".join([_plainly(line, known) for line in word.split("\n")]) if "\n" in word else word
     core = word.strip(EDGES)
     for plain in _candidates(core.lower()):

@@ -17,6 +17,7 @@ DOT = "·"
 """A dot that begins a word (`.NET`)."""
 SIGNS = frozenset({"+", "#", DOT})
 """Marks that tell one topic from another."""
+MARKS = SIGNS | ENDS
 DOTTED = re.compile(r"\.(?:(?<=\s\.)|(?<=^\.))(?=[A-Za-z])", re.MULTILINE)
 """Such a dot; what ends a sentence stands behind a word."""
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -31,9 +32,9 @@ SHORTEST = 3
 """Letters of a word that has a plural."""
 
 
-def named(topics: Iterable[str], terms: Sequence[str]) -> tuple[str, ...]:
+def named(topics: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
     """Those that stand among a message's `terms`, as the asker wrote them."""
-    said = _row(terms)
+    said = _row(terms) if topics else ""
     return tuple(topic for topic in topics if any(row in said for row in _sought(topic)))
 
 
@@ -42,12 +43,13 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
     as it was read already."""
     if text is None or DOTTED.search(message):
         text = read(DOTTED.sub(DOT, message))
-    return tuple([END if token in ENDS else token for token in text.tokens if _kept(token)])
-
-
-def _kept(token: str) -> bool:
-    """Whether a token is a word, the rest of one behind an apostrophe (`'s`), or one of the marks."""
-    return token.isalnum() or token in ENDS or token in SIGNS or (token[0] == "'" and len(token) > 1)
+    return tuple(
+        [
+            END if token in ENDS else token
+            for token in text.tokens
+            if token.isalnum() or token in MARKS or (token[0] == "'" and len(token) > 1)  # `'s`
+        ]
+    )
 
 
 def worded(topic: str) -> bool:

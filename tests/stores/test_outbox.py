@@ -528,10 +528,12 @@ async def test_a_new_folder_under_an_empty_record_waits_for_nothing(pool: Pool) 
 
 async def test_a_loss_is_mended_under_the_lock(pool: Pool) -> None:
     """Another process drains, and may be writing what a sweep would not find in the record."""
-    copy, slow = Failing(), Failing(delay=0.5)
+    copy, slow = Failing(), Failing(delay=2)
     await say(pool, "I moved.")
     first = asyncio.create_task(Outbox(pool, slow, "me").drain())
-    await asyncio.sleep(0.2)
+    locked = "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database AS base ON base.oid = database"
+    while not await pool.fetchval(f"{locked} WHERE locktype = 'advisory' AND datname = current_database())"):  # noqa: ASYNC110 - another session's lock
+        await asyncio.sleep(0.01)
     outbox = Outbox(pool, copy, "me")
     outbox.report_loss()
     await outbox.drain()

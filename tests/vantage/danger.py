@@ -109,6 +109,7 @@ my car is on fire
 my wife is in labor and the baby is coming now
 there is a man with a gun in my school
 I was bitten by a rattlesnake
+my flatmate is on the ledge and says he will jump
 I can hardly breathe
 """.strip().split("\n")
 """Somebody's life may be in danger."""

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from app.models.tokens import O200k
 from app.vantage.checks import (
-    CLAUSES,
     CONTRACTS,
     HELP,
     LEADS,
     LONG_QUESTION,
     OWN,
+    REQUIREMENTS,
     allowed,
     asks_only,
     check,
@@ -240,7 +240,7 @@ def test_what_is_counted_is_told() -> None:
 
 def test_every_clause_is_told_and_used() -> None:
     """What the policy shows is what is checked."""
-    assert {clause for clauses in CONTRACTS.values() for clause in clauses} == set(CLAUSES)
+    assert {clause for clauses in CONTRACTS.values() for clause in clauses} == set(REQUIREMENTS)
     assert set(CONTRACTS) == set(ResponseClass)
 
 

@@ -33,7 +33,7 @@ from app.vantage.decision import (
 from app.vantage.features import STAKES
 from app.vantage.overlay import derive_params
 from app.vantage.risk import RISKS
-from app.vantage.terms import Decision, Descriptors, Finding, Limits, Params, ResponseClass, Routing
+from app.vantage.terms import Decision, Descriptors, Evidence, Finding, Limits, Params, ResponseClass, Routing
 from app.vantage.version import version
 from app.vantage.weigh import weigh
 from tests.vantage.strategies import KINDS, LIMITS, ODD, PARAMS, ROUTINGS, SHARES, descriptors
@@ -388,3 +388,14 @@ def test_what_is_outside_is_brought_in() -> None:
     """Infinite and negative values."""
     found = levels(Descriptors(clarity=-inf, risk={"weapons": inf, "fraud": -2}))
     assert (found["clarity"], found["risk.weapons"], found["risk.fraud"]) == (0, 1, 0)
+
+
+def test_an_outside_score_that_is_no_number_is_no_evidence() -> None:
+    """As if the service had not said it; the others count."""
+    assert (
+        levels(Descriptors(), Evidence({"violence": nan, "self-harm": nan})).keys()
+        == levels(Descriptors()).keys()
+    )
+    found = levels(Descriptors(), Evidence({"violence": nan, "hate": 0.75}))
+    assert found["outside.harm"] == 0.75
+    assert "outside.selfharm" not in found

@@ -1,6 +1,9 @@
 """The policy's data files."""
 
-from app.vantage.lexicon import entries, phrases, sections
+import pytest
+
+from app.vantage.lexicon import entries, parsed, phrases, sections
+from app.vantage.risk import rules
 
 
 def test_a_table_is_read_by_heading_and_name() -> None:
@@ -21,3 +24,39 @@ def test_phrases_under_none_keep_others_from_being_found() -> None:
     table = phrases(entries(["hedge: may", "none: may i, may we"]))
     assert table.names("It may rain. May I come in?") == {"hedge"}
     assert table.names("May we come in?") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# words\n\n  more words\n", "made.txt:3: an entry before the first"),
+        ("[nouns]\n\n  more words\n", "made.txt:3: nothing above that this line could continue"),
+        ("gun: pistol\n", "made.txt:1: an entry before the first"),
+    ],
+    ids=["continues nothing at all", "continues a heading", "no heading"],
+)
+def test_a_broken_table_names_the_line(text: str, said: str) -> None:
+    """The start stops there."""
+    with pytest.raises(ValueError, match=said):
+        parsed("made.txt", text)
+
+
+def test_an_entry_knows_the_line_where_it_begins() -> None:
+    """Whatever continues it."""
+    (line,) = parsed("made.txt", "# words\n[nouns]\ngun: pistol\n  rifle\n")["nouns"]
+    assert (line, line.number) == ("gun: pistol rifle", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[weapons]\nbuy 0.5 buy > bomb\n\nbuy 0.6 buy > weapon\n", "risk.txt:4: a second rule buy"),
+        ("[weapons]\nbuy 0.5 buy > bombs\n", "risk.txt:2: no class or flag bombs"),
+        ("[weather]\nbuy 0.5 buy > bomb\n", r"risk.txt: no category \[weather\]"),
+    ],
+    ids=["rule twice", "unknown class", "unknown category"],
+)
+def test_a_broken_rule_names_the_line(text: str, said: str) -> None:
+    """A rule's id is in the trace of an answer, so no two rules share one."""
+    with pytest.raises(ValueError, match=said):
+        list(rules(parsed("risk.txt", text)))

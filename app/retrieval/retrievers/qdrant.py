@@ -24,11 +24,11 @@ from app.errors import RetrievalError, Unavailable
 from app.types import Embedding, Space
 
 MARK: Mapping[str, str] = {"ibid": "1"}
-"""In the payload of every point of ours."""
+"""In the payload of every point that Ibid writes."""
 NOT_OURS = (("ibid", ("1",)),)
 """`Where.lacks` of what other tools wrote."""
 LEGACY = frozenset({"tenant", "text", "tokens", "space"})
-"""In the payload of every point of ours, before they were marked."""
+"""In the payload of every point that Ibid wrote before points were marked."""
 
 
 async def nearest(
@@ -66,7 +66,7 @@ async def page(
 
 
 def is_ours(payload: Mapping[str, object], spaces: Container[str]) -> bool:
-    """Whether Ibid wrote a point; one without its mark is as older versions wrote it, in a space of ours."""
+    """True for points that Ibid wrote; older versions left them unmarked, with these fields."""
     if MARK.items() <= payload.items():
         return True
     return payload.keys() >= LEGACY and payload["space"] in spaces
@@ -80,7 +80,7 @@ RETRY_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class PayloadIndexes:
-    """The fields of a collection of ours that are filtered by."""
+    """Payload fields that searches filter by, by type of index."""
 
     keys: tuple[str, ...] = ()
     tenants: tuple[str, ...] = ()
@@ -116,10 +116,10 @@ class CollectionCache:
         self._turn = 0
         """Grows when what is known is forgotten."""
         self._known = -1
-        """The turn at which the list was asked for: it is new enough for whoever came no later."""
+        """The turn at which the list was requested: it serves requests up to this turn."""
 
     async def all(self) -> Mapping[str, Collection]:
-        """By name, as they were when it was asked, or later. One list at a time, others wait for it."""
+        """Collections by name, as of this call or later. Concurrent calls share one request."""
         turn = self._turn
         async with self._listing:
             if self._known < turn or self._clock() >= self._until:
@@ -150,13 +150,13 @@ class CollectionCache:
                 await self._points.put(name, points)
 
     async def _make(self, name: str, space: Space, fields: PayloadIndexes) -> None:
-        """A collection of ours."""
+        """Create a collection for our points."""
         named = {"keys": fields.keys, "tenants": fields.tenants, "times": fields.times}
         await self._points.create(name, space.dim, **named)
         self.forget()
 
     def forget(self) -> None:
-        """The next to ask is told anew."""
+        """The next request reads the list again."""
         self._turn += 1
 
 
@@ -183,7 +183,7 @@ class ImportedCollections:
         return self.copies.get(name, name)
 
     def name_of(self, physical: str) -> str | None:
-        """The inverse of `copy_of`; None: an imported collection itself, which holds no copy of ours."""
+        """The inverse of `copy_of`; None for an imported collection, which holds no copy."""
         if physical in self.copies:
             return None
         return next((name for name, copy in self.copies.items() if copy == physical), physical)
