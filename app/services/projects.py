@@ -1,25 +1,10 @@
-"""One question of /api/chat, as the API took it.
+"""What a project shows for a message: its sections, read concurrently, and what of them fits the budget.
 
-One message's way through the sources of a project: all sections at once, then their entries and notes.
-
-The message is embedded once, and by its own earlier deadline, so that a hung embedding server leaves the
-stores time to answer. A part that fails or is late ends in `lost`, and the others are shown. Seconds. Raises
-what is a bug alone (in an `ExceptionGroup`). Source: docs/contract.md.
-
-What a project has to say to a message: one function for each section.
-
-Sections are fetched at once, under one deadline (RAG_TIMEOUT_SECONDS), with one embedding of the message; a
-source that fails or is late costs its section, never the answer. Whatever else goes wrong falls through to
-the project's conversations by words and meaning. Raises nothing but on cancellation; times are seconds.
-Source: docs/contract.md, docs/adr/0019.
-
-What of a project's context is shown: its sections by turns, while the block with it stays in budget.
-
-No threshold: what a section shows its profile says (the nearest, or the newest). Of a
-short message that resembles nothing only the sections by time are shown, for they
-never looked at it. Taken are the first of each section, then the second of each, and so on: neither budget
-nor top_k starves a section. An item that is too long is passed over. Tokens are those of the model that
-answers. Pure but for their count; docs/adr/0019.
+Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
+earlier, so that a hung embedding server leaves the stores time to answer. A source that fails or is late
+costs its section, never the answer; anything unexpected falls back to the project's conversations and code.
+Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Raises nothing
+but on cancellation. Seconds. Source: docs/contract.md, docs/adr/0019.
 """
 
 import asyncio
@@ -31,7 +16,7 @@ from typing import TypedDict
 
 import structlog
 
-from app.answer import BREAK, Recipe, Turn
+from app.answer import BREAK, Recipe
 from app.answering.budget import Meter, Selection, noted
 from app.answering.projects import (
     DAAS,
@@ -52,6 +37,7 @@ from app.answering.projects import (
     symbol,
 )
 from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
+from app.answering.question import Question
 from app.answering.recall import Drawn, draw, judged, of, timely
 from app.answering.replay import FORMS
 from app.db.projects import CODE, CONVERSATIONS, KnowledgeStore, ProjectSource
@@ -70,40 +56,6 @@ from app.types import (
     Scope,
     Verdict,
 )
-
-DEFAULT_SOURCES = ("documents",)
-"""Where is searched when neither the request nor a project says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One question as the API took it."""
-
-    scope: Scope
-    message: str
-    sources: tuple[str, ...] | None = None
-    """None: what the scope's project defines; without a project, documents."""
-    history: tuple[Turn, ...] | None = None
-    """None: the thread's stored turns."""
-    notes: tuple[str, ...] = ()
-    top_k: int | None = None
-    model: str | None = None
-    remember: bool = False
-    on_disconnect: str = "cancel"
-    debug: bool = False
-    """Show candidates and the prompt in the reply."""
-    endpoint: str = "/api/chat"
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The sources that are searched, where no project's own context is shown."""
-        return DEFAULT_SOURCES if self.sources is None else self.sources
-
-    @property
-    def projected(self) -> bool:
-        """Whether the project says what is shown: one is named, and no sources are."""
-        return self.scope.project is not None and self.sources is None
-
 
 CANDIDATES = 40
 """Passages a leg of each source gives to fused sections, at least."""
@@ -414,12 +366,12 @@ TOKEN_BYTES = 128
 """A token of o200k is no longer: what is certainly over the budget is not even counted."""
 
 
-def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
+def chosen(question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
     """The items in prompt order, and the ledger of all that was seen."""
-    short = curt(ask.message, gathered.parts, threshold)
+    short = curt(question.message, gathered.parts, threshold)
     offered, verdicts = offers(gathered.parts, short=short)
-    packed, over = fitting(offered, budget, ask.top_k, meter)
-    cut = Verdict.OVER_LIMIT if len(packed) == ask.top_k else Verdict.OVER_BUDGET
+    packed, over = fitting(offered, budget, question.top_k, meter)
+    cut = Verdict.OVER_LIMIT if len(packed) == question.top_k else Verdict.OVER_BUDGET
     ledger = [
         *((item, Verdict.PACKED) for item in packed),
         *((item, cut) for item in over),

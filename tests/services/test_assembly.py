@@ -18,11 +18,11 @@ from app.answering.prompt import (
     SYSTEM_SOURCES_BARE,
     SYSTEM_SOURCES_CROWDED,
 )
+from app.answering.question import Context, Question
 from app.answering.replay import Today, changes, rebuilt
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField
-from app.services.chat import Assembled, Material, assemble, form_of
-from app.services.projects import Ask
+from app.services.chat import Fetched, chat_context, form_of
 from app.types import Candidate, Degraded, Found, Hit, Reason, Scope
 from tests.fakes.answering import Words, passage
 from tests.fakes.projecting import gathered, row
@@ -35,17 +35,18 @@ KNOWN = Knowledge("O " * 20, "R", (KnowledgeNote("t", "n"),))
 
 
 def made(
-    ask: Ask,
+    ask: Question,
     found: Found | Gathered,
     knowledge: Knowledge | None = None,
     *,
     budget: int = 1_000,
     window: int = 5_000,
-) -> Assembled:
+) -> Context:
     """Of what was fetched."""
     limits = PromptLimits(budget=budget, top_k=40, threshold=0.2, window=window, history=500, answer=100)
-    material = Material(ask.message, (), found, knowledge or Knowledge(), (Degraded("knowledge", "timeout"),))
-    return assemble(ask, material, limits, Meter(Words().count, form=form_of(ask)))
+    lost = (Degraded("knowledge", "timeout"),)
+    fetched = Fetched(ask.message, found, knowledge=knowledge or Knowledge(), lost=lost)
+    return chat_context(ask, fetched, limits, Meter(Words().count, form=form_of(ask)))
 
 
 @pytest.mark.parametrize(
@@ -66,12 +67,12 @@ def test_the_system_text_is_true_of_what_is_shown(
     scope: Scope, sources: tuple[str, ...] | None, found: Found | Gathered, budget: int, system: str
 ) -> None:
     """Of where it was looked for, and of what came of it."""
-    assert made(Ask(scope, QUESTION, sources=sources), found, budget=budget).prompt.system == system
+    assert made(Question(scope, QUESTION, sources=sources), found, budget=budget).prompt.system == system
 
 
 def test_overview_and_rules_are_never_cut_and_leave_less_room() -> None:
     """They stand in the prompt whatever is found: the budget is what is left."""
-    ask = Ask(THN, QUESTION)
+    ask = Question(THN, QUESTION)
     window = 400
     bare, known = made(ask, SHOWN, window=window), made(ask, SHOWN, KNOWN, window=window)
     assert known.trace.budget < bare.trace.budget < 1_000
@@ -108,7 +109,7 @@ def test_knowledge_over_the_window_is_left_out_from_the_end(
     known: Knowledge, opening: str, notes: int, told: str
 ) -> None:
     """The chat is answered with a quarter of the window's worth of it, and what is missing is told."""
-    given = made(Ask(THN, QUESTION), SHOWN, known, window=500)
+    given = made(Question(THN, QUESTION), SHOWN, known, window=500)
     assert given.prompt.before == ((opening,) if opening else ())
     assert "\n".join(given.prompt.notes).count("**") == 2 * notes
     assert told in given.trace.notes()
@@ -117,7 +118,7 @@ def test_knowledge_over_the_window_is_left_out_from_the_end(
 
 def test_what_fits_is_told_whole() -> None:
     """Also where it takes more than a quarter: it was there before the limit."""
-    given = made(Ask(THN, QUESTION), SHOWN, Knowledge("word " * 150), window=500)
+    given = made(Question(THN, QUESTION), SHOWN, Knowledge("word " * 150), window=500)
     assert given.prompt.before[0].count("word") == 150
     assert not any("Left out" in note for note in given.trace.notes())
 
@@ -125,7 +126,7 @@ def test_what_fits_is_told_whole() -> None:
 def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
     """So that it is identical as long as that part is."""
     known = Knowledge("O", "R", tuple(KnowledgeNote(str(n), "word " * 30) for n in range(50)))
-    given = made(Ask(THN, QUESTION), gathered(), known, window=500)
+    given = made(Question(THN, QUESTION), gathered(), known, window=500)
     answer = Answer(
         *("a", "/api/chat", QUESTION, "", "m", None, (), (), (), given.prompt.sha256(), given.trace, Usage()),
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
@@ -143,13 +144,13 @@ def test_a_replay_knows_how_much_of_the_knowledge_had_room() -> None:
 def test_a_request_over_the_window_is_refused() -> None:
     """Whatever is left out of the project's knowledge."""
     with pytest.raises(InvalidField) as caught:
-        made(Ask(THN, "word " * 5_000), SHOWN, KNOWN)
+        made(Question(THN, "word " * 5_000), SHOWN, KNOWN)
     assert caught.value.field == "body.message"
 
 
 def test_how_it_came_to_be_is_told() -> None:
     """Reason, ledger, notes, what was lost beside it; the recipe has the order of the blocks."""
-    given = made(Ask(THN, QUESTION, notes=("mine",)), SHOWN, KNOWN)
+    given = made(Question(THN, QUESTION, notes=("mine",)), SHOWN, KNOWN)
     assert (given.trace.reason, [entry.id for entry in given.trace.packed]) == (Reason.OK, ["k1"])
     assert "Retrieved as a project says" in given.trace.notes()
     assert given.trace.degraded == (Degraded("knowledge", "timeout"),)
@@ -160,9 +161,9 @@ def test_how_it_came_to_be_is_told() -> None:
 
 def test_turns_stand_behind_the_notes() -> None:
     """Message 1, 2, 3, the earlier turns, the message."""
-    ask = Ask(THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
-    material = Material(QUESTION, ask.history or (), SHOWN, KNOWN)
+    ask = Question(THN, QUESTION, history=(Turn(Role.USER, "hello"), Turn(Role.ASSISTANT, "hi")))
+    fetched = Fetched(QUESTION, SHOWN, ask.history or (), KNOWN)
     limits = PromptLimits(budget=1_000, top_k=40, threshold=0.2, window=5_000, history=500, answer=100)
-    prompt = assemble(ask, material, limits, Meter(Words().count, form=form_of(ask))).prompt
+    prompt = chat_context(ask, fetched, limits, Meter(Words().count, form=form_of(ask))).prompt
     told = [message["role"] for message in prompt.messages()]
     assert told == ["system", "system", "system", "user", "assistant", "user"]

@@ -7,18 +7,21 @@ import pytest
 
 from app.answer import GREETING_FORM, MEMORY_FORM, Kind
 from app.answering.budget import Meter, PromptLimits
+from app.answering.pipeline import recalled_facts
 from app.answering.prompt import PERSONA_TOKENS
-from app.answering.recall import Known, Wanted, draw_memories
+from app.answering.question import Context, Question
+from app.answering.recall import Recalled, Split, Weighing, draw_memories
 from app.answering.replay import card_ref
 from app.db.memories import GRAVITY, Moment, Tallies, Tally
 from app.errors import InvalidField
-from app.services.rag import assemble, greeted, roomy
+from app.services.rag import persona_tokens, recall_context, small_talk_context
 from app.types import Candidate, Degraded, Found, Passage, Reason, Scope
 from tests.fakes.answering import NOW, Words
 from tests.fakes.remembering import card, memory, reference
 
 LIMITS = PromptLimits(budget=5_000, top_k=50, threshold=0.3, window=10_000, history=0, answer=100)
-WANTED = Wanted(Scope(user_id="ada"), "explain how I sleep", 0.3, personal=8, corpus=8)
+SAID = "explain how I sleep"
+BY = Weighing(Split(8, 8), 0.3, None, NOW)
 
 
 def meter() -> Meter:
@@ -26,16 +29,28 @@ def meter() -> Meter:
     return Meter(Words().count, form=MEMORY_FORM)
 
 
-def known(*passages: Passage, **facts: Any) -> Known:
+def known(*passages: Passage, **facts: Any) -> Recalled:
     """These were found, each as relevant as it is similar."""
     candidates = tuple(Candidate(replace(each, score=each.similarity or 0.0)) for each in passages)
     found = Found(candidates, stored=len(candidates), answered=2)
-    return Known(found, draw_memories(WANTED, found), tallies=Tallies(), **facts)
+    return Recalled(found, draw_memories(SAID, BY, found), tallies=Tallies(), **facts)
 
 
-def system(found: Known, overlay: str = "", limits: PromptLimits = LIMITS) -> str:
+def made(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS, message: str = SAID) -> Context:
+    """Of what was recalled."""
+    question = Question(Scope(user_id="ada"), message, overlay=overlay)
+    return recall_context(question, found, BY, limits, meter())
+
+
+def talked(message: str, moment: Moment | None, overlay: str = "", **facts: Any) -> Context:
+    """Of small talk."""
+    question = Question(Scope(user_id="ada"), message, overlay=overlay)
+    return small_talk_context(question, moment, LIMITS, meter(), **facts)
+
+
+def system(found: Recalled, overlay: str = "", limits: PromptLimits = LIMITS) -> str:
     """The system text."""
-    return assemble(WANTED, found, overlay, limits, meter()).prompt.messages()[0]["content"]
+    return made(found, overlay, limits).prompt.messages()[0]["content"]
 
 
 def test_what_is_a_memory_here_is_not_told_as_a_card_too() -> None:
@@ -51,7 +66,7 @@ def test_sources_tell_in_the_notes() -> None:
     """A collection that was passed over, and every part that failed."""
     found = replace(known(), degraded=(Degraded("cards", "timeout"),))
     found = replace(found, found=replace(found.found, notes=("old was passed over",)))
-    trace = assemble(WANTED, found, "", LIMITS, meter()).trace
+    trace = made(found).trace
     assert "old was passed over" in trace.notes()
     assert trace.degraded == (Degraded("cards", "timeout"),)
 
@@ -71,7 +86,8 @@ def test_votes_count_on_what_is_told() -> None:
     found = replace(
         known(memory("m", "I sleep"), reference("c", "Sleep")), tallies=Tallies({"m": Tally(3, 1)})
     )
-    explanation = assemble(WANTED, found, "", LIMITS, meter()).explanation
+    explanation = made(found).explanation
+    assert explanation
     assert explanation.feedback == Tally(3, 1)
 
 
@@ -85,26 +101,26 @@ def test_an_overlay_that_does_not_fit_is_refused() -> None:
 def test_the_persona_has_a_quarter_of_what_is_free(window: int, room: int) -> None:
     """At most its own limit, and nothing where nothing is free."""
     limits = replace(LIMITS, window=window)
-    assert roomy(limits, meter(), "two words", ("one", "")) == room
+    assert persona_tokens(limits, meter(), "two words", ("one", "")) == room
 
 
 def test_a_greeting_has_a_minimal_prompt() -> None:
     """How long the person was away and the request's own overlay; no retrieval to tell of."""
-    context = greeted("hello", Moment("weeks", NOW, 1e6), "Be warm.", LIMITS, meter())
+    context = talked("hello", Moment("weeks", NOW, 1e6), "Be warm.")
     assert (context.prompt.form, context.bypass, context.trace.reason) == (
         GREETING_FORM,
         "greeting",
         Reason.GREETING,
     )
     assert context.prompt.blocks()[1:] == ["This person is back after some weeks.", "Be warm."]
-    assert context.shown(debug=False)["memory_used"] == []
+    assert recalled_facts(context, debug=False)["memory_used"] == []
 
 
 def test_the_system_prompt_is_shown_with_debug_alone() -> None:
     """As it is sent."""
-    context = assemble(WANTED, known(memory("m", "I sleep")), "", LIMITS, meter())
-    assert context.shown(debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
-    assert "system_prompt" not in context.shown(debug=False)
+    context = made(known(memory("m", "I sleep")))
+    assert recalled_facts(context, debug=True)["system_prompt"] == context.prompt.messages()[0]["content"]
+    assert "system_prompt" not in recalled_facts(context, debug=False)
 
 
 def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
@@ -112,8 +128,7 @@ def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
     mine, shown = card("preference", "Ada prefers tea"), card("persona", "Ada sails")
     profile = card(GRAVITY, "", weights={"topic:fm": 0.9})
     found = known(memory(mine.id, mine.text, kind="preference"), cards=[mine, shown, profile])
-    wanted = replace(WANTED, message="rewrite my workout")
-    recipe = assemble(wanted, found, "Rhyme.", LIMITS, meter()).recipe
+    recipe = made(found, "Rhyme.", message="rewrite my workout").recipe
     persona, overlay = recipe.before
     [note] = recipe.notes
     assert (persona.kind, persona.text, persona.refs) == (Kind.PERSONA, "", (card_ref(shown),))
@@ -124,7 +139,7 @@ def test_the_recipe_names_what_a_prompt_was_made_of() -> None:
 
 def test_the_recipe_of_a_greeting_keeps_its_line() -> None:
     """How long somebody was away is not known again."""
-    recipe = greeted("hey!", Moment("days"), "Rhyme.", LIMITS, meter()).recipe
+    recipe = talked("hey!", Moment("days"), "Rhyme.").recipe
     assert [(block.kind, bool(block.text)) for block in recipe.before] == [
         (Kind.REENTRY, True),
         (Kind.OVERLAY, True),

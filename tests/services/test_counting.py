@@ -8,19 +8,19 @@ import pytest
 
 from app.answer import HEAD, Finish, Prompt
 from app.answering.budget import Meter, PromptLimits
-from app.answering.recorder import Recorder
+from app.answering.pipeline import FRESH_MOST
+from app.answering.question import Question
 from app.retrieval.search import Retrieval
-from app.services.chat import BESIDE_MOST, FRESH_MOST, ChatService, Collector, laborious
-from app.services.projects import Ask
+from app.services.chat import BESIDE_MOST, ChatService, Fetched, laborious
 from app.text.memo import Text
 from app.text.sanitise import quote
 from app.text.tokens import SHOWN
-from app.types import Passage, Scope
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, passage
-from tests.fakes.projecting import FakeKnowledge, FakeProjects
+from app.types import Candidate, Found, Passage, Scope
+from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, passage
+from tests.fakes.pipelines import chat_service
 
 LIMITS = PromptLimits(budget=10_000, top_k=40, threshold=0.2, window=20_000, history=500, answer=100)
-ASK = Ask(Scope(session_id="s", thread_id="t"), "why is the sky blue today")
+ASK = Question(Scope(session_id="s", thread_id="t"), "why is the sky blue today")
 
 
 def sky(count: int) -> list[Passage]:
@@ -51,14 +51,7 @@ class Held:
 def service(tokens: Held, model: FakeModel, log: FakeLog, found: list[Passage]) -> ChatService:
     """A chat over what is found."""
     retrieval = Retrieval({"documents": FakeSource(found)}, FakeEmbedder(), seconds=5)
-    return ChatService(
-        Collector(retrieval, log, FakeProjects(), FakeKnowledge(), limits=LIMITS),
-        model,
-        tokens,
-        Recorder(log),
-        limits=LIMITS,
-        clock=lambda: NOW,
-    )
+    return chat_service(retrieval, LIMITS, log=log, model=model, tokens=tokens)
 
 
 async def asked(model: FakeModel) -> Prompt:
@@ -80,8 +73,8 @@ async def test_new_passages_are_counted_while_the_model_is_asked() -> None:
     tokens.free.set()
     reply = await preparing
     assert threading.main_thread().name not in tokens.on
-    assert reply.trace.tokens == Meter(tokens.count).context(prompt) > 0
-    assert reply.prompt_tokens == Meter(tokens.count).prompt(prompt)
+    assert reply.context.trace.tokens == Meter(tokens.count).context(prompt) > 0
+    assert reply.context.tokens == Meter(tokens.count).prompt(prompt)
     await reply.aclose()
 
 
@@ -121,4 +114,5 @@ def known(text: str) -> Text:
 )
 def test_only_much_counting_goes_to_a_thread(beside: str, texts: list[str], expected: bool) -> None:
     """A thread takes as long as a little counting."""
-    assert laborious([beside], texts, LIMITS) is expected
+    found = Found(tuple(Candidate(passage(f"p{n}", text)) for n, text in enumerate(texts)))
+    assert laborious(Question(Scope(), beside), Fetched(beside, found), LIMITS) is expected

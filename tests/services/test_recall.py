@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from app.answering.recall import CANDIDATES, Recall, Wanted, timely
+from app.answering.question import Question
+from app.answering.recall import CANDIDATES, Recall, Recalled, Split, Weighing, timely
 from app.db.memories import Tally
 from app.errors import RetrievalError
 from app.retrieval.search import Retrieval
 from app.types import Degraded, Scope
-from tests.fakes.answering import FakeEmbedder, FakeSource
+from tests.fakes.answering import NOW, FakeEmbedder, FakeSource
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
 ADA = Scope(user_id="ada")
@@ -27,15 +28,18 @@ def parts(delay: float = 0) -> tuple[Recall, dict[str, FakeSource], FakeCards, F
     return Recall(retrieval, cards, votes, FakeTemporal(delay=delay)), sources, cards, votes
 
 
-def wanted(personal: int = 8, corpus: int = 8, kinds: tuple[str, ...] = ("persona",)) -> Wanted:
+async def gathered(
+    recall: Recall, personal: int = 8, corpus: int = 8, kinds: tuple[str, ...] = ("persona",)
+) -> Recalled:
     """So many of each."""
-    return Wanted(ADA, "where do I walk", 0.3, personal, corpus, kinds)
+    by = Weighing(Split(personal, corpus), 0.3, None, NOW)
+    return await recall.gather(Question(ADA, "where do I walk"), by, kinds)
 
 
 async def test_everything_is_fetched_for_one_message() -> None:
     """Passages, cards, votes of what may be told, and when the user was last here."""
     recall, _, cards, votes = parts()
-    known = await recall.gather(wanted())
+    known = await gathered(recall)
     assert {item.passage.id for item in known.found.candidates} == {"m", "c"}
     assert [held.text for held in known.cards] == ["Ada"]
     assert known.tallies == {"m": Tally(1)}
@@ -45,7 +49,7 @@ async def test_everything_is_fetched_for_one_message() -> None:
 
 async def test_all_hung_parts_together_cost_one_deadline() -> None:
     """Each is named, and what was missed is empty."""
-    known = await parts(delay=30)[0].gather(wanted())
+    known = await gathered(parts(delay=30)[0])
     assert {item.source for item in known.degraded} == {"memories", "corpus", "cards", "temporal"}
     assert {item.reason for item in known.degraded} == {"timeout"}
     assert (known.found.candidates, known.cards, known.moment) == ((), (), None)
@@ -55,7 +59,7 @@ async def test_all_hung_parts_together_cost_one_deadline() -> None:
 async def test_a_split_of_nothing_asks_nobody(personal: int, corpus: int, asked: str) -> None:
     """Of a source that is to give nothing nothing is searched; nor are cards that nobody wants."""
     recall, sources, cards, _ = parts()
-    await recall.gather(wanted(personal, corpus, kinds=()))
+    await gathered(recall, personal, corpus, kinds=())
     assert [name for name, source in sources.items() if source.queries] == [asked]
     assert cards.asked == []
 
@@ -63,8 +67,8 @@ async def test_a_split_of_nothing_asks_nobody(personal: int, corpus: int, asked:
 async def test_enough_is_looked_at_to_leave_some_out() -> None:
     """So many a leg, or what is wanted if that is more."""
     recall, sources, *_ = parts()
-    await recall.gather(wanted(8, 50))
-    await recall.gather(wanted(3, 3))
+    await gathered(recall, 8, 50)
+    await gathered(recall, 3, 3)
     assert [query.limit for query in sources["memories"].queries] == [50, CANDIDATES]
 
 
@@ -86,7 +90,7 @@ async def test_who_leaves_is_not_waited_for() -> None:
     """Cancellation passes through, and no task is left."""
     recall, *_ = parts(delay=30)
     before = asyncio.all_tasks()
-    task = asyncio.create_task(recall.gather(wanted()))
+    task = asyncio.create_task(gathered(recall))
     await asyncio.sleep(0.05)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

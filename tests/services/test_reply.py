@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from app.answer import Citation, Finish, Prompt
+from app.answer import Finish, Prompt
 from app.answering import recorder
+from app.answering.budget import Meter
+from app.answering.question import Context, Question
 from app.answering.recorder import Recorder, Remembered
+from app.answering.replay import recipe_of
 from app.answering.stream import Opening, Reply
 from app.errors import ModelError
 from app.models.base import Delta
@@ -21,18 +24,21 @@ def reply(model: FakeModel, log: FakeLog | None = None, *, context: bool = True)
     passages = (passage("a"),) if context else ()
     prompt = Prompt("system", "why?", passages)
     return Reply(
+        question=Question(Scope(session_id="s", thread_id="t"), "why?"),
+        context=Context(
+            prompt=prompt,
+            trace=Trace(Reason.OK if context else Reason.EMPTY),
+            recipe=recipe_of(prompt, ranking=1),
+            meter=Meter(Words().count),
+        ),
         answer_id="x",
-        ask_scope=Scope(session_id="s", thread_id="t"),
         endpoint="/api/chat",
-        prompt=prompt,
-        trace=Trace(Reason.OK if context else Reason.EMPTY),
-        citations=tuple(Citation(item.label, item.source, item.id, "", 1, 1, None) for item in passages),
+        name="fake",
         opening=Opening(model.open(prompt), "fake"),
         recorder=Recorder(log),
         tokens=Words(),
         clock=lambda: NOW,
         started=NOW,
-        debug=False,
     )
 
 

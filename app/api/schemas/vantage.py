@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from app.answering.mix import RECENCY, Standing
+from app.answering.mix import Standing
+from app.answering.recall import RECENCY
 from app.api.schemas import (
     NOT_BLANK,
     Body,
@@ -37,7 +38,7 @@ from app.api.schemas.memories import (
 from app.db.cards import CardDraft, Shape
 from app.db.sessions import MOST
 from app.problems import pattern
-from app.services.vantage import Mixed
+from app.services.mix import Mixed
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
 from app.vantage.topics import worded

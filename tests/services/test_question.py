@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.services.projects import Ask
+from app.answering.question import Question
 from app.types import Scope
 
 
@@ -20,5 +20,5 @@ def test_the_default_is_the_project_s_or_documents(
     project: str | None, sources: tuple[str, ...] | None, searched: tuple[str, ...], projected: bool
 ) -> None:
     """A project's own context is shown where no sources are named; an empty list names none of them."""
-    ask = Ask(Scope(project=project), "m", sources=sources)
-    assert (ask.searched, ask.projected) == (searched, projected)
+    question = Question(Scope(project=project), "m", sources=sources)
+    assert (question.searched, question.projected) == (searched, projected)

@@ -2,16 +2,15 @@
 
 import pytest
 
+from app.answering.question import Question
 from app.answering.ruling import read
-from app.services.vantage import Inquiry, Inspection
+from app.answering.stream import Reply
 from tests.services.test_vantage import ADA, SLEEP, House
 
 
-async def inspected(house: House, *, debug: bool = False) -> Inspection:
+async def inspected(house: House, *, debug: bool = False) -> Reply:
     """Prepared."""
-    reply = await house.vantage.prepare(Inquiry(ADA, SLEEP, inspect_only=True, debug=debug))
-    assert isinstance(reply, Inspection)
-    return reply
+    return await house.vantage.prepare(Question(ADA, SLEEP, inspect_only=True, debug=debug))
 
 
 async def test_it_is_kept_when_it_is_told() -> None:
