@@ -1,16 +1,8 @@
-"""What fits: passages into the context block, turns into the history. In tokens of the model that answers.
+"""The token budget: the share of each part in the model's window, and the passages and turns that fit.
 
-Source: docs/contract.md. Texts are counted with o200k; for a model
-whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). Nothing here raises.
-
-How the model's window is shared out: what must stand in it, the newest turns, the context, the answer.
-
-All figures are tokens of the model that answers. What must stand (system text, message, notes) is never cut:
-a request that does not fit raises `InvalidField`. Source: docs/contract.md.
-
-From what was found to what the model sees: matches only, best first, while they fit.
-
-Source: docs/contract.md.
+Texts are counted with o200k; for a model with another vocabulary a count is multiplied by its factor (1.3).
+The system text, the message and the notes are never cut: `share` raises `InvalidField` where they do not
+fit. Passages are packed best first, matches only. Source: docs/contract.md.
 """
 
 import hashlib

@@ -118,11 +118,11 @@ class Pipeline:
     def _opening(self, question: Question, context: Context) -> Opening:
         """The model's stream, held to the decision if there is one; without a model, the policy's own
         text."""
-        held = context.held
-        if held and held.whole and not self.speaks:
-            return Opening(held.unasked(), POLICY)
+        enforcement = context.enforcement
+        if enforcement and enforcement.whole and not self.speaks:
+            return Opening(enforcement.unasked(), POLICY)
         stream = self.model.open(context.prompt, model=question.model or self.name)
-        return Opening(held.over(stream) if held else stream, self.model_of(question))
+        return Opening(enforcement.over(stream) if enforcement else stream, self.model_of(question))
 
     def _record_unanswered(self, run: Run) -> None:
         """Keep a question whose asker left before the model was asked, with what was decided by then."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from app.answer import Citation, Prompt, Recipe, Turn
 from app.answering.budget import Meter
-from app.answering.enforcement import Held
+from app.answering.enforcement import Enforcement
 from app.answering.meta import Explanation, cite
 from app.types import Scope, Trace
 from app.vantage.terms import Limits, Mix, Routing
@@ -77,7 +77,7 @@ class Context:
     """Rag and vantage: the reason why nothing was looked up for small talk."""
     extra: Mapping[str, object] = field(default_factory=dict)
     """What `meta` tells beside chat's facts."""
-    held: Held | None = None
+    enforcement: Enforcement | None = None
     """Vantage: the decision that the answer is held to."""
 
     def counted(self) -> int:

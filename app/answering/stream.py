@@ -218,7 +218,7 @@ class Reply:
         rest = [text] if (text := self._filter.end()) else []
         said = "".join([*self._text, *rest])
         uncited = said.strip() and self.context.prompt.passages and not self._filter.cited
-        if uncited and (not self.context.held or self.context.held.names_sources):
+        if uncited and (not self.context.enforcement or self.context.enforcement.names_sources):
             sources, labels = appended(self.context.prompt.passages)
             self._appended = bool(labels)
             self._filter.cited.extend(labels)
@@ -242,7 +242,7 @@ class Reply:
             "usage": plainly(self._counted()),
             "took_ms": elapsed(self.started, self.clock()),
             "remembered": self._remembered,
-            **(self.context.held.done() if self.context.held else {}),
+            **(self.context.enforcement.done() if self.context.enforcement else {}),
         }
 
     def _hash(self) -> str:
@@ -286,7 +286,7 @@ class Reply:
                 "total": elapsed(self.started, now),
             },
             recipe=context.recipe,
-            ruling=context.held.kept() if context.held else None,
+            ruling=context.enforcement.kept() if context.enforcement else None,
         )
         asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []

@@ -249,7 +249,7 @@ UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeEr
 log = structlog.get_logger(__name__)
 
 
-class Context(TypedDict):
+class ProjectContext(TypedDict):
     """A context and its notes."""
 
     context: str
@@ -287,18 +287,18 @@ class ProjectService:
 
     async def build_project_context(
         self, project: str, user_message: str | None, scope: Scope = ANYBODY, top_k: int | None = None
-    ) -> Context:
+    ) -> ProjectContext:
         """A project's context for a message, and notes of how it came to be."""
         found = await self.gathered(replace(scope, project=project), user_message, top_k=top_k)
-        return Context(context=found.context, notes=list(found.notes))
+        return ProjectContext(context=found.context, notes=list(found.notes))
 
-    async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> Context:
+    async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> ProjectContext:
         """The last conversations, and the code nearest to the message."""
         return await self.build_project_context(THN, user_message, scope)
 
     async def build_daas_rag_context(
         self, user_message: str | None, top_k: int = 3, scope: Scope = ANYBODY
-    ) -> Context:
+    ) -> ProjectContext:
         """The dreams nearest to the message."""
         return await self.build_project_context(DAAS, user_message, scope, top_k)
 

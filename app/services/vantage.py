@@ -25,7 +25,7 @@ from app.answer import (
     recipe_block,
 )
 from app.answering.budget import Meter, PromptLimits, Selection
-from app.answering.enforcement import WHOLE_CLASSES, Held
+from app.answering.enforcement import WHOLE_CLASSES, Enforcement
 from app.answering.meta import explained
 from app.answering.mix import lens_block, lens_name
 from app.answering.pipeline import (
@@ -228,7 +228,7 @@ class VantageService:
         opens = "" if self._pipeline.speaks else lead(decided.weighed.decision)
         return replace(
             context,
-            held=Held(decided.ruling, labels, self._pipeline.tokens.count, lead=opens),
+            enforcement=Enforcement(decided.ruling, labels, self._pipeline.tokens.count, lead=opens),
             extra=facts(run, decided, context, debug=self._debug),
         )
 
