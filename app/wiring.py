@@ -44,7 +44,7 @@ from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore, ProjectSource
-from app.db.sessions import ChatLogStore, SessionStore, Threads
+from app.db.sessions import ChatLogStore, SessionStore
 from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
@@ -493,7 +493,7 @@ def ruled(settings: Settings, parts: Opened, recall: Recall, recorder: Recorder)
     )
     return VantageService(
         recall,
-        Threads(ChatLogStore(parts.pool)),
+        ChatLogStore(parts.pool),
         CardStore(parts.pool),
         pipeline,
         moderator=parts.moderator,

@@ -5,15 +5,15 @@ The system text, the message and the notes are never cut: `share` raises `Invali
 fit. Passages are packed best first, matches only. Source: docs/contract.md.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn
+from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
+from app.retrieval.ranking import Boosted
 from app.retrieval.relevance import by_words, is_match, skipped
-from app.text.memo import known, once, quick, remembered
+from app.text.memo import known, quick, remembered
 from app.text.tokens import SHOWN, cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
 
@@ -286,25 +286,25 @@ def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, sto
     return Reason.OK if selection.passages else Reason.NO_MATCH
 
 
-@once
-def digest(text: str) -> str:
-    """SHA-256, in hexadecimals."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def noted(item: Candidate, verdict: Verdict) -> Entry:
-    """A candidate's line in the ledger."""
+def noted(
+    item: Candidate,
+    verdict: Verdict,
+    boosted: Boosted | None = None,
+    *,
+    relevance: float | None = None,
+) -> Entry:
+    """A candidate's line in the ledger. `relevance`: before boosts; None where nothing boosts its kind."""
     passage = item.passage
     return entry(
         passage.source,
         passage.id,
         passage.label,
         passage.similarity,
-        passage.score,
+        boosted.score if boosted else passage.score,
         verdict,
-        {},
-        digest(passage.text),
-        None,
+        dict(boosted.boosts) if boosted else {},
+        sha256(passage.text),
+        relevance,
         passage.created_at,
         by_words(item),
     )

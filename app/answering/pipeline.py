@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from app.answer import Block, Form, Prompt, new_id
+from app.answer import Block, Form, Prompt, Turn, new_id
 from app.answering.budget import Budget, Meter, PromptLimits, Selection, reason_of, share
 from app.answering.enforcement import POLICY
 from app.answering.meta import Used, build_meta_explanation, explained, recalled
 from app.answering.question import Context, Question
-from app.answering.recall import TOLD, Recalled, Weighing, chosen, pack, tags_of
+from app.answering.recall import TOLD, Recalled, Weighing, chosen, deadline, pack, tags_of, timely
 from app.answering.recorder import Keepsake, Recorder, unanswered
 from app.answering.replay import recipe_of
 from app.answering.ruling import Ruling, written
 from app.answering.stream import Opening, Reply
 from app.db.memories import Moment, Tallies, Tally
+from app.db.sessions import ChatLogStore
 from app.models.base import ChatModel, Tokens
 from app.retrieval.ranking import Wants
 from app.retrieval.search import VERSION
@@ -37,12 +38,17 @@ from app.retrieval.tags import (
     vb_desire_bias_map,
 )
 from app.stopwatch import Stages
-from app.types import MEMORIES, Clock, Degraded, Reason, Trace, Verdict
+from app.types import MEMORIES, Clock, Degraded, Reason, Scope, Trace, Verdict
 
 FRESH_MOST = 8
 """Passages that were never counted before are counted on the event loop up to this many: a millisecond."""
 AT_ONCE = 1_000
 """Characters that `aside` looks through on the event loop: about a millisecond."""
+
+HISTORY_TURNS = 200
+"""Turns read from the log at most."""
+HISTORY_SECONDS = 2.0
+"""For the log; the answer goes on without earlier turns."""
 
 T = TypeVar("T")
 
@@ -158,6 +164,21 @@ async def count_tokens(reply: Reply) -> None:
         await reply.aclose()
         raise
     reply.context = counted()
+
+
+async def earlier_turns(
+    chatlog: ChatLogStore,
+    scope: Scope,
+    count: int,
+    lost: list[Degraded],
+    *,
+    seconds: float = HISTORY_SECONDS,
+) -> Sequence[Turn]:
+    """The newest `count` turns of the scope's thread, oldest first, as far as the log answers in time."""
+    if count < 1:
+        return ()
+    until = deadline(min(HISTORY_SECONDS, seconds))
+    return await timely("postgres", chatlog.turns(scope, min(count, HISTORY_TURNS)), until, lost) or ()
 
 
 def system_text(selection: Selection, texts: tuple[str, str, str]) -> str:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import structlog
 
-from app.answering.budget import Budget, Meter, Selection, digest, fit
+from app.answering.budget import Budget, Meter, Selection, fit, noted
 from app.answering.question import Question
 from app.db.memories import OUTSIDE, Cards, Memory, Moment, Tallies, Tally, Temporal, Votes
 from app.errors import RetrievalError
@@ -35,7 +35,7 @@ from app.retrieval.ranking import (
     score_corpus_hit,
     score_personal_hit,
 )
-from app.retrieval.relevance import by_words, is_match
+from app.retrieval.relevance import is_match
 from app.retrieval.search import Retrieval
 from app.retrieval.tags import decay, memory_tags
 from app.types import (
@@ -43,7 +43,6 @@ from app.types import (
     MEMORIES,
     Candidate,
     Degraded,
-    Entry,
     Found,
     Passage,
     Query,
@@ -250,31 +249,16 @@ def pack(
         *sorted(rest, key=lambda pair: -pair[0].passage.score),
         *judged(duplicates, Verdict.DUPLICATE),
     )
-    entries = tuple(entry(item, verdict, boosts.get(key(item.passage))) for item, verdict in told)
+    entries = tuple(
+        noted(item, verdict, boosts.get(key(item.passage)), relevance=item.passage.score)
+        for item, verdict in told
+    )
     return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
 
 
 def judged(items: Sequence[Candidate], verdict: Verdict) -> list[tuple[Candidate, Verdict]]:
     """Each with what became of it."""
     return [(item, verdict) for item in items]
-
-
-def entry(item: Candidate, verdict: Verdict, boosted: Boosted | None) -> Entry:
-    """A candidate's line in the ledger; one that was not boosted has no factors."""
-    passage = item.passage
-    return Entry(
-        source=passage.source,
-        id=passage.id,
-        label=passage.label,
-        similarity=passage.similarity,
-        score=boosted.score if boosted else passage.score,
-        verdict=verdict,
-        boosts=dict(boosted.boosts) if boosted else {},
-        sha256=digest(passage.text),
-        relevance=passage.score,
-        created_at=passage.created_at,
-        vouched=by_words(item),
-    )
 
 
 def rescored(passage: Passage, boosts: Scores) -> Passage:
@@ -347,7 +331,7 @@ class Recall:
     async def gather(self, question: Question, by: Weighing, kinds: Sequence[str] = ()) -> Recalled:
         """Read everything; `kinds`: of the cards that are wanted. Raises nothing but on cancellation."""
         lost, seconds = list[Degraded](), self._retrieval.seconds
-        until = asyncio.get_running_loop().time() + seconds
+        until = deadline(seconds)
         first = until - seconds * (1 - FIRST_SHARE)
         async with asyncio.TaskGroup() as group:
             search = group.create_task(self._search(question, by, first))
@@ -400,6 +384,11 @@ def draw_memories(message: str, by: Weighing, found: Found) -> Drawn:
     return retrieve_personal_memory(
         found.candidates, message, top_k=by.split.personal, threshold=by.threshold
     )
+
+
+def deadline(seconds: float) -> float:
+    """The time of the loop in so many seconds."""
+    return asyncio.get_running_loop().time() + seconds
 
 
 async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degraded]) -> T | None:

@@ -29,7 +29,7 @@ from app.answer import (
 )
 from app.answering.budget import Budget, Meter, PromptLimits, Selection, answered, reason_of, select, share
 from app.answering.followup import answers, names_nothing, refers, resolve
-from app.answering.pipeline import FRESH_MOST, Pipeline, Run, system_text
+from app.answering.pipeline import FRESH_MOST, HISTORY_TURNS, Pipeline, Run, earlier_turns, system_text
 from app.answering.projects import Gathered
 from app.answering.prompt import (
     PROJECT_FORM,
@@ -52,7 +52,7 @@ from app.answering.prompt import (
     parts_of,
 )
 from app.answering.question import DEFAULT_SOURCES, Context, Question
-from app.answering.recall import timely
+from app.answering.recall import deadline, timely
 from app.answering.recorder import Recorder
 from app.answering.replay import recipe_of
 from app.answering.stream import Reply
@@ -69,10 +69,8 @@ from app.text.memo import known
 from app.text.tokens import SHOWN
 from app.types import Degraded, Found, Pending, Query, Reason, Scope, Trace
 
-HISTORY_TURNS = 200
-"""Turns read from the log at most; the token budget takes the newest of them."""
-HISTORY_SECONDS = 2.0
-"""For the log, and for the project's knowledge; the answer goes on without them."""
+KNOWLEDGE_SECONDS = 2.0
+"""For the project's knowledge; the answer goes on without it."""
 HISTORY_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS for the log where the search must wait for it."""
 PENDING_SECONDS = 1.0
@@ -157,7 +155,7 @@ class ChatService:
 
     async def _fetch(self, question: Question) -> Fetched:
         """Read everything concurrently. Raises nothing but on cancellation."""
-        until = asyncio.get_running_loop().time() + self._retrieval.seconds
+        until = deadline(self._retrieval.seconds)
         lost, unknown = list[Degraded](), list[Degraded]()
         async with asyncio.TaskGroup() as group:
             fetched = group.create_task(self._searched(question, until, lost))
@@ -186,14 +184,13 @@ class ChatService:
         """The turns before this one: the request's own, else the thread's."""
         if question.history is not None:
             return question.history
-        turns = self._chatlog.turns(question.scope, HISTORY_TURNS)
-        return await timely("postgres", turns, deadline(min(HISTORY_SECONDS, seconds)), lost) or ()
+        return await earlier_turns(self._chatlog, question.scope, HISTORY_TURNS, lost, seconds=seconds)
 
     async def _known(self, scope: Scope, lost: list[Degraded]) -> Knowledge:
         """The overview, rules and notes of the project, if one is named."""
         if scope.project is None:
             return Knowledge()
-        until = deadline(min(HISTORY_SECONDS, self._retrieval.seconds))
+        until = deadline(min(KNOWLEDGE_SECONDS, self._retrieval.seconds))
         return await timely("knowledge", self._knowledge.get(scope), until, lost) or Knowledge()
 
     async def _search(
@@ -217,11 +214,6 @@ class ChatService:
                 return await self._documents.pending(question.scope)
         except (TimeoutError, Unavailable):
             return ()
-
-
-def deadline(seconds: float) -> float:
-    """So many seconds from now, in the loop's time."""
-    return asyncio.get_running_loop().time() + seconds
 
 
 def form_of(question: Question) -> Form:

@@ -38,7 +38,7 @@ from app.answering.projects import (
 )
 from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
 from app.answering.question import Question
-from app.answering.recall import Drawn, draw, judged, of, timely
+from app.answering.recall import Drawn, deadline, draw, judged, of, timely
 from app.answering.replay import FORMS
 from app.db.projects import CODE, CONVERSATIONS, KnowledgeStore, ProjectSource
 from app.retrieval.relevance import skipped
@@ -181,7 +181,8 @@ class Excerpt:
         self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
     ) -> Gathered:
         """Entries, notes and the reason."""
-        answered = self._answered(profile.sections, drawn)
+        pairs = zip(profile.sections, drawn, strict=True)
+        answered = [None if one is None else self._part(section, one) for section, one in pairs]
         parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
         lost = tuple(dict.fromkeys(self.lost))
         failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
@@ -199,11 +200,6 @@ class Excerpt:
             cached=found.cached,
             sources=found.sources,
         )
-
-    def _answered(self, sections: Sequence[Section], drawn: Sequence[Drawn | None]) -> list[Part | None]:
-        """What each section may show; None: it was not searched."""
-        pairs = zip(sections, drawn, strict=True)
-        return [None if one is None else self._part(section, one) for section, one in pairs]
 
     def _part(self, section: Section, drawn: Drawn) -> Part:
         """A section's entries; rows that hold nothing are not shown."""
@@ -279,7 +275,7 @@ class ProjectService:
         profile = profile_of(scope.project or "")
         until = self._until() if until is None else until
         try:
-            found = await self._shown(profile, scope, message, top_k, until)
+            found = await self._excerpt(scope, message, until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("project context failed", project=profile.name)
             found = await self._default(default_of(profile), scope, message, top_k, until)
@@ -327,18 +323,12 @@ class ProjectService:
         rows = rows_of(await excerpt.nearest(CODE, top_k))
         return [{line.column: row.get(line.column) for line in SNIPPET} for row in rows]
 
-    async def _shown(
-        self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
-    ) -> Gathered:
-        """By a profile."""
-        return await self._excerpt(scope, message, until).of(profile, top_k)
-
     async def _default(
         self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
     ) -> Gathered:
         """What is shown after an unexpected error; nothing after another one."""
         try:
-            return await self._shown(profile, scope, message, top_k, until)
+            return await self._excerpt(scope, message, until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("default context failed", project=profile.name)
             lost = tuple(Degraded(source, "unavailable") for source in profile.sources)
@@ -349,8 +339,8 @@ class ProjectService:
         return Excerpt(self._means, scope, message or "", until)
 
     def _until(self) -> float:
-        """When what begins now must end, in the loop's time."""
-        return asyncio.get_running_loop().time() + self._means.retrieval.seconds
+        """The deadline of a read that begins now."""
+        return deadline(self._means.retrieval.seconds)
 
 
 def rows_of(found: list[Passage] | None) -> list[Mapping[str, object]]:
@@ -368,7 +358,8 @@ TOKEN_BYTES = 128
 
 def chosen(question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
     """The items in prompt order, and the ledger of all that was seen."""
-    short = curt(question.message, gathered.parts, threshold)
+    looked_for = [item.candidate for part in gathered.parts if sought(part) for item in part.items]
+    short = bool(looked_for) and skipped(question.message, looked_for, threshold)
     offered, verdicts = offers(gathered.parts, short=short)
     packed, over = fitting(offered, budget, question.top_k, meter)
     cut = Verdict.OVER_LIMIT if len(packed) == question.top_k else Verdict.OVER_BUDGET
@@ -385,12 +376,6 @@ def chosen(question: Question, gathered: Gathered, budget: int, threshold: float
 def sought(part: Part) -> bool:
     """Whether its items were looked for; else they are the newest, whatever was said."""
     return part.section.choice is not Choice.NEWEST
-
-
-def curt(message: str, parts: Sequence[Part], threshold: float) -> bool:
-    """Whether the message is too short for what was found by it."""
-    found = [item.candidate for part in parts if sought(part) for item in part.items]
-    return bool(found) and skipped(message, found, threshold)
 
 
 def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]], list[Judged]]:

@@ -33,7 +33,7 @@ from app.answering.prompt import (
     reentry_line,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing
+from app.answering.recall import TOP_K, Recall, Recalled, Split, Weighing, deadline
 from app.answering.recorder import Recorder
 from app.answering.replay import card_ref
 from app.answering.stream import Reply
@@ -86,8 +86,7 @@ class RagService:
     async def _small_talk(self, run: Run) -> Context:
         """Nothing is looked up but when the person was last here."""
         lost: list[Degraded] = []
-        until = asyncio.get_running_loop().time() + GREETING_SECONDS
-        moment = await self._recall.moment(run.question.scope, until, lost)
+        moment = await self._recall.moment(run.question.scope, deadline(GREETING_SECONDS), lost)
         return small_talk_context(run.question, moment, self._pipeline.limits, run.meter, lost)
 
 

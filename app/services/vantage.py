@@ -33,6 +33,7 @@ from app.answering.pipeline import (
     Run,
     aside,
     bare_context,
+    earlier_turns,
     recalled_context,
     recalled_facts,
     room_for,
@@ -55,13 +56,13 @@ from app.answering.prompt import (
     thread_block,
 )
 from app.answering.question import Context, Question
-from app.answering.recall import TOP_K, Recall, Recalled, Weighing, timely, weighed
+from app.answering.recall import TOP_K, Recall, Recalled, Weighing, deadline, timely, weighed
 from app.answering.recorder import Recorder
 from app.answering.ruling import Ruling, SplitRecord, described
 from app.answering.stream import Reply
 from app.db.cards import SHOWN, CardStore
 from app.db.memories import DESIRE, GRAVITY, Moment
-from app.db.sessions import Threads
+from app.db.sessions import ChatLogStore
 from app.models.moderation import MODERATION, Moderator
 from app.services.rag import TEXTS
 from app.text.greeting import is_pure_reentry_greeting, is_small_talk
@@ -187,7 +188,7 @@ class VantageService:
     def __init__(
         self,
         recall: Recall,
-        threads: Threads,
+        chatlog: ChatLogStore,
         cards: CardStore,
         pipeline: Pipeline,
         *,
@@ -198,7 +199,7 @@ class VantageService:
         """`pipeline.limits.threshold` is RETRIEVE_THRESHOLD, `personal` VANTAGE_PERSONAL_MEMORY, `debug`
         VANTAGE_DEBUG."""
         self._recall = recall
-        self._threads = threads
+        self._chatlog = chatlog
         self._cards = cards
         self._pipeline = pipeline
         self._moderator = moderator
@@ -264,8 +265,8 @@ class VantageService:
 
     async def _thread(self, run: Run, most: int, lost: list[Degraded]) -> ThreadBlock:
         """The turns that the mix wants shown."""
-        turns, faults = await self._threads.turns(run.question.scope, run.question.mix.conversation)
-        lost += faults
+        question = run.question
+        turns = await earlier_turns(self._chatlog, question.scope, question.mix.conversation, lost)
         return await aside(sum(len(turn.content) for turn in turns), thread_block, turns, run.meter, most)
 
     async def _read_cards(self, run: Run, most: int, lost: list[Degraded]) -> CardsBlock:
@@ -273,20 +274,20 @@ class VantageService:
         scope: Scope = run.question.scope
         if scope.vantage_id is None:
             return CardsBlock()
-        found = await timely("vantage_cards", self._cards.shown(scope, SHOWN), soon(), lost) or ()
+        found = await timely("vantage_cards", self._cards.shown(scope, SHOWN), deadline(SECONDS), lost) or ()
         return await aside(sum(len(card.text) for card in found), cards_block, found, run.meter, most)
 
     async def _evidence(self, message: str, lost: list[Degraded]) -> Evidence | None:
         """The outside service's scores of the message; None: there is no such service, or no answer."""
         if self._moderator is None:
             return None
-        scores = await timely(MODERATION, self._moderator.scores(message), soon(), lost)
+        scores = await timely(MODERATION, self._moderator.scores(message), deadline(SECONDS), lost)
         return None if scores is None else Evidence(scores)
 
     async def _unsought(self, run: Run, decided: Decided) -> Context:
         """Nothing is looked up but when the asker was last here."""
         lost: list[Degraded] = []
-        moment = await self._recall.moment(run.question.scope, soon(), lost)
+        moment = await self._recall.moment(run.question.scope, deadline(SECONDS), lost)
         size, limits = len(run.question.message), self._pipeline.limits
         return await aside(size, unsought_context, decided, moment, limits, run.meter, lost)
 
@@ -297,11 +298,6 @@ class VantageService:
         run.stages.lap("gather")
         # Tags of many texts, their lines and tokens: milliseconds.
         return await asyncio.to_thread(contested_context, decided, known, self._pipeline.limits, run.meter)
-
-
-def soon() -> float:
-    """The deadline of a small read, in the loop's time."""
-    return asyncio.get_running_loop().time() + SECONDS
 
 
 def block_tokens(limits: PromptLimits, meter: Meter, texts: Sequence[str]) -> int:

@@ -15,7 +15,6 @@ from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
 from app.db.cards import CardDraft, Shape
 from app.db.memories import DESIRE, GRAVITY, Tally
-from app.db.sessions import Threads
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
 from app.models.moderation import Moderator
 from app.retrieval.search import Retrieval
@@ -79,7 +78,7 @@ class House:
         )
         return VantageService(
             Recall(retrieval, self.cards, self.votes, self.temporal),
-            Threads(self.log),
+            self.log,
             self.namespace,
             answering,
             moderator=self.moderator,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.answering.mix import Standing
+from app.answering.pipeline import HISTORY_TURNS
 from app.answering.recall import RECENCY
 from app.api.schemas import (
     NOT_BLANK,
@@ -36,7 +37,6 @@ from app.api.schemas.memories import (
     UsedMemory,
 )
 from app.db.cards import CardDraft, Shape
-from app.db.sessions import MOST
 from app.problems import pattern
 from app.services.mix import Mixed
 from app.vantage.overlay import BOUNDS
@@ -119,7 +119,9 @@ class MixOptions(Body):
         0.0,
         description="At 1 a text written now scores 10 % more, one written 30 days ago 5 %.",
     )
-    conversation: int = Field(0, ge=0, le=MOST, description="Turns of the thread that the model sees.")
+    conversation: int = Field(
+        0, ge=0, le=HISTORY_TURNS, description="Turns of the thread that the model sees."
+    )
     lens_fm: Annotated[bool | Lens, by_form(_is_text, Lens, bool)] = Field(
         default=False, description=f"`true`: the lens `fm`; or a lens by name: {', '.join(LENSES)}."
     )
