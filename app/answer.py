@@ -176,7 +176,7 @@ class Answer:
     appended: bool = False
     """The model cited nothing: what is `cited` was named behind its text."""
     ruling: Mapping[str, object] | None = None
-    """Of /vantage alone, as JSON: what was decided and why (`services/vantage.py` writes and reads it)."""
+    """Of /vantage alone, as JSON: what was decided and why (`answering/ruling.py` writes and reads it)."""
 
 
 DRAWN = 64

@@ -18,7 +18,9 @@ Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
 DEFAULT_TENANT = "default"
-SAID = frozenset({"memories"})
+MEMORIES, CORPUS = "memories", "corpus"
+"""`Passage.source` of a person's memories and of reference texts."""
+SAID = frozenset({MEMORIES})
 """Sources whose passages somebody said at a time. The time of a document is that of its upload: none."""
 SAID_ON = "said_on"
 """The field of a passage that holds an ISO date, or None: the day is not known."""

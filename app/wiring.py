@@ -17,6 +17,7 @@ from typing import TypedDict
 
 from app.answering.budget import PromptLimits, scaled
 from app.answering.extractive import Extractive
+from app.answering.pipeline import Pipeline
 from app.answering.projects import DREAMING
 from app.answering.recall import Recall
 from app.answering.recorder import Backlog, Keepsake, Recorder
@@ -43,7 +44,7 @@ from app.db.outbox import EngineProbe, Outbox
 from app.db.pool import Pool
 from app.db.postgres import PostgresProbe, identity, open_postgres
 from app.db.projects import EventStore, KnowledgeStore, ProjectSource
-from app.db.sessions import ChatLogStore, SessionStore, Threads
+from app.db.sessions import ChatLogStore, SessionStore
 from app.db.users import ErasureStore, Memories, RecordFiles, belongings, evict_erased
 from app.db.vectors import SpaceStore, VectorStore
 from app.db.votes import TemporalStore, UtteranceStore, VoteStore
@@ -72,7 +73,7 @@ from app.retrieval.search import Retrieval
 from app.services.adopt import Adopt, AdoptionStore, ForeignCollections, ImportStore
 from app.services.answers import AnswerService, ReplayService
 from app.services.cards import CardService
-from app.services.chat import ChatService, Collector
+from app.services.chat import ChatService
 from app.services.code import CodeService
 from app.services.conversations import ConversationService
 from app.services.corpus import CorpusService
@@ -80,6 +81,7 @@ from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, Judge, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
+from app.services.mix import MixService
 from app.services.profiles import PersonaService, ProfileService, Summary
 from app.services.projects import Means, ProjectService
 from app.services.rag import RagService
@@ -87,7 +89,7 @@ from app.services.reembed import Reembed
 from app.services.services import Services
 from app.services.sessions import SessionService
 from app.services.users import Caching, Twofold, UserService
-from app.services.vantage import Briefing, House, MixService, VantageService
+from app.services.vantage import VantageService
 from app.settings import Settings
 from app.tasks import Work, crew
 from app.text.greeting import is_small_talk
@@ -389,49 +391,45 @@ def contextual(settings: Settings, parts: Opened, retrieval: Retrieval) -> Proje
     return projects(KnowledgeStore(parts.pool), rows, retrieval, threshold=threshold)
 
 
-def collecting(
-    settings: Settings, parts: Opened, retrieval: Retrieval, contexts: ProjectService
-) -> Collector:
-    """What fetches for a chat."""
-    return Collector(
-        retrieval,
-        ChatLogStore(parts.pool),
-        contexts,
-        KnowledgeStore(parts.pool),
-        limits=limits(settings),
-        documents=DocumentStore(parts.pool),
-    )
-
-
 def answering(
-    settings: Settings, parts: Opened, collector: Collector, recorder: Recorder, writing: Writers
+    settings: Settings,
+    parts: Opened,
+    retrieval: Retrieval,
+    *,
+    contexts: ProjectService,
+    recorder: Recorder,
+    writing: Writers,
 ) -> ChatService:
-    """What answers with citations."""
-    return ChatService(
-        collector,
-        parts.model,
-        O200k(),
-        recorder,
+    """/api/chat."""
+    pipeline = Pipeline(
+        endpoint="/api/chat",
+        model=parts.model,
+        tokens=O200k(),
+        recorder=recorder,
         limits=limits(settings),
         clock=lambda: datetime.now(UTC),
         keepsake=writing.keepsake,
     )
+    knowledge, documents = KnowledgeStore(parts.pool), DocumentStore(parts.pool)
+    chatlog = ChatLogStore(parts.pool)
+    return ChatService(retrieval, chatlog, contexts, knowledge, pipeline, documents=documents)
 
 
 def personal(
     settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, writing: Writers
 ) -> RagService:
-    """What answers from memory: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
-    return RagService(
-        recall,
-        parts.model,
-        O200k(),
-        recorder,
-        name=model_at(settings, settings.rag),
+    """/rag/query: RAG_MODEL, RETRIEVE_THRESHOLD, no history."""
+    pipeline = Pipeline(
+        endpoint="/rag/query",
+        model=parts.model,
+        tokens=O200k(),
+        recorder=recorder,
         limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
         clock=lambda: datetime.now(UTC),
+        name=model_at(settings, settings.rag),
         keepsake=writing.keepsake,
     )
+    return RagService(recall, pipeline)
 
 
 def users(settings: Settings, parts: Opened, recorder: Recorder) -> UserService:
@@ -481,26 +479,26 @@ async def warm() -> None:
     await asyncio.to_thread(weigh, "Hello.")
 
 
-def ruled(
-    settings: Settings, parts: Opened, recall: Recall, recorder: Recorder, room: PromptLimits
-) -> VantageService:
-    """What answers: VANTAGE_MODEL, RETRIEVE_THRESHOLD. `room` is what a prompt may hold."""
-    house = House(
-        model_at(settings, settings.vantage),
-        replace(room, threshold=settings.retrieve.threshold, history=0),
-        personal=settings.vantage.personal_memory,
-        debug=settings.vantage.debug,
+def ruled(settings: Settings, parts: Opened, recall: Recall, recorder: Recorder) -> VantageService:
+    """/vantage/query: VANTAGE_MODEL, RETRIEVE_THRESHOLD."""
+    pipeline = Pipeline(
+        endpoint="/vantage/query",
+        model=parts.model,
+        tokens=O200k(),
+        recorder=recorder,
+        limits=replace(limits(settings), threshold=settings.retrieve.threshold, history=0),
+        clock=lambda: datetime.now(UTC),
+        name=model_at(settings, settings.vantage),
         speaks=chat_server(settings) is not None,
     )
-    threads = Threads(ChatLogStore(parts.pool))
     return VantageService(
         recall,
-        Briefing(threads, CardStore(parts.pool), house, parts.moderator),
-        parts.model,
-        O200k(),
-        recorder,
-        house=house,
-        clock=lambda: datetime.now(UTC),
+        ChatLogStore(parts.pool),
+        CardStore(parts.pool),
+        pipeline,
+        moderator=parts.moderator,
+        personal=settings.vantage.personal_memory,
+        debug=settings.vantage.debug,
     )
 
 
@@ -568,13 +566,13 @@ def services(settings: Settings, parts: Opened, recorder: Recorder, writing: Wri
     recall = Recall(retrieval, parts.kept.memories, votes, temporal)
     contexts = contextual(settings, parts, retrieval)
     return Services(
-        chat=answering(settings, parts, collecting(settings, parts, retrieval, contexts), recorder, writing),
+        chat=answering(settings, parts, retrieval, contexts=contexts, recorder=recorder, writing=writing),
         documents=filing(settings, record),
         sessions=SessionService(SessionStore(parts.pool), recorder),
         answers=answers,
         replays=replays(parts, answers, CardStore(parts.pool)),
         rag=personal(settings, parts, recall, recorder, writing),
-        vantage=ruled(settings, parts, recall, recorder, limits(settings)),
+        vantage=ruled(settings, parts, recall, recorder),
         feedback=FeedbackService(answers, judge(parts), votes, persona(parts, writing).quick_persona_refresh),
         signals=SignalService(votes, temporal),
         memories=writing.memories,

@@ -1,27 +1,19 @@
-"""What fits: passages into the context block, turns into the history. In tokens of the model that answers.
+"""The token budget: the share of each part in the model's window, and the passages and turns that fit.
 
-Source: docs/contract.md. Texts are counted with o200k; for a model
-whose vocabulary is not at hand a count is taken `scaled` by its factor (1.3). Nothing here raises.
-
-How the model's window is shared out: what must stand in it, the newest turns, the context, the answer.
-
-All figures are tokens of the model that answers. What must stand (system text, message, notes) is never cut:
-a request that does not fit raises `InvalidField`. Source: docs/contract.md.
-
-From what was found to what the model sees: matches only, best first, while they fit.
-
-Source: docs/contract.md.
+Texts are counted with o200k; for a model with another vocabulary a count is multiplied by its factor (1.3).
+The system text, the message and the notes are never cut: `share` raises `InvalidField` where they do not
+fit. Passages are packed best first, matches only. Source: docs/contract.md.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn
+from app.answer import BREAK, DOCUMENT_FORM, Form, Prompt, Role, Turn, sha256
 from app.errors import InvalidField
+from app.retrieval.ranking import Boosted
 from app.retrieval.relevance import by_words, is_match, skipped
-from app.text.memo import known, once, quick, remembered
+from app.text.memo import known, quick, remembered
 from app.text.tokens import SHOWN, cuts
 from app.types import ASIDE, STAGES, Candidate, Entry, Found, Passage, Reason, Verdict
 
@@ -294,25 +286,25 @@ def why(selection: Selection, *, asked: int, answered: int, timed_out: bool, sto
     return Reason.OK if selection.passages else Reason.NO_MATCH
 
 
-@once
-def digest(text: str) -> str:
-    """SHA-256, in hexadecimals."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def noted(item: Candidate, verdict: Verdict) -> Entry:
-    """A candidate's line in the ledger."""
+def noted(
+    item: Candidate,
+    verdict: Verdict,
+    boosted: Boosted | None = None,
+    *,
+    relevance: float | None = None,
+) -> Entry:
+    """A candidate's line in the ledger. `relevance`: before boosts; None where nothing boosts its kind."""
     passage = item.passage
     return entry(
         passage.source,
         passage.id,
         passage.label,
         passage.similarity,
-        passage.score,
+        boosted.score if boosted else passage.score,
         verdict,
-        {},
-        digest(passage.text),
-        None,
+        dict(boosted.boosts) if boosted else {},
+        sha256(passage.text),
+        relevance,
         passage.created_at,
         by_words(item),
     )

@@ -1,29 +1,11 @@
-"""Reading one pair of brackets in a model's text: is it a citation, and of what?
+"""The citation filter: labels in the model's text are checked while it streams, and unknown ones are
+removed.
 
-A label's form is `name#id`: no bracket, `#` or line break in the name, no space on either
-side of the `#`, the id one word that begins with a letter or digit. So `report.pdf#3`, `memory#k3v9q2ax`
-and `app/main.py#L10-42` have it; `issue #12`, `#12`, `C#` and `C#.NET` have not. Nothing here raises.
-
-The end of a text that is being written: what something to come may still change is held back.
-
-Places are characters from the start of what is held. Plain bookkeeping for `answering/citations.py`, which
-decides what is opened, taken back and let go. Nothing here raises.
-
-Where a reader of CommonMark sees code, told while the text is being written.
-
-Fenced blocks (spec §4.5), indented code (§4.4) outside of lists, and inline code (§6.1) that closes on its
-line. Where readers may disagree (a fence in a list, text behind what ends one, backticks that close a line
-later) nothing counts as code any more: until a blank line for inline code, to the end for fences. `head` is
-the current line so far, as it was written, not as it was read. HTML is not looked at. Nothing here raises.
-
-Citations in the model's text, checked while it streams: what was not packed never leaves.
-
-Code passes untouched (`answering/citations.py` says what is code). Elsewhere every `]` is judged against what
-stands before it in the *output*, so that taking one marker out cannot make another. The output does not
-depend on the deltas. Lengths are in characters. Nothing here raises.
-
-Whether a Markdown text ends inside a code block, fenced (CommonMark §4.5) or indented (§4.4), so that what
-is put behind it is read as text. Linear. Nothing here raises.
+A label has the form `name#id` (`report.pdf#3`, `app/main.py#L10-42`; not `issue #12` or `C#`). Code passes
+unchanged: fenced, indented and inline code as CommonMark reads it (§4.4, §4.5, §6.1); where readers may
+disagree, nothing counts as code. Each `]` is judged against the text before it in the output, so that
+removing one marker cannot create another, and the output does not depend on how the text was split into
+deltas. Characters.
 """
 
 import re

@@ -1,15 +1,9 @@
-"""Sentences out of a text that arrives in pieces: each leaves once it is complete, with the blanks before it.
+"""Holds an answer to its response class: which of the model's words may be sent, and when.
 
-A sentence ends with its mark, the quotes and brackets that close behind it and the citations that follow it,
-where the next one has begun; or at the end of a line. What has no end is cut at LONGEST characters, and told
-as a `Cut`. Every character leaves once, in order. Linear in the text, whatever it holds. Nothing here raises.
-
-An answer held to its class: what of the model's words may leave, when, and whether they kept the checks.
-
-CLARIFY and REFUSE are taken whole, checked, and sent; where the model fails, is late or breaks the class,
-the policy's own text is sent. The others leave by sentence: the one that would exceed the budget of tokens,
-hedges or questions ends the answer (`length`), but the first always leaves. Help is named last if nothing
-else named it. Tokens: o200k. Raises `ModelError` for classes that leave by sentence.
+CLARIFY and REFUSE are collected, checked and then sent; if the model fails, is late or breaks the class,
+the policy's own text is sent. Other classes are sent sentence by sentence; the sentence that would exceed
+the budget of tokens, hedges or questions ends the answer (`length`), except the first. Help is added at the
+end where the class requires it. o200k tokens. Raises `ModelError` for classes that are sent by sentence.
 """
 
 import asyncio
@@ -76,7 +70,7 @@ def trimmed(sentence: str, *, first: bool) -> str:
     return Cut(said.rstrip()) if isinstance(sentence, Cut) else said
 
 
-class Sentences:
+class SentenceBuffer:
     """One text's."""
 
     def __init__(self) -> None:
@@ -169,7 +163,7 @@ Opened = AbstractAsyncContextManager[ModelStream]
 
 
 @dataclass(slots=True)
-class Held:
+class Enforcement:
     """What was decided on an answer, and the answer as it comes."""
 
     ruling: Ruling
@@ -178,7 +172,7 @@ class Held:
     count: Callable[[str], int]
     """o200k tokens of a text."""
     lead: str = ""
-    """Said first, where the model knows nothing of classes."""
+    """PolicyText first, where the model knows nothing of classes."""
     check: Check | None = None
     """The answer against its class; None: it has not ended."""
     full: bool = False
@@ -219,14 +213,14 @@ class Held:
             except (ModelError, TimeoutError):
                 if not self.whole:
                     raise
-                yield Said(self)
+                yield PolicyText(self)
                 return
-            yield Gate(stream, self, stack.aclose)
+            yield EnforcedStream(stream, self, stack.aclose)
 
     @asynccontextmanager
     async def unasked(self) -> AsyncIterator[ModelStream]:
         """The policy's text, where there is no model to ask."""
-        yield Said(self)
+        yield PolicyText(self)
 
     def fits(self, sentence: str) -> str:
         """What of one more may leave; it is noted. The first always may, and blanks alone never."""
@@ -314,11 +308,11 @@ class Held:
 
 
 @dataclass(slots=True)
-class Gate:
-    """A model's stream, through which only leaves what may. Keeps `ports.ModelStream`."""
+class EnforcedStream:
+    """A model's stream that passes on only what the class allows."""
 
     stream: ModelStream
-    held: Held
+    enforcement: Enforcement
     close: Callable[[], Awaitable[None]]
 
     @property
@@ -328,7 +322,7 @@ class Gate:
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         """Whole, or by sentence."""
-        return self._whole() if self.held.whole else self._sentences()
+        return self._whole() if self.enforcement.whole else self._sentences()
 
     async def _whole(self) -> AsyncIterator[Delta]:
         """One piece, when all of it is there, or nothing to come counts."""
@@ -339,26 +333,26 @@ class Gate:
                     text += delta.text
                     last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
                     if len(text) >= due:
-                        if await aside(self.held.enough, text):
+                        if await aside(self.enforcement.enough, text):
                             break
                         due = len(text) + max(OFTEN, len(text) // PART)
         except (ModelError, TimeoutError):
             text, last = "", Delta(finish=Finish.STOP)
         await self.close()
-        yield Delta(await aside(self.held.settle, text))
+        yield Delta(await aside(self.enforcement.settle, text))
         yield last
 
     async def _sentences(self) -> AsyncIterator[Delta]:
         """Each when it is complete, while the budget lasts; also what is complete when the model fails."""
-        sentences, last = Sentences(), Delta(finish=Finish.STOP)
-        for said in self._leaving([self.held.lead]):
+        sentences, last = SentenceBuffer(), Delta(finish=Finish.STOP)
+        for said in self._leaving([self.enforcement.lead]):
             yield Delta(said)
         try:
             async for delta in self.stream:
                 last = Delta(finish=delta.finish or last.finish, usage=delta.usage or last.usage)
                 for said in self._leaving(sentences.feed(delta.text)):
                     yield Delta(said)
-                if self.held.full:
+                if self.enforcement.full:
                     break
         except ModelError:
             for said in await self._broken(sentences.end()):
@@ -370,22 +364,25 @@ class Gate:
     def _leaving(self, pieces: Iterable[str]) -> Iterator[str]:
         """What of them may leave."""
         for piece in pieces:
-            if not self.held.full and (said := self.held.fits(piece)):
+            if not self.enforcement.full and (said := self.enforcement.fits(piece)):
                 yield said
 
     async def _broken(self, rest: str) -> list[str]:
         """What still leaves where the model failed: a sentence that was whole. What left is checked."""
         said = list(self._leaving([rest.rstrip()])) if complete(rest) else []
-        more = await self.held.end() if self.held.begun else ""
+        more = await self.enforcement.end() if self.enforcement.begun else ""
         return [*said, more] if more else said
 
     async def _ended(self, rest: str, last: Delta) -> list[Delta]:
         """What is still to leave; the model's stream is closed first where there is more."""
         left = [said.rstrip() for said in self._leaving([rest])]
-        if self.held.full:
+        if self.enforcement.full:
             await self.close()
-        left.append(await self.held.end())
-        return [*map(Delta, filter(None, left)), Delta(finish=Finish.LENGTH) if self.held.full else last]
+        left.append(await self.enforcement.end())
+        return [
+            *map(Delta, filter(None, left)),
+            Delta(finish=Finish.LENGTH) if self.enforcement.full else last,
+        ]
 
 
 async def aside(work: Callable[[str], T], text: str) -> T:
@@ -394,13 +391,13 @@ async def aside(work: Callable[[str], T], text: str) -> T:
 
 
 @dataclass(slots=True)
-class Said:
-    """The policy's own text as a stream. Keeps `ports.ModelStream`."""
+class PolicyText:
+    """The policy's own text as a stream."""
 
-    held: Held
+    enforcement: Enforcement
     model: str = POLICY
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
         """In one piece."""
-        yield Delta(self.held.settle(None))
+        yield Delta(self.enforcement.settle(None))
         yield Delta(finish=Finish.STOP)

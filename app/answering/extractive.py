@@ -1,20 +1,9 @@
-"""Text cut into what can be quoted alone: sentences, rows of tables, list items.
+"""The extractive answerer: quotes the sentences that answer, each with its citation; no model.
 
-Made for text that came out of PDFs: lines may be wrapped in mid-sentence, tables stand one row a line, and
-a run may have no end at all. A quote is the text's own words, white space apart, at most `LONGEST`
-characters. Time is linear. Kin to `ingest/chunking.py`, which keeps every character and no limit of length.
-
-Which sentences of the packed passages answer a question: by its words, by meaning, by what it asks for.
-
-Scores are sums of parts in about [0, 1] each and mean something within one question only. Words weigh by
-their rarity among the sentences at hand (IDF); a passage's rank is the prior. Figures and what was weighed:
-docs/adr/0007. Pure but for the stemmer; blocking, some 30 ms for 40 passages.
-
-The extractive answerer: no model, only the sentences that answer, quoted, each with its citation.
-
-Keeps `ports.ChatModel`. It never says anything of its own about the documents, so every statement is in
-the place it names. Ranking runs in a thread; meaning joins in if an embedder answers within `SECONDS`.
-Raises nothing: without passages, or without a sentence that answers, it says so.
+Passages are cut into sentences, table rows and list items (the text's own words, at most `LONGEST`
+characters) and scored by the question's words (IDF among these sentences), by cosine if an embedder answers
+within `SECONDS`, and by what the question asks for; the passage's rank is the prior. Blocking work of some
+30 ms runs in a thread. Raises nothing: without a sentence that answers, it says so. Source: docs/adr/0007.
 """
 
 import asyncio
@@ -247,7 +236,7 @@ SECONDS = 0.15
 FLOOR = 0.38
 """Raw cosine of unrelated texts in the bundled space (docs/adr/0006)."""
 SHORTLIST, AT_ONCE = 16, 4
-"""Sentences whose meaning is looked at, best by words first, and how many at a time."""
+"""SentenceEmbedder whose meaning is looked at, best by words first, and how many at a time."""
 PIECE = re.compile(r"\s*\S+\s*(?:\S+\s*){0,3}")
 """A delta: four words."""
 
@@ -281,7 +270,7 @@ LABEL_LIKE = re.compile(r"[\[【]([^\[\]【】#]*#[^\[\]【】]*)[\]】]")
 
 
 @runtime_checkable
-class Sentences(Embedder, Protocol):
+class SentenceEmbedder(Embedder, Protocol):
     """An embedder that is quick enough to be asked on the way: the bundled one."""
 
     async def sentences(self, texts: Sequence[str]) -> list[Embedding]:
@@ -309,7 +298,7 @@ class Extractive:
     name = NAME
 
     def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
-        self.embedder = embedder if isinstance(embedder, Sentences) else None
+        self.embedder = embedder if isinstance(embedder, SentenceEmbedder) else None
         """None: ranked by words alone, as with an embedder behind a network."""
         self.floor = floor
 

@@ -1,14 +1,9 @@
-"""Whether a message points out of itself: a pronoun, `the second one`, without what it stands for.
+"""The search text of a message: a follow-up is prefixed with the question it refers to.
 
-English only; tokens are words in their own case, and marks. The hard part is what does not point: `it` that
-stands for nothing ("what does it cost to rent a boat"), `that` that joins clauses, `this report` on the
-table, pronouns whose noun stands before them in the same message. Nothing here raises.
-
-What a message is searched as: a follow-up with what it refers to, anything else as it stands.
-
-`refers` looks at the message alone; `resolve` puts the question it hangs on in front of it. Rules over word
-tables (`text/languages.py`), no model: a self-contained message is never expanded, a doubtful one rather not,
-for a wrong expansion searches for the wrong thing. Source: docs/contract.md. Nothing here raises.
+`refers` reads the message alone: pronouns, ellipses and openings without what they refer to. `resolve` puts
+the earlier question in front. Rules over word tables (`text/languages.py`), no model; pronoun rules are
+English only. A self-contained message is never expanded and a doubtful one rarely, because a wrong
+expansion searches for the wrong thing. Nothing here raises. Source: docs/contract.md.
 """
 
 import re

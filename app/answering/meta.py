@@ -1,22 +1,22 @@
-"""`meta_explanation` of a reply: why these memories, and how the question lies to the person.
+"""What a reply shows of how it came to be: citations, `rag`, `debug` and `meta_explanation` as JSON objects.
 
-Source: docs/contract.md. Nothing here raises.
-
-What an answer shows of how it came to be: parts of `meta` as JSON objects, made by hand because a reply is
-waited for (`asdict` copies each of forty citations field by field). Times are milliseconds.
+The objects are made by hand because a reply is waited for: `asdict` would copy each of forty citations field
+by field. Times are milliseconds. Nothing here raises. Source: docs/contract.md.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from urllib.parse import quote
 
 import orjson
 
 from app.answer import Citation, Usage
-from app.answering.recall import CORPUS
 from app.db.memories import Moment, Tally
+from app.db.projects import CODE, CONVERSATIONS, DREAMS
 from app.retrieval.tags import FORMATS, Gravity, of_family
-from app.types import Degraded, Entry, Passage, Trace, moment
+from app.text.memo import quick
+from app.types import CORPUS, Degraded, Entry, Passage, Trace, moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,35 @@ def metadata_of(passage: Passage) -> dict[str, object]:
     """Of a reference text, as its writer gave it."""
     held = passage.fields.get("metadata") if passage.source == CORPUS else None
     return dict(orjson.loads(held)) if isinstance(held, str) else {}
+
+
+new_citation = quick(Citation)
+ROWS = frozenset({CONVERSATIONS, CODE, DREAMS})
+"""Sources whose rows can be read under their project."""
+
+
+def cite(passage: Passage) -> Citation:
+    """A packed passage as the reply names it."""
+    page, page_end = passage.fields.get("page"), passage.fields.get("page_end")
+    return new_citation(
+        passage.label,
+        passage.source,
+        own_id(passage),
+        passage.title,
+        page if isinstance(page, int) else None,
+        page_end if isinstance(page_end, int) else None,
+        url_of(passage),
+        metadata_of(passage),
+    )
+
+
+def url_of(passage: Passage) -> str | None:
+    """Where the passage can be read; None: nowhere."""
+    url, project = passage.fields.get("url"), passage.fields.get("project")
+    named = isinstance(project, str) and "/" not in project and project not in {"", ".", ".."}
+    if passage.source in ROWS and named:
+        return f"/projects/{quote(str(project), safe='')}/{passage.source}/{passage.id}"
+    return url if isinstance(url, str) else None
 
 
 def recalled(passage: Passage, entry: Entry) -> dict[str, object]:

@@ -1,113 +1,17 @@
-"""The mix of an answer's sources (`terms.Mix`): k per source, a boost for recent texts, a lens; and `remix`.
+"""A recorded answer under another mix (`remix`), and the lens of a mix as a block of the prompt.
 
-Recency is one more boost, bounded as all are (`domain/boost.BOUND`). It is applied after the re-rank and
-before the cut to k, and never lets in what the threshold kept out. `remix` re-ranks the candidates of a
-recorded answer under another mix, from its ledger alone: no search and no model. Times are UTC. Raises
-`InvalidField` for an unknown lens. Source: docs/contract.md.
+`remix` re-ranks the candidates of a recorded answer from its ledger alone: no search and no model. Times
+are UTC. Raises `InvalidField` for an unknown lens. Source: docs/contract.md.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from app.answering.recall import (
-    CONSIDERED,
-    CORPUS,
-    MEMORIES,
-    TOLD,
-    Drawn,
-    key,
-    rerank_personal,
-    unified_retrieve,
-)
-from app.db.memories import Tally
+from app.answering.recall import CONSIDERED, RECENCY, TOLD, Weighing, recency
 from app.errors import InvalidField
-from app.retrieval.ranking import BOUND, Boosted, Wants, boosted
-from app.retrieval.tags import decay
-from app.types import Candidate, Entry, Verdict
-from app.vantage.terms import FM, LENSES, Mix
-
-RECENCY = "recency"
-"""The boost's name in a ledger."""
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """k per source: passages at most. A source with 0 is not searched."""
-
-    personal: int
-    corpus: int
-
-
-@dataclass(frozen=True, slots=True)
-class Weighing:
-    """A mix, resolved for one answer."""
-
-    split: Split
-    threshold: float
-    """Similarity that a passage must exceed, unless a rare word vouches for it."""
-    bias: float
-    """Recency bias in [0, 1]."""
-    at: datetime
-    """When the question was asked; ages are counted from it, also in a later `remix`."""
-
-
-def weighed(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
-    """`threshold`: RETRIEVE_THRESHOLD, for a mix without its own; `personal`: VANTAGE_PERSONAL_MEMORY."""
-    shares = split(mix, top_k)
-    own = mix.similarity_threshold
-    return Weighing(
-        shares if personal else replace(shares, personal=0),
-        threshold if own is None else own,
-        mix.recency_bias,
-        at,
-    )
-
-
-def split(mix: Mix, top_k: int) -> Split:
-    """k per source: top_k times its weight, rounded up; 0 stays 0."""
-    return Split(share(mix.memory_cards, top_k), share(mix.corpus, top_k))
-
-
-def share(weight: float, top_k: int) -> int:
-    """In decimal arithmetic: 50 times 0.14 is 7, not 7.000000000000001 rounded up to 8."""
-    return math.ceil(Fraction(repr(min(1.0, max(0.0, weight)))) * top_k)
-
-
-def recency(at: datetime | None, now: datetime, bias: float) -> float:
-    """A factor in [1, 1 + BOUND × bias]: the most for a new text, half the bonus after 30 days (`decay`).
-
-    1 without a date or bias; a date in the future counts as now."""
-    if at is None or not bias:
-        return 1.0
-    return 1 + BOUND * min(1.0, max(0.0, bias)) * decay(at, now)
-
-
-def told(
-    drawn: Drawn, found: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, by: Weighing
-) -> tuple[Drawn, Drawn]:
-    """The memories and reference texts that a mix selects. As for /rag/query, but recency is applied before
-    the cut to k, so that a recent text is not cut before its boost counts."""
-    memories = rerank_personal(drawn, tallies, wants, keep=len(drawn.chosen))
-    memories = rerank(memories, by, keep=min(TOLD, by.split.personal))
-    wide = len(found) if by.bias else by.split.corpus
-    corpus = unified_retrieve(found, wants.tags, top_k=wide, threshold=by.threshold, told=memories.chosen)
-    return memories, rerank(corpus, by, keep=by.split.corpus)
-
-
-def rerank(drawn: Drawn, by: Weighing, *, keep: int) -> Drawn:
-    """The chosen by score × recency, at most `keep`; ties keep their order."""
-    fresh = {key(item.passage): recency(item.passage.created_at, by.at, by.bias) for item in drawn.chosen}
-    scores = dict(drawn.boosts)
-    for item in drawn.chosen:
-        name = key(item.passage)
-        before = scores.get(name, Boosted(item.passage.score, {}))
-        scores[name] = boosted(item.passage.score, {**before.boosts, RECENCY: fresh[name]})
-    ranked = sorted(drawn.chosen, key=lambda item: -scores[key(item.passage)].score)
-    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
-    return replace(drawn, chosen=tuple(ranked[:keep]), left=(*over, *drawn.left), boosts=scores)
+from app.types import CORPUS, MEMORIES, Entry, Verdict
+from app.vantage.terms import FM, LENSES
 
 
 def lens_name(lens: bool | str) -> str:

@@ -1,39 +1,10 @@
-"""A part of a project's context as data: what is searched and how, its heading, how a row is written down.
+"""What each project shows the model: profiles of sections, and rows rendered as Markdown entries.
 
-Cuts count characters (code points) of the column as it is stored, allowances o200k tokens. Nothing here
-raises. Source: docs/contract.md.
-
-Rows made harmless to the format they are shown in: headings, separators, fences and fields are ours alone.
-
-Only what would break the format is escaped, visibly; everything else stays to the byte. Lines of prose that
-look like structure get a backslash (CommonMark §2.4), control characters are written as JSON writes them, a
-fence is longer than any in its code. Linear in the text. Nothing here raises. Source: docs/contract.md.
-
-A row of a store as a section shows it: the one engine of all projects.
-
-A row is its columns by name, each a text, a list, a mapping or None; JSON may come as text. Broken JSON and
-empty columns give nothing. Time is bounded: columns are cut before anything else is done to them. Nothing
-here raises. Source: docs/contract.md.
-
-THN: its last conversations, and the code nearest to the message.
-
-The formats of THN's two sections. Nothing here raises.
-
-DAAS: the dreams nearest to the message.
-
-What any project can show: its conversations and its code, by words and meaning.
-
-The words of the notes follow docs/contract.md.
-
-What each project shows the model: an entry of PROFILES, all of them rendered by the same engine.
-
-Names are told apart by case, as `project = 'THN'` does in SQL: `thn` is another project. Nothing
-here raises. Source: docs/contract.md, docs/adr/0019.
-
-What was gathered for one message of a project: its sections, each item with the text it is shown as.
-
-Whoever budgets leaves items out and joins the rest with `rendered`: the text is `Gathered.context` when none
-is left out. Nothing here raises.
+A profile (an entry of PROFILES; names are case-sensitive, as in SQL) lists sections: source, choice, limit,
+heading and the form of a row. All are rendered by the same engine. Only what would break the format is
+escaped, visibly (CommonMark §2.4); a code fence is longer than any in its code. Cuts count characters of
+the stored column, allowances o200k tokens; time is bounded. Nothing here raises. Source: docs/contract.md,
+docs/adr/0019.
 """
 
 import json

@@ -1,44 +1,10 @@
-"""What the model is told before anything else: its trade, how to cite, and that retrieved text is data.
+"""The texts and blocks of a prompt: instructions, persona, thread, cards, project knowledge and overlay.
 
-Source: docs/contract.md.
-Under 180 tokens each, and under 60 more where cards or a thread are shown: every answer pays.
-
-The persona block of a prompt, from a person's cards; and the texts of two, by rule from what they write.
-
-Cards are data: each is quoted on one line, so that none can forge a line of the prompt. The texts tell
-measures and tags, never a message's words. Source: docs/contract.md. Nothing here raises.
-
-The thread block of a prompt: the newest turns of a conversation, quoted as data (`mix.conversation`).
-
-A turn is one line, so that no word of it can forge a line of the prompt, whoever said it; it is shown whole
-or not at all. Tokens are those of the model that answers. Source: docs/contract.md. Nothing
-here raises.
-
-A project's knowledge as the model is told it: overview and rules behind the base prompt, notes behind the
-context.
-
-It is the project's own word, written under a tenant key, and told as it stands; only the marks of chat
-templates are made visible, which many servers read even inside a message. "" where nothing is known. Pure
-but for the count of tokens.
-
-A project's context as the model sees it: sections of entries, then one line an item with its label:
-`[conversation#k3v9q2ax] THN Network Setup`.
-
-An entry is `Passage.text`, as the project's profile writes it: Markdown of several lines, without what would
-break that format, or the marks of chat templates (`app/answering/projects.py`). Of what is left prose could
-forge the lines of a prompt: one that begins like a block or a label, with any bracket that citations are read
-in, shows that bracket as JSON escapes it. Code stays to the letter: its fence tells what it is. Pure.
-Source: docs/contract.md, docs/adr/0019.
-
-A request's overlay as instructions for the system prompt: a role, a tone, a form, or plain text.
-
-The asker's own words: they may span lines, but hold no marks of a chat template and no control characters,
-and no line that reads as one of the prompt's own. Source: docs/contract.md. Nothing
-here raises.
-
-Vantage cards as a block of a prompt.
-
-The line that says how long the asker was away.
+Each of the instructions has under 180 tokens, and under 60 more where cards or a thread are shown, because
+every answer pays for them. Retrieved and stored texts are data: each is sanitised and kept on its line, so
+that it cannot forge a line of the prompt, a label, or a chat template's marks; an overlay's lines that read
+like the prompt's own are indented. Pure except for the token count; nothing here raises. Source:
+docs/contract.md, docs/adr/0019.
 """
 
 import re

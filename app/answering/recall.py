@@ -1,25 +1,24 @@
-"""What of the found is told: the asker's memories, boosted and cut to three, then reference texts; and the
-ledger of how.
+"""Personal recall: memories, reference texts, cards, votes and the last activity of one person.
 
-A passage is chosen by relevance among the matches; boosts order what was chosen, and never let in what the
-threshold kept out. Times are not read here. Source: docs/contract.md.
-
-What is fetched for one message of a person: memories and reference texts, cards, votes, the last activity.
-
-All of it beside each other, under one deadline (RAG_TIMEOUT_SECONDS); each part that fails or is late ends in
-`degraded`, and the others are used. The votes alone wait for the search: they are asked of what it found.
-Seconds. Source: docs/contract.md.
+`Recall.gather` reads all of it concurrently under one deadline (RAG_TIMEOUT_SECONDS); what fails or is late
+ends in `degraded`, and the rest is used. The votes alone wait for the search: they are read for what it
+found. A passage is chosen by relevance among the matches; boosts order what was chosen and never let in
+what the threshold kept out. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
 from itertools import chain
 from typing import TypeVar
 
 import structlog
 
-from app.answering.budget import Budget, Meter, Selection, digest, fit
+from app.answering.budget import Budget, Meter, Selection, fit, noted
+from app.answering.question import Question
 from app.db.memories import OUTSIDE, Cards, Memory, Moment, Tallies, Tally, Temporal, Votes
 from app.errors import RetrievalError
 from app.retrieval.fusion import scored
@@ -28,6 +27,7 @@ from app.retrieval.ranking import (
     Boosted,
     Wants,
     apart,
+    boosted,
     content,
     corpus_tags,
     is_probe,
@@ -35,20 +35,55 @@ from app.retrieval.ranking import (
     score_corpus_hit,
     score_personal_hit,
 )
-from app.retrieval.relevance import by_words, is_match
+from app.retrieval.relevance import is_match
 from app.retrieval.search import Retrieval
-from app.retrieval.tags import memory_tags
-from app.types import Candidate, Degraded, Entry, Found, Passage, Query, Scope, Verdict
+from app.retrieval.tags import decay, memory_tags
+from app.types import (
+    CORPUS,
+    MEMORIES,
+    Candidate,
+    Degraded,
+    Found,
+    Passage,
+    Query,
+    Scope,
+    Verdict,
+)
+from app.vantage.terms import Mix
 
-MEMORIES, CORPUS = "memories", "corpus"
-"""`Passage.source` of both."""
+TOP_K = 8
+"""Passages of each kind where the question does not say."""
 CONSIDERED, TOLD = 8, 3
 """Memories that are re-ranked, and that the model sees, at most."""
 MARKS, CLOSING = frozenset("?？"), "?？!！.。… \t\n\r"
 """Of a question; and what a text may close with."""
 
+RECENCY = "recency"
+"""The boost's name in a ledger."""
+
 Scores = Mapping[tuple[str, str], Boosted]
 """With their factors, by source and id of the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """k per source: passages at most. A source with 0 is not searched."""
+
+    personal: int
+    corpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """A mix, resolved for one answer."""
+
+    split: Split
+    threshold: float
+    """Similarity that a passage must exceed, unless a rare word vouches for it."""
+    bias: float | None
+    """Recency bias in [0, 1]; None: recency is no boost (/rag/query)."""
+    at: datetime
+    """When the question was asked; ages are counted from it, also in a later `remix`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +176,65 @@ def rerank(drawn: Drawn, boost: Callable[[Passage], Boosted], *, keep: int) -> D
     return Drawn(tuple(ranked[:keep]), (*over, *drawn.left), boosts)
 
 
+def weighed(mix: Mix, top_k: int, *, threshold: float, at: datetime, personal: bool = True) -> Weighing:
+    """`threshold`: RETRIEVE_THRESHOLD, for a mix without its own; `personal`: VANTAGE_PERSONAL_MEMORY."""
+    shares = split(mix, top_k)
+    own = mix.similarity_threshold
+    return Weighing(
+        shares if personal else replace(shares, personal=0),
+        threshold if own is None else own,
+        mix.recency_bias,
+        at,
+    )
+
+
+def split(mix: Mix, top_k: int) -> Split:
+    """k per source: top_k times its weight, rounded up; 0 stays 0."""
+    return Split(share(mix.memory_cards, top_k), share(mix.corpus, top_k))
+
+
+def share(weight: float, top_k: int) -> int:
+    """In decimal arithmetic: 50 times 0.14 is 7, not 7.000000000000001 rounded up to 8."""
+    return math.ceil(Fraction(repr(min(1.0, max(0.0, weight)))) * top_k)
+
+
+def recency(at: datetime | None, now: datetime, bias: float | None) -> float:
+    """A factor in [1, 1 + BOUND × bias]: the most for a new text, half the bonus after 30 days (`decay`).
+
+    1 without a date or bias; a date in the future counts as now."""
+    if at is None or not bias:
+        return 1.0
+    return 1 + BOUND * min(1.0, max(0.0, bias)) * decay(at, now)
+
+
+def chosen(
+    drawn: Drawn, found: Sequence[Candidate], tallies: Mapping[str, Tally], wants: Wants, by: Weighing
+) -> tuple[Drawn, Drawn]:
+    """The memories and the reference texts to show. With a bias, recency is applied before the cut to k, so
+    that a recent text is not cut before its boost counts."""
+    most = min(TOLD, by.split.personal)
+    if by.bias is None:
+        memories = rerank_personal(drawn, tallies, wants, keep=most)
+    else:
+        memories = by_recency(rerank_personal(drawn, tallies, wants, keep=len(drawn.chosen)), by, keep=most)
+    wide = len(found) if by.bias else by.split.corpus
+    corpus = unified_retrieve(found, wants.tags, top_k=wide, threshold=by.threshold, told=memories.chosen)
+    return memories, corpus if by.bias is None else by_recency(corpus, by, keep=by.split.corpus)
+
+
+def by_recency(drawn: Drawn, by: Weighing, *, keep: int) -> Drawn:
+    """The chosen by score × recency, at most `keep`; ties keep their order."""
+    fresh = {key(item.passage): recency(item.passage.created_at, by.at, by.bias) for item in drawn.chosen}
+    scores = dict(drawn.boosts)
+    for item in drawn.chosen:
+        name = key(item.passage)
+        before = scores.get(name, Boosted(item.passage.score, {}))
+        scores[name] = boosted(item.passage.score, {**before.boosts, RECENCY: fresh[name]})
+    ranked = sorted(drawn.chosen, key=lambda item: -scores[key(item.passage)].score)
+    over = tuple((item, Verdict.OVER_LIMIT) for item in ranked[keep:])
+    return replace(drawn, chosen=tuple(ranked[:keep]), left=(*over, *drawn.left), boosts=scores)
+
+
 def pack(
     drawn: Sequence[Drawn], duplicates: Sequence[Candidate], *, budget: Budget, meter: Meter
 ) -> Selection:
@@ -155,31 +249,16 @@ def pack(
         *sorted(rest, key=lambda pair: -pair[0].passage.score),
         *judged(duplicates, Verdict.DUPLICATE),
     )
-    entries = tuple(entry(item, verdict, boosts.get(key(item.passage))) for item, verdict in told)
+    entries = tuple(
+        noted(item, verdict, boosts.get(key(item.passage)), relevance=item.passage.score)
+        for item, verdict in told
+    )
     return Selection(tuple(rescored(item.passage, boosts) for item in packed), entries, short=False)
 
 
 def judged(items: Sequence[Candidate], verdict: Verdict) -> list[tuple[Candidate, Verdict]]:
     """Each with what became of it."""
     return [(item, verdict) for item in items]
-
-
-def entry(item: Candidate, verdict: Verdict, boosted: Boosted | None) -> Entry:
-    """A candidate's line in the ledger; one that was not boosted has no factors."""
-    passage = item.passage
-    return Entry(
-        source=passage.source,
-        id=passage.id,
-        label=passage.label,
-        similarity=passage.similarity,
-        score=boosted.score if boosted else passage.score,
-        verdict=verdict,
-        boosts=dict(boosted.boosts) if boosted else {},
-        sha256=digest(passage.text),
-        relevance=passage.score,
-        created_at=passage.created_at,
-        vouched=by_words(item),
-    )
 
 
 def rescored(passage: Passage, boosts: Scores) -> Passage:
@@ -225,23 +304,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be fetched."""
-
-    scope: Scope
-    message: str
-    threshold: float
-    personal: int
-    """Memories at most; 0: none are looked for."""
-    corpus: int
-    """Reference texts at most, likewise."""
-    kinds: tuple[str, ...] = ()
-    """Of the cards that are wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What came of it."""
+class Recalled:
+    """What was read for one question of a person."""
 
     found: Found
     drawn: Drawn = field(default_factory=Drawn)
@@ -264,21 +328,21 @@ class Recall:
         self._votes = votes
         self._temporal = temporal
 
-    async def gather(self, wanted: Wanted) -> Known:
-        """Everything. Raises nothing but on cancellation."""
+    async def gather(self, question: Question, by: Weighing, kinds: Sequence[str] = ()) -> Recalled:
+        """Read everything; `kinds`: of the cards that are wanted. Raises nothing but on cancellation."""
         lost, seconds = list[Degraded](), self._retrieval.seconds
-        until = asyncio.get_running_loop().time() + seconds
+        until = deadline(seconds)
         first = until - seconds * (1 - FIRST_SHARE)
         async with asyncio.TaskGroup() as group:
-            search = group.create_task(self._search(wanted, first))
-            cards = group.create_task(self._hand(wanted, first, lost))
-            moment = group.create_task(self.moment(wanted.scope, first, lost))
+            search = group.create_task(self._search(question, by, first))
+            cards = group.create_task(self._read_cards(question.scope, tuple(kinds), first, lost))
+            moment = group.create_task(self.moment(question.scope, first, lost))
         found = search.result()
         # Many texts may be long, and each is looked through.
-        drawn = await asyncio.to_thread(draw_memories, wanted, found)
-        tallies = await self._tallies(wanted.scope, drawn, until, lost)
+        drawn = await asyncio.to_thread(draw_memories, question.message, by, found)
+        tallies = await self._tallies(question.scope, drawn, until, lost)
         told = dict.fromkeys((*found.degraded, *lost))
-        return Known(found, drawn, cards.result(), tallies, moment.result(), tuple(told))
+        return Recalled(found, drawn, cards.result(), tallies, moment.result(), tuple(told))
 
     async def moment(self, scope: Scope, until: float, lost: list[Degraded]) -> Moment | None:
         """When the user last said something, if known by then (the loop's time); else a word in `lost`."""
@@ -287,19 +351,20 @@ class Recall:
             lost.append(Degraded(OUTSIDE, found.lost))
         return found
 
-    async def _search(self, wanted: Wanted, until: float) -> Found:
-        """The sources that are to give something."""
-        counts = {MEMORIES: wanted.personal, CORPUS: wanted.corpus}
+    async def _search(self, question: Question, by: Weighing, until: float) -> Found:
+        """Search the sources that are to give something."""
+        counts = {MEMORIES: by.split.personal, CORPUS: by.split.corpus}
         names = [name for name, count in counts.items() if count]
         limit = max(CANDIDATES, *counts.values())
-        query = Query(wanted.message, wanted.scope, limit=limit, threshold=wanted.threshold)
+        query = Query(question.message, question.scope, limit=limit, threshold=by.threshold)
         return await self._retrieval.gather(query, names, until=until)
 
-    async def _hand(self, wanted: Wanted, until: float, lost: list[Degraded]) -> Sequence[Memory]:
-        """The user's cards of the kinds wanted."""
-        if not wanted.kinds:
+    async def _read_cards(
+        self, scope: Scope, kinds: tuple[str, ...], until: float, lost: list[Degraded]
+    ) -> Sequence[Memory]:
+        if not kinds:
             return ()
-        return await timely("cards", self._cards.cards(wanted.scope, wanted.kinds), until, lost) or ()
+        return await timely("cards", self._cards.cards(scope, kinds), until, lost) or ()
 
     async def _tallies(
         self, scope: Scope, drawn: Drawn, until: float, lost: list[Degraded]
@@ -314,11 +379,16 @@ class Recall:
         return tallies
 
 
-def draw_memories(wanted: Wanted, found: Found) -> Drawn:
-    """The memories that may be told."""
+def draw_memories(message: str, by: Weighing, found: Found) -> Drawn:
+    """The memories among what was found that may be told."""
     return retrieve_personal_memory(
-        found.candidates, wanted.message, top_k=wanted.personal, threshold=wanted.threshold
+        found.candidates, message, top_k=by.split.personal, threshold=by.threshold
     )
+
+
+def deadline(seconds: float) -> float:
+    """The time of the loop in so many seconds."""
+    return asyncio.get_running_loop().time() + seconds
 
 
 async def timely(name: str, work: Awaitable[T], until: float, lost: list[Degraded]) -> T | None:

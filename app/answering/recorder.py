@@ -1,18 +1,9 @@
-"""Keeps what was said: the turns in the chat log, the answer with its trace. Never fails an answer.
+"""Records what was said: the turns in the chat log and the answer with its trace. It never fails an answer.
 
-The write is tried before the last event leaves, so that the next question finds its history; if the store
-does not answer in time it waits in a bounded backlog, which one task drains. So does an answer whose asker
-left; who reads the thread has it written first (`written`). What overflows, and what the store will not
-take, is counted.
-
-How many answers wait to be kept, as `/readyz` tells it: the answers themselves do without.
-
-`remember: true`: the person's own words of a turn, kept as a memory when its answer has ended.
-
-Chat and rag hand `Reply` a `keep` (see `Keepsake.of`); the reply awaits it between `citations` and `done`,
-and tells what came of it as `remembered`. It never raises, never delays the first byte, and never sees the
-assistant's text. What is kept are the words as they were said, questions too; small talk is not.
-Seconds. Source: docs/contract.md, docs/adr/0016.
+The write is tried before the last event leaves, so that the next question finds its history. If the store
+does not answer in time, the answer waits in a bounded backlog that one task drains; answers of askers who
+left wait there too. `Keepsake` stores the asker's own words as a memory (`remember: true`), never the
+assistant's text. Seconds. Source: docs/contract.md.
 """
 
 import asyncio
@@ -242,22 +233,12 @@ def _of_user(one: Scope, other: Scope) -> bool:
     return one.tenant == other.tenant and other.user_id in (one.user_id, one.owner)
 
 
-class Keeps(Protocol):
-    """The part of `services/recorder.Recorder` that is looked at."""
-
-    lost: int
-
-    @property
-    def waiting(self) -> int:
-        """Answers in the backlog."""
-
-
 class Backlog:
-    """Keeps `ports.Probe`. It never fails: what waits is a figure, and the store has a line of its own."""
+    """The probe of the backlog. It never fails: the store has a probe of its own."""
 
     name = "answers"
 
-    def __init__(self, recorder: Keeps) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     async def check(self) -> Mapping[str, str | int | float]:
@@ -286,7 +267,7 @@ Keep = Callable[[], Awaitable[Remembered]]
 
 
 class Remembers(Protocol):
-    """The part of `services/memories.MemoryService` that is needed."""
+    """`services/memories.py`, which this layer may not import."""
 
     async def remember(
         self, scope: Scope, drafts: Sequence[Draft], *, asked: datetime | None = None, seconds: float = 0

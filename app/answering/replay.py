@@ -1,10 +1,8 @@
-"""How a prompt's recipe is made: see answer.py.
+"""Recipes of prompts, and a prompt rebuilt from its recipe and today's stores, with the changes since.
 
-A prompt put together again from its recipe and what the stores hold today, and what has changed since.
-
-Told by hashes, ids, labels, versions and classes alone: nothing here shows a text, so that what was erased
-stays so. What is gone has no `after`; what was never kept says so. Source: docs/contract.md. Pure;
-nothing here raises.
+Changes are described by hashes, ids, labels, versions and classes alone; no text is shown, so that erased
+texts stay erased. Something that is gone has no `after`. Pure; nothing here raises. Source:
+docs/contract.md.
 """
 
 import json

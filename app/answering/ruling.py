@@ -1,10 +1,10 @@
-"""What /vantage decided on a message, as it is kept with the answer (`Answer.ruling`): JSON, one flat object.
+"""The decision of /vantage on a message as it is stored with the answer (`Answer.ruling`): one flat JSON
+object.
 
-Its keys `response_class`, `rules`, `policy_version`, `policy_sha256`, `params`, `mix`, `sd`, `class_check`,
-`vantage_id` and `inspect_only` are columns of public.vantage_answer_trace; `final`, `limits`, `routing`,
-`split`, `threshold`, `thread`, `evidence` and `rivals` are read by a replay alone. It holds no word of the
-message. What a newer version added is passed over. Source: docs/contract.md. Raises KeyError or
-ValueError for what is not such an object.
+The keys `response_class`, `rules`, `policy_version`, `policy_sha256`, `params`, `mix`, `sd`, `class_check`,
+`vantage_id` and `inspect_only` are columns of public.vantage_answer_trace; a replay alone reads the others.
+No word of the message is stored, and keys that a newer version added are ignored. Raises KeyError or
+ValueError for any other object. Source: docs/contract.md.
 """
 
 from collections.abc import Mapping

@@ -1,30 +1,26 @@
-"""The opening of a model's stream: begun by a task of its own, waited for twice, closed exactly once.
+"""A reply under way: the model's stream is opened, checked for citations, ended and recorded.
 
-The status of a reply is decided at the response head or after some seconds, whichever is first; the stream
-is then read by whoever answers. Raises `ModelError` as the model does.
-
-A reply under way: the model's deltas checked for citations, then how it ended, then kept.
-
-The owner (the API) iterates `events()` and always calls `aclose()`, which ends the model's stream at once.
-Nothing here holds a timeout across a yield: the model's own deadlines are the model's.
+`Opening` opens the stream in a task of its own: the status of a reply is decided at the response head or
+after HEAD_SECONDS, whichever is first. The owner of a `Reply` (the API) iterates `events()` and always
+calls `aclose()`, which ends the model's stream at once. Nothing here holds a timeout across a yield: the
+model's own deadlines are the model's. Raises `ModelError` as the model does.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.answer import Answer, Citation, Finish, Prompt, Recipe, Role, Turn, Usage
-from app.answering.budget import Meter
+from app.answer import Answer, Citation, Finish, Role, Turn, Usage
 from app.answering.citations import CitationFilter, appended, closing
-from app.answering.enforcement import Held
 from app.answering.meta import ledger, plainly, retrieved
+from app.answering.question import Context, Question
 from app.answering.recorder import Keep, Kept, Recorder, Remembered
 from app.errors import ModelError
 from app.models.base import Delta, ModelStream, Tokens
 from app.stopwatch import Stages, elapsed
-from app.types import Clock, Scope, Trace
+from app.types import Clock
 
 
 class Opening:
@@ -75,44 +71,46 @@ Event = tuple[str, dict[str, object]]
 class Reply:
     """One answer, from its head to its record."""
 
+    question: Question
+    context: Context
     answer_id: str
-    ask_scope: Scope
     endpoint: str
-    prompt: Prompt
-    trace: Trace
-    citations: tuple[Citation, ...]
-    opening: Opening
+    name: str
+    """The model that is asked."""
+    opening: Opening | None
+    """None: a dry run (`inspect_only`). No model is asked and no turn is written."""
     recorder: Recorder
     tokens: Tokens
     clock: Clock
     started: datetime
-    debug: bool
-    extra: Mapping[str, object] = field(default_factory=dict)
-    """What else `meta` tells, of an endpoint's own."""
-    prompt_tokens: int | None = None
-    """o200k tokens of the prompt, where they are known."""
     stages: Stages = field(default_factory=Stages)
     keep: Keep | None = None
     """Has the asker's words remembered when the answer has ended (`answering/recorder.py`); None: unasked."""
-    held: Held | None = None
-    """What /vantage decided on the answer; None: it may be anything."""
-    recipe: Recipe | None = None
     more: bool = False
     """Whether another event follows the last one at once: both may leave in one piece."""
     _text: list[str] = field(default_factory=list)
     _usage: Usage | None = None
     _finish: Finish | None = None
     _filter: CitationFilter = field(init=False)
+    _citations: tuple[Citation, ...] = field(init=False)
     _appended: bool = False
     _settled: bool = False
     _sha256: str = ""
     _remembered: Remembered | None = None
 
     def __post_init__(self) -> None:
-        self._filter = CitationFilter(passage.label for passage in self.prompt.passages)
+        self._citations = self.context.citations
+        self._filter = CitationFilter(citation.label for citation in self._citations)
+
+    @property
+    def model(self) -> str:
+        """The model that answers, as its server names it once it has answered."""
+        return self.opening.model if self.opening else self.name
 
     async def head(self) -> None:
         """Until the status can be decided. Raises `ModelError`; the question is kept all the same."""
+        if self.opening is None:
+            return
         try:
             await self.opening.head(HEAD_SECONDS)
             self.stages.lap("open")
@@ -128,27 +126,28 @@ class Reply:
         """The `meta` event."""
         told: dict[str, object] = {
             "answer_id": self.answer_id,
-            "session_id": self.ask_scope.session_id,
-            "model": self.opening.model,
-            **retrieved(self.trace, self.citations),
-            **self.extra,
+            "session_id": self.question.scope.session_id,
+            "model": self.model,
+            **retrieved(self.context.trace, self._citations),
+            **self.context.extra,
         }
-        if self.debug:
-            seen = {"prompt_sha256": self._hash(), "prompt": self.prompt.text()}
-            told["debug"] = {"chunks": ledger(self.trace), **seen}
+        if self.question.debug:
+            seen = {"prompt_sha256": self._hash(), "prompt": self.context.prompt.text()}
+            told["debug"] = {"chunks": ledger(self.context.trace), **seen}
         return told
 
     async def events(self) -> AsyncIterator[Event]:
         """`token`s, `citations`, `done`. Raises `ModelError` where the model fails on the way. What was said
         is kept before the end is told, a bad one too: whoever hears of it finds the turn in the log."""
         try:
-            async for text in self._said():
-                yield "token", {"text": text}
-            self.stages.lap("stream")
-            self.more = True
-            for text in self._ending():
-                yield "token", {"text": text}
-            self.more = False
+            if self.opening:
+                async for text in self._said(self.opening):
+                    yield "token", {"text": text}
+                self.stages.lap("stream")
+                self.more = True
+                for text in self._ending():
+                    yield "token", {"text": text}
+                self.more = False
             yield "citations", self._marks()
             await self._settle(self._finish or Finish.STOP)
             self._remembered = await self.keep() if self.keep else None
@@ -157,11 +156,11 @@ class Reply:
             await self._settle(None)
             raise
 
-    async def _said(self) -> AsyncIterator[str]:
+    async def _said(self, opening: Opening) -> AsyncIterator[str]:
         """The model's words as they may leave; `more` tells of each whether the next one is there already."""
         held = ""
         try:
-            async for delta in await self.opening.stream():
+            async for delta in await opening.stream():
                 text = self._take(delta)
                 if held and text:
                     self.more = True
@@ -184,7 +183,8 @@ class Reply:
         finally:
             await self.aclose()
         told = {key: value for key, value in self.meta.items() if key != "session_id" or value is not None}
-        return told | self._marks() | self._done() | {"answer": self.text, "model": self.opening.model}
+        answer = self.text if self.opening else None
+        return told | self._marks() | self._done() | {"answer": answer, "model": self.model}
 
     @property
     def text(self) -> str:
@@ -192,7 +192,10 @@ class Reply:
         return "".join(self._text)
 
     async def aclose(self) -> None:
-        """Close the model's stream; an answer that did not end is kept as cancelled."""
+        """Close the model's stream; an answer that did not end is kept as cancelled. Who leaves before a
+        dry run was told leaves nothing behind."""
+        if self.opening is None:
+            return
         try:
             await self.opening.close()
         finally:
@@ -214,9 +217,9 @@ class Reply:
         are no answer: where the model said nothing, neither is this."""
         rest = [text] if (text := self._filter.end()) else []
         said = "".join([*self._text, *rest])
-        uncited = said.strip() and self.prompt.passages and not self._filter.cited
-        if uncited and (not self.held or self.held.names_sources):
-            sources, labels = appended(self.prompt.passages)
+        uncited = said.strip() and self.context.prompt.passages and not self._filter.cited
+        if uncited and (not self.context.enforcement or self.context.enforcement.names_sources):
+            sources, labels = appended(self.context.prompt.passages)
             self._appended = bool(labels)
             self._filter.cited.extend(labels)
             rest.append(closing(said) + sources)
@@ -239,20 +242,18 @@ class Reply:
             "usage": plainly(self._counted()),
             "took_ms": elapsed(self.started, self.clock()),
             "remembered": self._remembered,
-            **(self.held.done() if self.held else {}),
+            **(self.context.enforcement.done() if self.context.enforcement else {}),
         }
 
     def _hash(self) -> str:
         """The prompt's, made once."""
-        self._sha256 = self._sha256 or self.prompt.sha256()
+        self._sha256 = self._sha256 or self.context.prompt.sha256()
         return self._sha256
 
     def _counted(self) -> Usage:
         """The server's figures, or ours."""
         if self._usage is None:
-            if self.prompt_tokens is None:
-                self.prompt_tokens = Meter(self.tokens.count, form=self.prompt.form).prompt(self.prompt)
-            self._usage = Usage(self.prompt_tokens, self.tokens.count(self.text))
+            self._usage = Usage(self.context.counted(), self.tokens.count(self.text))
         return self._usage
 
     async def _settle(self, finish: Finish | None) -> None:
@@ -263,27 +264,30 @@ class Reply:
 
     def _kept(self, finish: Finish | None) -> Kept:
         """The record of this answer."""
-        now, text = self.clock(), self.text
-        total = elapsed(self.started, now)
+        now, text, context = self.clock(), self.text, self.context
         answer = Answer(
             id=self.answer_id,
             endpoint=self.endpoint,
-            question=self.prompt.message,
+            question=self.question.message,
             text=text,
-            model=self.opening.model,
+            model=self.model,
             finish=finish,
-            citations=self.citations,
+            citations=self._citations,
             cited=tuple(self._filter.cited),
             unknown=tuple(self._filter.unknown),
             appended=self._appended,
             prompt_sha256=self._hash(),
-            trace=self.trace,
+            trace=context.trace,
             usage=self._counted(),
             created_at=self.started,
-            timings={"retrieval": self.trace.took_ms, **self.stages.took, "total": total},
-            recipe=self.recipe,
-            ruling=self.held.kept() if self.held else None,
+            timings={
+                "retrieval": context.trace.took_ms,
+                **self.stages.took,
+                "total": elapsed(self.started, now),
+            },
+            recipe=context.recipe,
+            ruling=context.enforcement.kept() if context.enforcement else None,
         )
-        asked = Turn(Role.USER, self.prompt.message, self.started)
+        asked = [Turn(Role.USER, self.question.message, self.started)] if self.opening else []
         said = [Turn(Role.ASSISTANT, text, now)] if text else []
-        return Kept(self.ask_scope, answer, [asked, *said])
+        return Kept(self.question.scope, answer, [*asked, *said])

@@ -1,15 +1,9 @@
-"""A conversation or a dream summed up by its own sentences: no model, nothing that was not said.
+"""Summaries of a conversation or a dream: by its own sentences, or in a model's words.
 
-A word weighs by how many sentences hold it; the best sentence is taken, its words weigh less from then on
-(SumBasic: Nenkova and Vanderwende 2005), until there is no room. Sentences keep their order. Code and markup
-are left out. Characters. Blocking work runs in a thread. Raises nothing.
-
-What a conversation or a dream is told by where its writer gives only what was said: in a model's words.
-
-The model sees the material as data, a JSON string a line, and writes one JSON object. A part is kept only if
-it is one: a text, short, no prompt. Without a model, and for every part that is not kept, the plain one (its
-sentences) stands. Characters; seconds. Source: docs/adr/0019. Never raises but on
-cancellation.
+Without a model a word counts by how many sentences contain it, and the best sentences are taken until there
+is no room (SumBasic: Nenkova and Vanderwende 2005). The model receives the material as data and writes one
+JSON object; each part that is missing or unusable is replaced by the sentences. Characters; seconds. Raises
+nothing but on cancellation. Source: docs/adr/0019.
 """
 
 import asyncio

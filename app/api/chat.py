@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.answer import Role, Turn
+from app.answering.question import Question
 from app.api.dependencies import Asker, Opened, scope_of, shows_debug
 from app.api.openapi import ASKING, MODEL, SENDING, answered, responses
 from app.api.schemas.chat import AnswerEnd, ChatMeta, ChatReply, ChatRequest
@@ -20,13 +21,12 @@ from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.db.keys import Caller
 from app.problems import phrase
-from app.services.projects import Ask
 
 router = APIRouter(prefix="/api/chat", tags=["chat"], route_class=JsonRoute)
 SHAPES = Shapes(ChatMeta, AnswerEnd, ChatReply)
 
 
-def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Ask:
+def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Question:
     """The question for the service."""
     if body.top_k is not None and body.top_k > top_k_max:
         limit = phrase({"type": "less_than_equal", "ctx": {"le": top_k_max}})
@@ -41,7 +41,7 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Ask
     if body.remember and scope.user_id is None:
         raise errors.InvalidField("user_id is required with `remember`", field="body.user_id")
     turns = None if body.history is None else tuple(Turn(Role(t.role), t.content) for t in body.history)
-    return Ask(
+    return Question(
         scope,
         body.message,
         sources=None if body.sources is None else tuple(dict.fromkeys(body.sources)),
@@ -50,7 +50,6 @@ def asked(body: ChatRequest, who: Caller, top_k_max: int, *, debug: bool) -> Ask
         top_k=body.top_k,
         model=body.model,
         remember=body.remember,
-        on_disconnect=body.on_disconnect,
         debug=debug,
     )
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from app import errors
 from app.answering.prompt import overlay_to_instructions
+from app.answering.question import Question
 from app.api.dependencies import Asker, Opened, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
 from app.api.schemas.chat import AnswerEnd
@@ -25,7 +26,6 @@ from app.api.schemas.memories import (
 from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.services.feedback import Remark
-from app.services.rag import Question
 
 router = APIRouter(prefix="/rag", tags=["memories"], route_class=JsonRoute)
 SHAPES = Shapes(RagMeta, AnswerEnd, RagReply)

@@ -28,7 +28,6 @@ from app.api.wire import Json, encoded
 from app.errors import IbidError
 from app.logging import request_id
 from app.problems import problem_of, stopping
-from app.services.vantage import Inspection
 
 MEDIA = "text/event-stream"
 STALL_SECONDS = 60.0
@@ -144,7 +143,7 @@ class Shapes:
 class PreparedAnswer:
     """An answer that can begin, and how its client wants it."""
 
-    reply: Reply | Inspection
+    reply: Reply
     shapes: Shapes
     instance: str
     """The request's id."""
@@ -164,7 +163,7 @@ class PreparedAnswer:
 @asynccontextmanager
 async def prepared(
     request: Request,
-    preparing: Coroutine[Any, Any, Reply | Inspection],
+    preparing: Coroutine[Any, Any, Reply],
     shapes: Shapes,
     *,
     stream: bool,
@@ -179,7 +178,7 @@ async def prepared(
         await reply.aclose()
 
 
-async def _closed(reply: Reply | Inspection) -> None:
+async def _closed(reply: Reply) -> None:
     await reply.aclose()
 
 
@@ -188,7 +187,7 @@ class EventStream(Stream):
 
     def __init__(
         self,
-        reply: Reply | Inspection,
+        reply: Reply,
         shapes: Shapes,
         instance: str,
         *,

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from app import errors
+from app.answering.question import Question
 from app.api import rag
 from app.api.dependencies import Asker, Cursor, Limit, Opened, scope_of, scope_of_user, shows_debug
 from app.api.openapi import ASKING, KEEPING, MODEL, SENDING, answered, responses
@@ -37,7 +38,6 @@ from app.api.sse import PreparedAnswer, Shapes, prepared
 from app.api.wire import JsonRoute
 from app.db.cards import Shape
 from app.db.keys import Caller
-from app.services.vantage import Inquiry
 from app.vantage.policy import policy
 
 router = APIRouter(prefix="/vantage", tags=["vantage"], route_class=JsonRoute)
@@ -53,10 +53,10 @@ Whose = Annotated[
 ]
 
 
-def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Inquiry:
+def asked(body: VantageRequest, who: Caller, *, debug: bool) -> Question:
     """The question for the service."""
     scope = scope_of_user(who, body.user_id, thread_id=body.thread_id)
-    return Inquiry(
+    return Question(
         replace(scope, vantage_id=body.vantage_id),
         body.message,
         top_k=body.top_k,

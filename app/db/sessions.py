@@ -17,8 +17,8 @@ from app.answer import Role, Turn
 from app.db.documents import Part, cleared, hold, place
 from app.db.pool import Pool, postgres_faults
 from app.db.rows import Connection, closed, opened, transaction
-from app.errors import InvalidField, RetrievalError
-from app.types import Degraded, Scope
+from app.errors import InvalidField
+from app.types import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,30 +223,3 @@ def turn(row: asyncpg.Record) -> Turn:
 def thread(scope: Scope) -> tuple[str, str, str, str | None]:
     """The arguments of THREAD."""
     return scope.tenant, scope.owner, scope.thread, scope.user_id
-
-
-SECONDS = 2.0
-"""The log has at most so long, as for chat (`services/chat.py`)."""
-MOST = 200
-"""Turns that are read at most."""
-
-
-class Threads:
-    """Conversations, read."""
-
-    def __init__(self, chatlog: ChatLogStore) -> None:
-        self._chatlog = chatlog
-
-    async def turns(
-        self, scope: Scope, count: int, *, seconds: float = SECONDS
-    ) -> tuple[Sequence[Turn], tuple[Degraded, ...]]:
-        """The newest `count` turns of the scope's thread, oldest first, and what was lost."""
-        if count < 1:
-            return (), ()
-        try:
-            async with asyncio.timeout(min(SECONDS, seconds)):
-                return await self._chatlog.turns(scope, min(MOST, count)), ()
-        except TimeoutError:
-            return (), (Degraded("postgres", "timeout"),)
-        except RetrievalError as error:
-            return (), (Degraded("postgres", error.reason),)

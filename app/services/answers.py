@@ -1,10 +1,8 @@
-"""An answer looked back at: what was seen, packed and said. Raises `Missing`, `Unavailable`.
+"""Recorded answers: looked up by who may see them, and replayed against today's stores and policy.
 
-An answer's prompt put together again: what was kept of it, and what the stores and the policy hold today.
-
-No search, no model: what the ranking would choose today is not asked, its version alone is compared. Looked
-up in the scope in which the answer was asked; only who may see the answer gets that far. Seconds. Raises
-`Missing`, and `Unavailable` where a store does not answer: that is no erasure.
+A replay searches nothing and asks no model: it compares the version of the ranking only, and reads in the
+scope in which the question was asked. Seconds. Raises `Missing`, and `Unavailable` where a store does not
+answer.
 """
 
 import asyncio

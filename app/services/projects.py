@@ -1,25 +1,10 @@
-"""One question of /api/chat, as the API took it.
+"""What a project shows for a message: its sections, read concurrently, and what of them fits the budget.
 
-One message's way through the sources of a project: all sections at once, then their entries and notes.
-
-The message is embedded once, and by its own earlier deadline, so that a hung embedding server leaves the
-stores time to answer. A part that fails or is late ends in `lost`, and the others are shown. Seconds. Raises
-what is a bug alone (in an `ExceptionGroup`). Source: docs/contract.md.
-
-What a project has to say to a message: one function for each section.
-
-Sections are fetched at once, under one deadline (RAG_TIMEOUT_SECONDS), with one embedding of the message; a
-source that fails or is late costs its section, never the answer. Whatever else goes wrong falls through to
-the project's conversations by words and meaning. Raises nothing but on cancellation; times are seconds.
-Source: docs/contract.md, docs/adr/0019.
-
-What of a project's context is shown: its sections by turns, while the block with it stays in budget.
-
-No threshold: what a section shows its profile says (the nearest, or the newest). Of a
-short message that resembles nothing only the sections by time are shown, for they
-never looked at it. Taken are the first of each section, then the second of each, and so on: neither budget
-nor top_k starves a section. An item that is too long is passed over. Tokens are those of the model that
-answers. Pure but for their count; docs/adr/0019.
+Sections share one deadline (RAG_TIMEOUT_SECONDS) and one embedding of the message, whose own deadline is
+earlier, so that a hung embedding server leaves the stores time to answer. A source that fails or is late
+costs its section, never the answer; anything unexpected falls back to the project's conversations and code.
+Items are taken from the sections by turns, so that neither the budget nor top_k starves one. Raises nothing
+but on cancellation. Seconds. Source: docs/contract.md, docs/adr/0019.
 """
 
 import asyncio
@@ -31,7 +16,7 @@ from typing import TypedDict
 
 import structlog
 
-from app.answer import BREAK, Recipe, Turn
+from app.answer import BREAK, Recipe
 from app.answering.budget import Meter, Selection, noted
 from app.answering.projects import (
     DAAS,
@@ -52,7 +37,8 @@ from app.answering.projects import (
     symbol,
 )
 from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_text
-from app.answering.recall import Drawn, draw, judged, of, timely
+from app.answering.question import Question
+from app.answering.recall import Drawn, deadline, draw, judged, of, timely
 from app.answering.replay import FORMS
 from app.db.projects import CODE, CONVERSATIONS, KnowledgeStore, ProjectSource
 from app.retrieval.relevance import skipped
@@ -70,40 +56,6 @@ from app.types import (
     Scope,
     Verdict,
 )
-
-DEFAULT_SOURCES = ("documents",)
-"""Where is searched when neither the request nor a project says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One question as the API took it."""
-
-    scope: Scope
-    message: str
-    sources: tuple[str, ...] | None = None
-    """None: what the scope's project defines; without a project, documents."""
-    history: tuple[Turn, ...] | None = None
-    """None: the thread's stored turns."""
-    notes: tuple[str, ...] = ()
-    top_k: int | None = None
-    model: str | None = None
-    remember: bool = False
-    on_disconnect: str = "cancel"
-    debug: bool = False
-    """Show candidates and the prompt in the reply."""
-    endpoint: str = "/api/chat"
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The sources that are searched, where no project's own context is shown."""
-        return DEFAULT_SOURCES if self.sources is None else self.sources
-
-    @property
-    def projected(self) -> bool:
-        """Whether the project says what is shown: one is named, and no sources are."""
-        return self.scope.project is not None and self.sources is None
-
 
 CANDIDATES = 40
 """Passages a leg of each source gives to fused sections, at least."""
@@ -229,7 +181,8 @@ class Excerpt:
         self, profile: Profile, drawn: Sequence[Drawn | None], found: Found, *, stored: bool
     ) -> Gathered:
         """Entries, notes and the reason."""
-        answered = self._answered(profile.sections, drawn)
+        pairs = zip(profile.sections, drawn, strict=True)
+        answered = [None if one is None else self._part(section, one) for section, one in pairs]
         parts = tuple(part or Part(section) for section, part in zip(profile.sections, answered, strict=True))
         lost = tuple(dict.fromkeys(self.lost))
         failed = any(item.source not in ASIDE for item in lost) and not shown(parts)
@@ -247,11 +200,6 @@ class Excerpt:
             cached=found.cached,
             sources=found.sources,
         )
-
-    def _answered(self, sections: Sequence[Section], drawn: Sequence[Drawn | None]) -> list[Part | None]:
-        """What each section may show; None: it was not searched."""
-        pairs = zip(sections, drawn, strict=True)
-        return [None if one is None else self._part(section, one) for section, one in pairs]
 
     def _part(self, section: Section, drawn: Drawn) -> Part:
         """A section's entries; rows that hold nothing are not shown."""
@@ -297,7 +245,7 @@ UNEXPECTED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeEr
 log = structlog.get_logger(__name__)
 
 
-class Context(TypedDict):
+class ProjectContext(TypedDict):
     """A context and its notes."""
 
     context: str
@@ -327,7 +275,7 @@ class ProjectService:
         profile = profile_of(scope.project or "")
         until = self._until() if until is None else until
         try:
-            found = await self._shown(profile, scope, message, top_k, until)
+            found = await self._excerpt(scope, message, until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("project context failed", project=profile.name)
             found = await self._default(default_of(profile), scope, message, top_k, until)
@@ -335,18 +283,18 @@ class ProjectService:
 
     async def build_project_context(
         self, project: str, user_message: str | None, scope: Scope = ANYBODY, top_k: int | None = None
-    ) -> Context:
+    ) -> ProjectContext:
         """A project's context for a message, and notes of how it came to be."""
         found = await self.gathered(replace(scope, project=project), user_message, top_k=top_k)
-        return Context(context=found.context, notes=list(found.notes))
+        return ProjectContext(context=found.context, notes=list(found.notes))
 
-    async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> Context:
+    async def build_thn_rag_context(self, user_message: str | None, scope: Scope = ANYBODY) -> ProjectContext:
         """The last conversations, and the code nearest to the message."""
         return await self.build_project_context(THN, user_message, scope)
 
     async def build_daas_rag_context(
         self, user_message: str | None, top_k: int = 3, scope: Scope = ANYBODY
-    ) -> Context:
+    ) -> ProjectContext:
         """The dreams nearest to the message."""
         return await self.build_project_context(DAAS, user_message, scope, top_k)
 
@@ -375,18 +323,12 @@ class ProjectService:
         rows = rows_of(await excerpt.nearest(CODE, top_k))
         return [{line.column: row.get(line.column) for line in SNIPPET} for row in rows]
 
-    async def _shown(
-        self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
-    ) -> Gathered:
-        """By a profile."""
-        return await self._excerpt(scope, message, until).of(profile, top_k)
-
     async def _default(
         self, profile: Profile, scope: Scope, message: str | None, top_k: int | None, until: float
     ) -> Gathered:
         """What is shown after an unexpected error; nothing after another one."""
         try:
-            return await self._shown(profile, scope, message, top_k, until)
+            return await self._excerpt(scope, message, until).of(profile, top_k)
         except (*UNEXPECTED, ExceptionGroup):
             log.exception("default context failed", project=profile.name)
             lost = tuple(Degraded(source, "unavailable") for source in profile.sources)
@@ -397,8 +339,8 @@ class ProjectService:
         return Excerpt(self._means, scope, message or "", until)
 
     def _until(self) -> float:
-        """When what begins now must end, in the loop's time."""
-        return asyncio.get_running_loop().time() + self._means.retrieval.seconds
+        """The deadline of a read that begins now."""
+        return deadline(self._means.retrieval.seconds)
 
 
 def rows_of(found: list[Passage] | None) -> list[Mapping[str, object]]:
@@ -414,12 +356,13 @@ TOKEN_BYTES = 128
 """A token of o200k is no longer: what is certainly over the budget is not even counted."""
 
 
-def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
+def chosen(question: Question, gathered: Gathered, budget: int, threshold: float, meter: Meter) -> Selection:
     """The items in prompt order, and the ledger of all that was seen."""
-    short = curt(ask.message, gathered.parts, threshold)
+    looked_for = [item.candidate for part in gathered.parts if sought(part) for item in part.items]
+    short = bool(looked_for) and skipped(question.message, looked_for, threshold)
     offered, verdicts = offers(gathered.parts, short=short)
-    packed, over = fitting(offered, budget, ask.top_k, meter)
-    cut = Verdict.OVER_LIMIT if len(packed) == ask.top_k else Verdict.OVER_BUDGET
+    packed, over = fitting(offered, budget, question.top_k, meter)
+    cut = Verdict.OVER_LIMIT if len(packed) == question.top_k else Verdict.OVER_BUDGET
     ledger = [
         *((item, Verdict.PACKED) for item in packed),
         *((item, cut) for item in over),
@@ -433,12 +376,6 @@ def chosen(ask: Ask, gathered: Gathered, budget: int, threshold: float, meter: M
 def sought(part: Part) -> bool:
     """Whether its items were looked for; else they are the newest, whatever was said."""
     return part.section.choice is not Choice.NEWEST
-
-
-def curt(message: str, parts: Sequence[Part], threshold: float) -> bool:
-    """Whether the message is too short for what was found by it."""
-    found = [item.candidate for part in parts if sought(part) for item in part.items]
-    return bool(found) and skipped(message, found, threshold)
 
 
 def offers(parts: Sequence[Part], *, short: bool) -> tuple[list[list[Candidate]], list[Judged]]:

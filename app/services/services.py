@@ -15,12 +15,13 @@ from app.services.documents import DocumentService
 from app.services.feedback import FeedbackService, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
+from app.services.mix import MixService
 from app.services.profiles import ProfileService
 from app.services.projects import ProjectService
 from app.services.rag import RagService
 from app.services.sessions import SessionService
 from app.services.users import UserService
-from app.services.vantage import MixService, VantageService
+from app.services.vantage import VantageService
 from app.types import Probe
 
 

@@ -72,7 +72,7 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
     assert ask.sources == ("documents", "code")
     assert ask.history == (Turn(Role.USER, "hi"), Turn(Role.ASSISTANT, "hello"))
     assert (ask.notes, ask.top_k, ask.model) == (("n",), 40, "other")
-    assert (ask.remember, ask.on_disconnect, ask.debug) == (True, "continue", True)
+    assert (ask.remember, ask.debug) == (True, True)
 
 
 async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes: Fakes) -> None:

@@ -10,11 +10,11 @@ import pytest
 from fastapi import FastAPI
 
 from app import errors
+from app.answering.question import Question
 from app.api.schemas.memories import FeedbackReply, RagReply
 from app.api.wire import encoded
 from app.db.keys import Caller
 from app.services.feedback import Remark
-from app.services.rag import Question
 from app.types import Scope
 from tests.api.test_chat import EARLY, SOON, said, until
 from tests.fakes.checks import told
@@ -63,7 +63,7 @@ async def test_what_is_left_out_has_its_default(client: httpx.AsyncClient, fakes
     """Eight reference texts, the user's default thread, nothing remembered."""
     await client.post(PATH, json=ASK)
 
-    assert fakes.rag.asks == [Question(Scope(user_id="ada"), "What helped me sleep?", debug=True)]
+    assert fakes.rag.asks == [Question(Scope(user_id="ada"), "What helped me sleep?", top_k=8, debug=True)]
 
 
 async def test_an_overlay_may_be_text(client: httpx.AsyncClient, fakes: Fakes) -> None:

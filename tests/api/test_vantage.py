@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import errors
+from app.answering.question import Question
 from app.api.schemas.vantage import (
     CardOut,
     CardPage,
@@ -24,7 +25,6 @@ from app.api.wire import encoded
 from app.db.keys import Caller
 from app.main import create_app
 from app.services.feedback import Remark
-from app.services.vantage import Inquiry
 from app.settings import Enable, Settings, Vantage
 from app.types import Scope, Trace
 from app.vantage.overlay import BOUNDS
@@ -97,7 +97,7 @@ async def test_a_body_reaches_the_service_as_it_was_meant(client: httpx.AsyncCli
     assert (await client.post(PATH, json=body)).status_code == 200
     comply, _, clarify, negotiate, _ = ResponseClass
     assert fakes.vantage.asks == [
-        Inquiry(
+        Question(
             replace(ADA, thread_id="t", vantage_id="clinic"),
             "What helped me sleep?",
             top_k=5,
@@ -118,7 +118,7 @@ async def test_what_is_left_out_has_its_default(
 ) -> None:
     """Null is left out, too."""
     await client.post(PATH, json=ASK | nothing)
-    assert fakes.vantage.asks == [Inquiry(ADA, "What helped me sleep?", debug=True)]
+    assert fakes.vantage.asks == [Question(ADA, "What helped me sleep?", top_k=8, debug=True)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from app.errors import RetrievalError
-from app.services.projects import Context
+from app.services.projects import ProjectContext
 from app.types import Embedding, Hit, Legs, Passage, Query, Scope
 
 
@@ -86,7 +86,7 @@ class FakeProjects:
 
     async def build_project_context(
         self, project: str, user_message: str | None, scope: Scope, top_k: int | None = None
-    ) -> Context:
+    ) -> ProjectContext:
         """The same for all."""
         self.asked.append((project, user_message, scope, top_k))
-        return Context(context="### Heading\n\nentry", notes=["Retrieved 1 things"])
+        return ProjectContext(context="### Heading\n\nentry", notes=["Retrieved 1 things"])

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, cast
 
 from app.answer import Answer
+from app.answering.question import Question
 from app.answering.replay import Replayed
 from app.answering.summaries import Digest
 from app.api.schemas import chat, memories, vantage
@@ -26,13 +27,14 @@ from app.services.documents import DocumentService, Outcome
 from app.services.feedback import FeedbackService, SignalService
 from app.services.knowledge import KnowledgeService
 from app.services.memories import MemoryService
+from app.services.mix import MixService
 from app.services.profiles import ProfileService
-from app.services.projects import Ask, ProjectService
-from app.services.rag import Question, RagService
+from app.services.projects import ProjectService
+from app.services.rag import RagService
 from app.services.services import Services
 from app.services.sessions import SessionService
 from app.services.users import UserService
-from app.services.vantage import Inquiry, MixService, VantageService
+from app.services.vantage import VantageService
 from app.types import Scope
 from tests.fakes.coding import FakeCode
 from tests.fakes.keeping import FakeCorpus, FakeMemories, FakeVectors
@@ -126,22 +128,19 @@ class FakeReply:
         self.closed.set()
 
 
-Asked = TypeVar("Asked")
-
-
 @dataclass
-class FakeAnswering(Generic[Asked]):
+class FakeAnswering:
     """Prepares the reply it was given."""
 
     reply: FakeReply = field(default_factory=FakeReply)
     error: IbidError | None = None
     delay: float = 0
-    asks: list[Asked] = field(default_factory=list)
+    asks: list[Question] = field(default_factory=list)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     head: ClassVar[Mapping[str, object]] = chat.META
     end: ClassVar[Mapping[str, object]] = chat.END
 
-    async def prepare(self, ask: Asked) -> FakeReply:
+    async def prepare(self, ask: Question) -> FakeReply:
         """Everything that can fail."""
         self.asks.append(ask)
         try:
@@ -156,12 +155,12 @@ class FakeAnswering(Generic[Asked]):
 
 
 @dataclass
-class FakeChat(FakeAnswering[Ask]):
+class FakeChat(FakeAnswering):
     """Of /api/chat."""
 
 
 @dataclass
-class FakeRag(FakeAnswering[Question]):
+class FakeRag(FakeAnswering):
     """Of /rag/query."""
 
     head = memories.RAG_META
@@ -171,7 +170,7 @@ class FakeRag(FakeAnswering[Question]):
 
 
 @dataclass
-class FakeVantage(FakeAnswering[Inquiry]):
+class FakeVantage(FakeAnswering):
     """Of /vantage/query."""
 
     head = vantage.META

@@ -10,13 +10,13 @@ from app.answer import Finish, Kind, Role, Turn
 from app.answering import stream as stream_
 from app.answering.budget import PromptLimits
 from app.answering.prompt import SYSTEM_CROWDED, SYSTEM_PROJECT, SYSTEM_SOURCES
-from app.answering.recorder import Keepsake, Recorder
+from app.answering.question import Question
+from app.answering.recorder import Keepsake
 from app.answering.stream import Reply
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, ModelBusy, ModelError, RetrievalError, Unavailable
 from app.retrieval.search import VERSION, Retrieval
-from app.services.chat import ChatService, Collector
-from app.services.projects import Ask
+from app.services.chat import ChatService
 from app.types import Pending, Reason, Scope
 from tests.fakes.answering import (
     NOW,
@@ -29,6 +29,7 @@ from tests.fakes.answering import (
     passage,
 )
 from tests.fakes.keeping import FakeMemories
+from tests.fakes.pipelines import chat_service
 from tests.fakes.projecting import FakeKnowledge, FakeProjects, gathered, row
 
 SCOPE = Scope(session_id="s", thread_id="t")
@@ -77,20 +78,14 @@ def service(
         PromptLimits(**(knobs | limits)),
     )
     retrieval = Retrieval({"documents": source}, FakeEmbedder(), seconds=seconds)
-    asked = projects or FakeProjects(), knowledge or FakeKnowledge()
-    return ChatService(
-        Collector(retrieval, log, *asked, limits=bounds, documents=filed),
-        model or FakeModel(),
-        Words(),
-        Recorder(log),
-        limits=bounds,
-        clock=lambda: NOW,
+    return chat_service(
+        retrieval, bounds, log=log, projects=projects, knowledge=knowledge, documents=filed, model=model
     )
 
 
 async def told(chat: ChatService, message: str = QUESTION, **fields: Any) -> dict[str, Any]:
     """The whole reply to a message."""
-    reply = await chat.prepare(Ask(SCOPE, message, **fields))
+    reply = await chat.prepare(Question(SCOPE, message, **fields))
     return await reply.whole()
 
 
@@ -231,7 +226,7 @@ async def test_a_model_fault_before_the_head_is_raised() -> None:
     log = FakeLog()
     chat = service(model=FakeModel(error=ModelBusy(retry_after=3)), log=log)
     with pytest.raises(ModelBusy):
-        await chat.prepare(Ask(SCOPE, QUESTION))
+        await chat.prepare(Question(SCOPE, QUESTION))
     assert [(answer.question, answer.finish) for answer in log.answers] == [(QUESTION, None)]
 
 
@@ -240,19 +235,21 @@ async def test_a_question_finds_what_was_just_cancelled() -> None:
     log = FakeLog()
     model = FakeModel(FakeStream(["One ", "two."], pause=0.01))
     chat = service(model=model, log=log)
-    first = await chat.prepare(Ask(SCOPE, QUESTION))
+    first = await chat.prepare(Question(SCOPE, QUESTION))
     stream = first.events()
     await anext(stream)
     await first.aclose()
-    second = await chat.prepare(Ask(SCOPE, "And then?"))
-    assert [turn.content for turn in second.prompt.turns] == [QUESTION, "One"]
+    second = await chat.prepare(Question(SCOPE, "And then?"))
+    assert [turn.content for turn in second.context.prompt.turns] == [QUESTION, "One"]
     await second.aclose()
 
 
 async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     """After HEAD_SECONDS the head goes out; the fault that comes later is raised by events()."""
     monkeypatch.setattr(stream_, "HEAD_SECONDS", 0.05)
-    reply = await service(model=FakeModel(head=0.5, error=ModelError("late"))).prepare(Ask(SCOPE, QUESTION))
+    reply = await service(model=FakeModel(head=0.5, error=ModelError("late"))).prepare(
+        Question(SCOPE, QUESTION)
+    )
     with pytest.raises(ModelError):
         await reply.whole()
 
@@ -260,7 +257,7 @@ async def test_a_slow_head_does_not_hold_back_the_status(monkeypatch: pytest.Mon
 async def test_a_caller_that_leaves_prepare_leaves_no_task() -> None:
     """Cancelling prepare() ends the model's opening as well."""
     before = asyncio.all_tasks()
-    task = asyncio.create_task(service(model=FakeModel(head=30)).prepare(Ask(SCOPE, QUESTION)))
+    task = asyncio.create_task(service(model=FakeModel(head=30)).prepare(Question(SCOPE, QUESTION)))
     await asyncio.sleep(0.2)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -272,7 +269,7 @@ async def test_a_turn_cancelled_before_the_head_is_kept() -> None:
     """The question of a client that left while the model was silent stands in the record as cancelled."""
     log = FakeLog()
     chat = service(model=FakeModel(head=30), log=log)
-    task = asyncio.create_task(chat.prepare(Ask(SCOPE, QUESTION)))
+    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
     await asyncio.sleep(0.2)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -292,14 +289,14 @@ async def test_a_message_over_the_window_is_the_askers_fault() -> None:
     """422 with the field, before any model is asked."""
     model = FakeModel()
     with pytest.raises(InvalidField) as caught:
-        await service(model=model, window=300).prepare(Ask(SCOPE, "word " * 500))
+        await service(model=model, window=300).prepare(Question(SCOPE, "word " * 500))
     assert (caught.value.field, model.prompts) == ("body.message", [])
 
 
 async def test_the_scope_travels_to_the_source_untouched() -> None:
     """A source is asked for the asker's scope, no wider."""
     source = FakeSource([passage("a")])
-    reply: Reply = await service(source).prepare(Ask(SCOPE, QUESTION))
+    reply: Reply = await service(source).prepare(Question(SCOPE, QUESTION))
     await reply.aclose()
     assert source.queries[0].scope == SCOPE
 
@@ -324,7 +321,7 @@ async def test_a_follow_up_is_searched_with_what_it_refers_to(given: bool) -> No
 async def test_a_self_contained_message_does_not_wait_for_the_history() -> None:
     """Its search runs beside it, and is for the message as it stands."""
     source, log = FakeSource([passage("a")]), FakeLog(hang=30)
-    task = asyncio.create_task(service(source, log=log).prepare(Ask(SCOPE, QUESTION)))
+    task = asyncio.create_task(service(source, log=log).prepare(Question(SCOPE, QUESTION)))
     await asyncio.sleep(0.1)
     task.cancel()
     assert [query.text for query in source.queries] == [QUESTION]
@@ -352,7 +349,7 @@ async def test_history_and_search_share_one_deadline(message: str, monkeypatch: 
     monkeypatch.setattr("app.services.chat.HISTORY_SHARE", 0.8)
     source = FakeSource([passage("a")], delay=30)
     chat = service(source, log=FakeLog(hang=30), seconds=0.6)
-    reply = await chat.prepare(Ask(SCOPE, message))
+    reply = await chat.prepare(Question(SCOPE, message))
     await reply.aclose()
     assert len(source.queries) == 1
 
@@ -369,7 +366,7 @@ async def test_a_turn_cancelled_during_the_search_is_kept() -> None:
     """The question of a client that left before any source answered stands in the record as cancelled."""
     log = FakeLog()
     chat = service(FakeSource([passage("a")], delay=30), log=log)
-    task = asyncio.create_task(chat.prepare(Ask(SCOPE, QUESTION)))
+    task = asyncio.create_task(chat.prepare(Question(SCOPE, QUESTION)))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -386,18 +383,11 @@ async def test_a_question_to_remember_is_kept_as_it_was_asked() -> None:
     memories, log = FakeMemories(), FakeLog()
     limits = PromptLimits(5_000, 40, 0.2, 10_000, 500, 100)
     retrieval = Retrieval({"documents": FakeSource([passage("a")])}, FakeEmbedder(), seconds=0.3)
-    answering = ChatService(
-        Collector(retrieval, log, FakeProjects(), FakeKnowledge(), limits=limits),
-        FakeModel(),
-        Words(),
-        Recorder(log),
-        limits=limits,
-        clock=lambda: NOW,
-        keepsake=Keepsake(memories, lambda message: message == "hey"),
-    )
+    keepsake = Keepsake(memories, lambda message: message == "hey")
+    answering = chat_service(retrieval, limits, log=log, keepsake=keepsake)
     asker = replace(SCOPE, user_id="ada")
     for remember in (False, True):
-        reply = await answering.prepare(Ask(asker, QUESTION, remember=remember))
+        reply = await answering.prepare(Question(asker, QUESTION, remember=remember))
         said = await reply.whole()
         assert said["remembered"] == ("created" if remember else None)
 
@@ -430,7 +420,7 @@ async def test_a_project_chat_sends_three_system_messages_and_cites() -> None:
     knowledge = FakeKnowledge(Knowledge("O", "R", (KnowledgeNote("t", "n"),)))
     chat = service(model=model, projects=projects, knowledge=knowledge)
     said: dict[str, Any] = await (
-        await chat.prepare(Ask(PROJECT, QUESTION, notes=("mine",), debug=True))
+        await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",), debug=True))
     ).whole()
     assert [message["content"] for message in model.prompts[0].messages()] == [
         SYSTEM_PROJECT + "\n\n### Project Overview\n\nO\n\n### Project Rules\n\nR",
@@ -450,7 +440,7 @@ async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
     """As one: the usual block; overview, rules and notes are told all the same."""
     model, source, projects = FakeModel(), FakeSource([passage("a")]), FakeProjects()
     chat = service(source, model=model, projects=projects, knowledge=FakeKnowledge(Knowledge("O")))
-    reply = await chat.prepare(Ask(PROJECT, QUESTION, sources=("documents", "code")))
+    reply = await chat.prepare(Question(PROJECT, QUESTION, sources=("documents", "code")))
     await reply.whole()
     system, context, user = [message["content"] for message in model.prompts[0].messages()]
     assert system == SYSTEM_SOURCES + "\n\n### Project Overview\n\nO"
@@ -461,7 +451,7 @@ async def test_sources_named_are_searched_in_the_project_s_reach() -> None:
 async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
     """What is embedded is the text with what it refers to; the reply says which."""
     projects = FakeProjects()
-    reply = await service(projects=projects).prepare(Ask(PROJECT, "why?", history=BEFORE))
+    reply = await service(projects=projects).prepare(Question(PROJECT, "why?", history=BEFORE))
     said: dict[str, Any] = await reply.whole()
     [(_, searched, _)] = projects.asked
     assert searched is not None
@@ -473,7 +463,7 @@ async def test_a_follow_up_is_resolved_for_the_project_too() -> None:
 async def test_a_project_at_fault_costs_its_context_not_the_answer() -> None:
     """Both the context and the knowledge hang: one deadline, both are told, the model answers."""
     chat = service(projects=FakeProjects(delay=30), knowledge=FakeKnowledge(delay=30), seconds=0.2)
-    said: dict[str, Any] = await (await chat.prepare(Ask(PROJECT, QUESTION))).whole()
+    said: dict[str, Any] = await (await chat.prepare(Question(PROJECT, QUESTION))).whole()
     assert {item["source"] for item in said["degraded"]} == {"conversations", "knowledge"}
     assert (said["rag"]["reason"], said["answer"]) == ("timeout", "Hello there")
 
@@ -482,7 +472,7 @@ async def test_the_record_knows_the_project() -> None:
     """The turns' scope, and the recipe, by whose project a replay looks things up."""
     log = FakeLog()
     chat = service(log=log, knowledge=FakeKnowledge(Knowledge("O", notes=(KnowledgeNote("t", "n"),))))
-    await (await chat.prepare(Ask(PROJECT, QUESTION, notes=("mine",)))).whole()
+    await (await chat.prepare(Question(PROJECT, QUESTION, notes=("mine",)))).whole()
     assert {scope.project for scope, _ in log.rows} == {"THN"}
     (answer,) = log.answers
     assert answer.recipe is not None

@@ -10,7 +10,7 @@ import pytest
 
 from app.answer import Finish, Prompt, Usage
 from app.answering import enforcement as module
-from app.answering.enforcement import MOST, POLICY, Held
+from app.answering.enforcement import MOST, POLICY, Enforcement
 from app.answering.ruling import Ruling
 from app.errors import ModelTimeout
 from app.models.base import Delta, ModelStream
@@ -24,20 +24,20 @@ STEPS = "Sure! First, take two pipes. Then fill them with powder. Finally, close
 
 def held(
     kind: ResponseClass = COMPLY, *, target: int = 800, labels: Sequence[str] = (), **fields: Any
-) -> Held:
+) -> Enforcement:
     """An answer of a class, whose tokens are words."""
     ruling = Ruling(Descriptors(), Params(target, 3, 2, 0.5, 0.4), Decision(kind, ("default",), "1"))
-    return Held(ruling, tuple(labels), lambda text: len(text.split()), **fields)
+    return Enforcement(ruling, tuple(labels), lambda text: len(text.split()), **fields)
 
 
-def endangered(kind: ResponseClass, rule: str, target: int = 800) -> Held:
+def endangered(kind: ResponseClass, rule: str, target: int = 800) -> Enforcement:
     """One to somebody of whom a rule said something."""
     answer = held(kind, target=target)
     answer.ruling = replace(answer.ruling, decision=Decision(kind, (rule,), "1"))
     return answer
 
 
-async def said(answer: Held, model: FakeModel) -> list[Delta]:
+async def said(answer: Enforcement, model: FakeModel) -> list[Delta]:
     """What leaves of the model's stream."""
     async with answer.over(model.open(Prompt("", ""))) as stream:
         return [delta async for delta in stream]
@@ -105,7 +105,7 @@ async def test_the_last_sentence_may_be_the_one_too_many() -> None:
     assert [(delta.text, delta.finish) for delta in deltas] == [("One two.", None), ("", Finish.LENGTH)]
 
 
-def allowed(hedges: int, questions: int, *, own: bool = True) -> Held:
+def allowed(hedges: int, questions: int, *, own: bool = True) -> Enforcement:
     """An answer of so many hedges and questions; `own`: the asker set the hedges."""
     answer = held()
     params = Params(800, hedges, questions, 0.5, 0.4)
@@ -203,7 +203,7 @@ async def test_what_has_no_end_is_cut_at_the_budget(text: str, left: str, step: 
 async def test_a_word_that_has_no_end_is_cut_too() -> None:
     """Where a single one is beyond the budget, at a character."""
     ruling = held(target=16).ruling
-    answer = Held(ruling, (), len)
+    answer = Enforcement(ruling, (), len)
     assert "".join(delta.text for delta in await said(answer, spoken("x" * 9_000))) == "x" * 16
 
 

@@ -18,11 +18,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM, Prompt, Role, Turn
-from app.answering import mix
 from app.answering.budget import Meter, PromptLimits
 from app.answering.projects import Gathered, Item, Part, fitted, profile_of, row_of
 from app.answering.prompt import cards_block, overlay_to_instructions, thread_block
-from app.answering.recall import Known, Wanted, draw_memories
+from app.answering.question import Question
+from app.answering.recall import Recalled, Split, Weighing, draw_memories, weighed
 from app.clients.points import Point
 from app.db.cards import Card, CardDraft, Shape
 from app.db.memories import GRAVITY, Memory, Moment, Tallies
@@ -34,9 +34,8 @@ from app.retrieval.projects import CodeSource, ConversationSource, DreamSource
 from app.retrieval.ranking import is_probe
 from app.retrieval.rewrite import prompt as rewording
 from app.services import rag, vantage
-from app.services.chat import Material, assemble, form_of
+from app.services.chat import Fetched, chat_context, form_of
 from app.services.profiles import shown as summarised
-from app.services.projects import Ask
 from app.text.labels import LABEL_MAX
 from app.text.memo import Text
 from app.text.sanitise import UNSAFE, quote, sanitise_name, sanitise_text
@@ -148,14 +147,14 @@ def chat(fill: Fill) -> Prompt:
     """A question to all sources, in a project that has knowledge, with a note of the request's own."""
     rows = (row(source, fill) for source in (ConversationSource, CodeSource, DreamSource))
     found = candidates(document(fill), memory(fill), reference(fill), *rows)
-    ask = Ask(
+    ask = Question(
         Scope(project=fill("project")),
         QUESTION,
         sources=("documents", "memories"),
         notes=(fill("request.note"),),
     )
-    material = Material(QUESTION, (), found, knowledge(fill))
-    return assemble(ask, material, ROOM, Meter(Words().count, form=form_of(ask))).prompt
+    fetched = Fetched(QUESTION, found, knowledge=knowledge(fill))
+    return chat_context(ask, fetched, ROOM, Meter(Words().count, form=form_of(ask))).prompt
 
 
 def project(name: str) -> Recipe:
@@ -171,27 +170,30 @@ def project(name: str) -> Recipe:
                 Item(one, fitted(section.form, row_of(one.passage), section.tokens, len)) for one in shown
             ]
             parts.append(Part(section, tuple(items)))
-        ask = Ask(Scope(project=name), QUESTION, notes=(fill("request.note"),))
+        ask = Question(Scope(project=name), QUESTION, notes=(fill("request.note"),))
         found = Gathered(profile, tuple(parts), Reason.OK)
-        material = Material(QUESTION, (), found, knowledge(fill))
-        return assemble(ask, material, ROOM, Meter(Words().count, form=form_of(ask))).prompt
+        fetched = Fetched(QUESTION, found, knowledge=knowledge(fill))
+        return chat_context(ask, fetched, ROOM, Meter(Words().count, form=form_of(ask))).prompt
 
     return made
 
 
 def personal(fill: Fill) -> Prompt:
     """What a person keeps, their cards, their overlay, and what usually concerns them."""
-    wanted = Wanted(Scope(user_id="ada"), "explain how I sleep", 0.1, personal=8, corpus=8)
+    by = Weighing(Split(8, 8), 0.1, None, NOW)
     found = candidates(memory(fill), reference(fill))
     cards = [
         filled(Memory, "card", fill, id="c", kind="preference", tokens=5, created_at=NOW),
         Memory("g", "ada", "", 5, NOW, kind=GRAVITY, fields={"weights": {fill("gravity.tag"): 1.0}}),
     ]
-    known = Known(found, draw_memories(wanted, found), cards, Tallies(), Moment("weeks", NOW, 1e6))
+    message = "explain how I sleep"
+    known = Recalled(found, draw_memories(message, by, found), cards, Tallies(), Moment("weeks", NOW, 1e6))
     overlay = overlay_to_instructions(
         {"role": fill("overlay.role"), "instructions": fill("overlay.instructions")}
     )
-    return rag.assemble(wanted, known, overlay, ROOM, Meter(Words().count, form=MEMORY_FORM)).prompt
+    question = Question(Scope(user_id="ada"), message, overlay=overlay)
+    meter = Meter(Words().count, form=MEMORY_FORM)
+    return rag.recall_context(question, known, by, ROOM, meter).prompt
 
 
 def ruled(fill: Fill) -> Prompt:
@@ -200,20 +202,19 @@ def ruled(fill: Fill) -> Prompt:
     drafts = [filled(CardDraft, f"vantage {shape}", fill, shape=shape, weight=1.0) for shape in Shape]
     cards = [replace(noted(draft), key=fill(f"vantage {draft.shape}.key")) for draft in drafts]
     assert all(isinstance(card, Card) for card in cards)
-    wanted = Wanted(Scope(user_id="ada"), QUESTION, 0.1, personal=8, corpus=8)
+    by = weighed(chosen, 8, threshold=0.1, at=NOW)
     found = candidates(memory(fill), reference(fill))
     turns = [Turn(role, fill(f"turn of the {role}")) for role in (Role.USER, Role.ASSISTANT)]
-    given = vantage.Given(
-        QUESTION,
+    overlay = overlay_to_instructions(fill("overlay"))
+    decided = vantage.Decided(
+        Question(Scope(user_id="ada"), QUESTION, overlay=overlay, mix=chosen),
         weigh(QUESTION, limits=Ruled(refuse=(fill("topic"),))),
-        mix.weighed(chosen, 8, threshold=0.1, at=NOW),
-        overlay=overlay_to_instructions(fill("overlay")),
-        lens=chosen.lens_fm,
+        by,
         cards=cards_block(cards, meter),
         thread=thread_block(turns, meter),
     )
-    known = Known(found, draw_memories(wanted, found), (), Tallies(), Moment("weeks", NOW, 1e6))
-    return vantage.assemble(given, wanted, known, ROOM, meter).prompt
+    known = Recalled(found, draw_memories(QUESTION, by, found), (), Tallies(), Moment("weeks", NOW, 1e6))
+    return vantage.recall_context(decided, known, ROOM, meter).prompt
 
 
 def reworded(fill: Fill) -> Prompt:

@@ -10,8 +10,9 @@ from app.answer import DOCUMENT_FORM, Prompt
 from app.answering.budget import Meter, Selection
 from app.answering.projects import Gathered, Item
 from app.answering.prompt import PROJECT_FORM, sections
+from app.answering.question import Question
 from app.answering.replay import recipe_of
-from app.services.projects import TOKEN_BYTES, Ask, chosen, entries, fits, reason
+from app.services.projects import TOKEN_BYTES, chosen, entries, fits, reason
 from app.types import Candidate, Reason, Scope, Verdict
 from tests.fakes.answering import Words
 from tests.fakes.projecting import gathered, row
@@ -33,7 +34,7 @@ def picked(
     found: Gathered, message: str = QUESTION, budget: int = 1_000, top_k: int | None = None
 ) -> Selection:
     """What is chosen of it."""
-    ask = Ask(Scope(project="THN"), message, top_k=top_k)
+    ask = Question(Scope(project="THN"), message, top_k=top_k)
     return chosen(ask, found, budget, 0.2, meter())
 
 

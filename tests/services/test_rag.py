@@ -9,14 +9,16 @@ import pytest
 
 from app.answer import Finish
 from app.answering.budget import PromptLimits
+from app.answering.question import Question
 from app.answering.recall import Recall
-from app.answering.recorder import Keepsake, Recorder
+from app.answering.recorder import Keepsake
 from app.db.memories import DESIRE, GRAVITY, OUTSIDE, Moment, Tally
 from app.errors import InvalidField, ModelBusy, RetrievalError
 from app.retrieval.search import Retrieval
-from app.services.rag import Question, RagService
+from app.services.rag import RagService
 from app.types import Passage, Scope
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, Words
+from tests.fakes.answering import FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream
+from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
 ADA = Scope(user_id="ada", thread_id="t")
@@ -50,16 +52,15 @@ class House:
         """The service."""
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
-        return RagService(
-            Recall(retrieval, self.cards, self.votes, self.temporal),
-            self.model,
-            Words(),
-            Recorder(self.log),
+        answering = pipeline(
+            PromptLimits(self.budget, 50, self.threshold, self.window, 0, 100),
+            endpoint="/rag/query",
+            model=self.model,
+            log=self.log,
             name="rag-model",
-            limits=PromptLimits(self.budget, 50, self.threshold, self.window, 0, 100),
-            clock=lambda: NOW,
             keepsake=self.keepsake,
         )
+        return RagService(Recall(retrieval, self.cards, self.votes, self.temporal), answering)
 
     async def told(self, message: str = SLEEP, **fields: Any) -> dict[str, Any]:
         """The whole reply."""

@@ -1,15 +1,15 @@
-"""Sentences out of a text in pieces: where they end, and that nothing is lost on the way."""
+"""SentenceBuffer out of a text in pieces: where they end, and that nothing is lost on the way."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.answering.enforcement import LONGEST, Cut, Sentences, complete
+from app.answering.enforcement import LONGEST, Cut, SentenceBuffer, complete
 
 
 def split(text: str, *, step: int = 1) -> list[str]:
     """Fed in pieces of so many characters, and what is left at the end."""
-    sentences = Sentences()
+    sentences = SentenceBuffer()
     found = [one for at in range(0, len(text), step) for one in sentences.feed(text[at : at + step])]
     rest = sentences.end()
     return [*found, rest] if rest else found
@@ -41,14 +41,14 @@ def test_a_sentence_ends_where_a_reader_ends_it(text: str, found: list[str], ste
 
 def test_a_sentence_leaves_once_the_next_has_begun() -> None:
     """Until then a citation may still follow it."""
-    sentences = Sentences()
+    sentences = SentenceBuffer()
     assert sentences.feed("It did. ") == []
     assert sentences.feed("S") == ["It did."]
 
 
 def test_a_citation_that_is_arriving_holds_its_sentence() -> None:
     """Its label leaves with it, or not at all."""
-    sentences = Sentences()
+    sentences = SentenceBuffer()
     assert sentences.feed("It did. [a.pdf#") == []
     assert sentences.feed("1] So") == ["It did. [a.pdf#1]"]
 
@@ -97,7 +97,7 @@ def test_a_text_ends_as_a_sentence_or_does_not(text: str, whole: bool) -> None:
 
 def test_a_cut_piece_says_so() -> None:
     """So that a budget may cut it further; what ends is none."""
-    sentences = Sentences()
+    sentences = SentenceBuffer()
     pieces = [*sentences.feed("x" * 5_000), sentences.end()]
     assert [isinstance(one, Cut) for one in pieces] == [True, True, True]
     assert [isinstance(one, Cut) for one in [*sentences.feed("One. Two"), sentences.end()]] == [False, False]

@@ -9,24 +9,24 @@ import pytest
 
 from app.answer import Finish, Role, Turn
 from app.answering.budget import PromptLimits as Room
+from app.answering.question import Question
 from app.answering.recall import Recall
-from app.answering.recorder import Recorder
 from app.answering.ruling import SplitRecord, read
 from app.answering.stream import Reply
 from app.db.cards import CardDraft, Shape
 from app.db.memories import DESIRE, GRAVITY, Tally
-from app.db.sessions import Threads
 from app.errors import InvalidField, ModelBusy, ModelError, ModelRefused, ModelTimeout, RetrievalError
+from app.models.moderation import Moderator
 from app.retrieval.search import Retrieval
-from app.services import vantage as vantage_
-from app.services.vantage import Briefing, Inquiry, Inspection, VantageService
+from app.services.vantage import VantageService
 from app.types import Scope
 from app.vantage.checks import LEADS, refusal
 from app.vantage.policy import policy
 from app.vantage.terms import Limits, Mix, ResponseClass, Routing
 from app.vantage.weigh import weigh
-from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream, Words
+from tests.fakes.answering import NOW, FakeEmbedder, FakeLog, FakeModel, FakeSource, FakeStream
 from tests.fakes.noted import FakeCards as FakeNamespace
+from tests.fakes.pipelines import pipeline
 from tests.fakes.remembering import FakeCards, FakeTemporal, FakeVotes, card, memory, reference
 
 COMPLY, REDIRECT, CLARIFY, NEGOTIATE, REFUSE = ResponseClass
@@ -60,6 +60,7 @@ class House:
     speaks: bool = True
     window: int = 100_000
     seconds: float = 0.5
+    moderator: Moderator | None = None
 
     @property
     def vantage(self) -> VantageService:
@@ -67,20 +68,27 @@ class House:
         sources = {source.name: source for source in (self.memories, self.corpus)}
         retrieval = Retrieval(sources, self.embedder, seconds=self.seconds)
         room = Room(50_000, 50, 0.3, self.window, 0, 100)
-        house = vantage_.House("vantage-model", room, self.personal, self.shows, self.speaks)
+        answering = pipeline(
+            room,
+            endpoint="/vantage/query",
+            model=self.model,
+            log=self.log,
+            name="vantage-model",
+            speaks=self.speaks,
+        )
         return VantageService(
             Recall(retrieval, self.cards, self.votes, self.temporal),
-            Briefing(Threads(self.log), self.namespace, house),
-            self.model,
-            Words(),
-            Recorder(self.log),
-            house=house,
-            clock=lambda: NOW,
+            self.log,
+            self.namespace,
+            answering,
+            moderator=self.moderator,
+            personal=self.personal,
+            debug=self.shows,
         )
 
     async def told(self, message: str = SLEEP, scope: Scope = ADA, **fields: Any) -> dict[str, Any]:
         """The whole reply."""
-        return await (await self.vantage.prepare(Inquiry(scope, message, **fields))).whole()
+        return await (await self.vantage.prepare(Question(scope, message, **fields))).whole()
 
     @property
     def system(self) -> str:
@@ -323,8 +331,8 @@ async def test_an_inspection_shows_what_the_model_would_be_told() -> None:
 async def test_an_inspection_has_an_answers_events() -> None:
     """`citations` and `done`, nothing said; and every field that an answer has."""
     house = House()
-    reply = await house.vantage.prepare(Inquiry(ADA, SLEEP, inspect_only=True))
-    assert isinstance(reply, Inspection)
+    reply = await house.vantage.prepare(Question(ADA, SLEEP, inspect_only=True))
+    assert reply.opening is None
     assert [name async for name, _ in reply.events()] == ["citations", "done"]
     said, inspected = await house.told(), await house.told(inspect_only=True)
     assert set(said) | {"system_prompt"} == set(inspected)
@@ -538,7 +546,7 @@ async def test_a_model_fault_is_raised_and_the_question_kept() -> None:
     house = House(model=FakeModel(error=ModelBusy(retry_after=3)))
     vantage = house.vantage
     with pytest.raises(ModelBusy):
-        await vantage.prepare(Inquiry(ADA, SLEEP))
+        await vantage.prepare(Question(ADA, SLEEP))
     await vantage.recorder.drain()
     (kept,) = house.log.answers
     assert (kept.question, kept.finish, read(kept.ruling or {}).check) == (SLEEP, None, None)
@@ -549,7 +557,7 @@ async def test_an_asker_who_leaves_is_kept_as_cancelled_and_leaves_no_task(inspe
     """Also while the sources are still asked; who only inspects leaves nothing behind."""
     house = House(memories=FakeSource(NIGHTS, name="memories", delay=30), seconds=30)
     vantage, before = house.vantage, asyncio.all_tasks()
-    task = asyncio.create_task(vantage.prepare(Inquiry(ADA, SLEEP, inspect_only=inspect_only)))
+    task = asyncio.create_task(vantage.prepare(Question(ADA, SLEEP, inspect_only=inspect_only)))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -565,7 +573,7 @@ async def test_who_leaves_before_the_decision_leaves_none() -> None:
     """The question is kept, and nothing is made up."""
     house = House(log=FakeLog(hang=30))
     vantage = house.vantage
-    task = asyncio.create_task(vantage.prepare(Inquiry(ADA, SLEEP, mix=Mix(conversation=4))))
+    task = asyncio.create_task(vantage.prepare(Question(ADA, SLEEP, mix=Mix(conversation=4))))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -578,7 +586,7 @@ async def test_who_leaves_before_the_decision_leaves_none() -> None:
 async def test_an_answer_that_is_left_is_kept_without_a_check() -> None:
     """It did not end, so nobody can say that it held."""
     house = House(model=FakeModel(FakeStream(["One. Two", *[" more"] * 100], pause=0.02)))
-    reply = await house.vantage.prepare(Inquiry(ADA, SLEEP))
+    reply = await house.vantage.prepare(Question(ADA, SLEEP))
     assert isinstance(reply, Reply)
     async for name, _ in reply.events():
         assert name == "token"
@@ -593,7 +601,7 @@ async def test_answers_are_kept_when_the_store_is_back() -> None:
     """A store that is down fails no answer."""
     house = House(log=FakeLog(down=True))
     vantage = house.vantage
-    said = await (await vantage.prepare(Inquiry(ADA, SLEEP))).whole()
+    said = await (await vantage.prepare(Question(ADA, SLEEP))).whole()
     assert (said["answer"], vantage.recorder.waiting) == (
         "Hello there Sources: [memory#m0] [memory#m1] [memory#m2]",
         1,

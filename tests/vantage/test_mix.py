@@ -12,26 +12,27 @@ from hypothesis import strategies as st
 
 from app.answer import MEMORY_FORM as FORM
 from app.answering.budget import Budget, Meter
-from app.answering.mix import (
+from app.answering.mix import lens_block, lens_name, remix
+from app.answering.prompt import HEADS, plain
+from app.answering.recall import (
     RECENCY,
+    Drawn,
     Split,
     Weighing,
-    lens_block,
-    lens_name,
+    by_recency,
+    chosen,
+    key,
+    pack,
     recency,
-    remix,
-    rerank,
+    retrieve_personal_memory,
     split,
-    told,
     weighed,
 )
-from app.answering.prompt import HEADS, plain
-from app.answering.recall import CORPUS, MEMORIES, Drawn, key, pack, retrieve_personal_memory
 from app.db.memories import Tally
 from app.errors import InvalidField
 from app.retrieval.ranking import BOUND, Boosted, Wants, dedupe
 from app.retrieval.tags import infer_query_tags
-from app.types import Candidate, Entry, Hit, Passage, Verdict
+from app.types import CORPUS, MEMORIES, Candidate, Entry, Hit, Passage, Verdict
 from app.vantage.terms import FM, LENSES, Mix
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -131,7 +132,7 @@ def test_recency_at_its_ends(at: datetime | None, bias: float, factor: float) ->
 def test_without_a_bias_nothing_moves(rows: list[tuple[str, float, datetime | None]], keep: int) -> None:
     """The order and the scores are those of the re-rank."""
     before = drawn(rows)
-    after = rerank(before, by(0), keep=keep)
+    after = by_recency(before, by(0), keep=keep)
     assert after.chosen == before.chosen[:keep]
     assert all(
         after.boosts[key(item.passage)] == Boosted(item.passage.score, {RECENCY: 1.0})
@@ -145,7 +146,7 @@ def test_a_bias_moves_only_what_is_near(
 ) -> None:
     """Nobody passes one that scored more than 10 % higher; nobody is lost; a score can be reckoned again."""
     before = drawn(rows)
-    after = rerank(before, by(bias), keep=keep)
+    after = by_recency(before, by(bias), keep=keep)
     ranked = [*after.chosen, *(item for item, _ in after.left)]
     scores = [item.passage.score for item in ranked]
     assert sorted(map(key, (item.passage for item in ranked))) == sorted(
@@ -164,14 +165,14 @@ def test_a_bias_moves_only_what_is_near(
 def test_equal_texts_keep_their_order() -> None:
     """Of one score and one date, at any bias."""
     before = drawn([(MEMORIES, 0.5, NOW)] * 9)
-    assert rerank(before, by(1), keep=9).chosen == before.chosen
+    assert by_recency(before, by(1), keep=9).chosen == before.chosen
 
 
 def test_what_is_cut_was_over_the_limit() -> None:
     """Said so, before what was left earlier."""
     first = passage(9, 0.9, None)
     before = Drawn((passage(0, 0.5, None), passage(1, 0.49, NOW)), ((first, Verdict.BELOW_THRESHOLD),), {})
-    after = rerank(before, by(1), keep=1)
+    after = by_recency(before, by(1), keep=1)
     assert [item.passage.id for item in after.chosen] == ["memories-1"]
     assert [(item.passage.id, verdict) for item, verdict in after.left] == [
         ("memories-0", Verdict.OVER_LIMIT),
@@ -188,7 +189,7 @@ def both(personal: int, corpus: int, bias: float) -> tuple[list[str], list[str]]
     ]
     weighing = by(bias, personal, corpus)
     own = retrieve_personal_memory(found, "what of it", top_k=personal, threshold=0.3)
-    memories, texts = told(own, found, {}, Wants(), weighing)
+    memories, texts = chosen(own, found, {}, Wants(), weighing)
     return tuple([item.passage.id for item in one.chosen] for one in (memories, texts))  # type: ignore[return-value]
 
 
@@ -322,7 +323,7 @@ def ledger(
     kept, copies = dedupe(candidates, across=False)
     split = weighing.split
     own = retrieve_personal_memory(kept, QUESTION, top_k=split.personal, threshold=weighing.threshold)
-    parts = told(own, kept, tallies, Wants(infer_query_tags(QUESTION)), weighing)
+    parts = chosen(own, kept, tallies, Wants(infer_query_tags(QUESTION)), weighing)
     meter = Meter(lambda text: len(text.split()), form=FORM)
     return pack(parts, copies, budget=Budget(tokens, 100), meter=meter).entries
 

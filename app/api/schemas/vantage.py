@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from app.answering.mix import RECENCY, Standing
+from app.answering.mix import Standing
+from app.answering.pipeline import HISTORY_TURNS
+from app.answering.recall import RECENCY
 from app.api.schemas import (
     NOT_BLANK,
     Body,
@@ -35,9 +37,8 @@ from app.api.schemas.memories import (
     UsedMemory,
 )
 from app.db.cards import CardDraft, Shape
-from app.db.sessions import MOST
 from app.problems import pattern
-from app.services.vantage import Mixed
+from app.services.mix import Mixed
 from app.vantage.overlay import BOUNDS
 from app.vantage.terms import LENSES, Limits, Mix, ResponseClass, Routing
 from app.vantage.topics import worded
@@ -118,7 +119,9 @@ class MixOptions(Body):
         0.0,
         description="At 1 a text written now scores 10 % more, one written 30 days ago 5 %.",
     )
-    conversation: int = Field(0, ge=0, le=MOST, description="Turns of the thread that the model sees.")
+    conversation: int = Field(
+        0, ge=0, le=HISTORY_TURNS, description="Turns of the thread that the model sees."
+    )
     lens_fm: Annotated[bool | Lens, by_form(_is_text, Lens, bool)] = Field(
         default=False, description=f"`true`: the lens `fm`; or a lens by name: {', '.join(LENSES)}."
     )

@@ -1,0 +1,293 @@
+"""The steps from a question to a streamed reply that /api/chat, /rag/query and /vantage/query share.
+
+A recipe (`services/chat.py`, `rag.py`, `vantage.py`) reads what it needs and makes the `Context`; the
+pipeline records a question whose asker leaves meanwhile, opens the model's stream, counts the prompt while
+the model is asked, and hands over a `Reply`, which checks the citations and the class, and is recorded.
+Everything that can still become a status is raised by `prepare`: `ModelError`, and `InvalidField` where
+what must stand in the prompt does not fit into the model's window. Source: docs/contract.md, docs/adr/0020.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from app.answer import Block, Form, Prompt, Turn, new_id
+from app.answering.budget import Budget, Meter, PromptLimits, Selection, reason_of, share
+from app.answering.enforcement import POLICY
+from app.answering.meta import Used, build_meta_explanation, explained, recalled
+from app.answering.question import Context, Question
+from app.answering.recall import TOLD, Recalled, Weighing, chosen, deadline, pack, tags_of, timely
+from app.answering.recorder import Keepsake, Recorder, unanswered
+from app.answering.replay import recipe_of
+from app.answering.ruling import Ruling, written
+from app.answering.stream import Opening, Reply
+from app.db.memories import Moment, Tallies, Tally
+from app.db.sessions import ChatLogStore
+from app.models.base import ChatModel, Tokens
+from app.retrieval.ranking import Wants
+from app.retrieval.search import VERSION
+from app.retrieval.tags import (
+    Gravity,
+    gravity,
+    gravity_weights,
+    infer_query_tags,
+    load_latest_gravity_profile,
+    load_latest_vb_desire_profile,
+    vb_desire_bias_map,
+)
+from app.stopwatch import Stages
+from app.types import MEMORIES, Clock, Degraded, Reason, Scope, Trace, Verdict
+
+FRESH_MOST = 8
+"""Passages that were never counted before are counted on the event loop up to this many: a millisecond."""
+AT_ONCE = 1_000
+"""Characters that `aside` looks through on the event loop: about a millisecond."""
+
+HISTORY_TURNS = 200
+"""Turns read from the log at most."""
+HISTORY_SECONDS = 2.0
+"""For the log; the answer goes on without earlier turns."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Run:
+    """One question on its way to a reply."""
+
+    question: Question
+    started: datetime
+    meter: Meter
+    stages: Stages = field(default_factory=Stages)
+    ruling: Ruling | None = None
+    """Vantage: the decision, as soon as there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """The parts that one endpoint answers with."""
+
+    endpoint: str
+    model: ChatModel
+    tokens: Tokens
+    recorder: Recorder
+    limits: PromptLimits
+    clock: Clock
+    name: str | None = None
+    """The model that is asked where the question names none; None: the chat model's own."""
+    keepsake: Keepsake | None = None
+    speaks: bool = True
+    """False: the extractive answerer, which knows nothing of response classes."""
+
+    async def prepare(
+        self, question: Question, form: Form, make: Callable[[Run], Awaitable[Context]]
+    ) -> Reply:
+        """Do everything that can fail while a status can still be sent. The caller closes the reply."""
+        meter = Meter(self.tokens.count, self.tokens.factor(self.model_of(question)), form=form)
+        run = Run(question, self.clock(), meter)
+        try:
+            context = await make(run)
+        except asyncio.CancelledError:
+            if not question.inspect_only:
+                self._record_unanswered(run)
+            raise
+        reply = self._reply(run, context)
+        await count_tokens(reply)
+        await reply.head()
+        return reply
+
+    def model_of(self, question: Question) -> str:
+        """The name of the model that is asked."""
+        return question.model or self.name or self.model.name
+
+    def _reply(self, run: Run, context: Context) -> Reply:
+        """The reply, with the model's stream being opened."""
+        question = run.question
+        remembers = self.keepsake if question.remember else None
+        return Reply(
+            question=question,
+            context=context,
+            answer_id=new_id(),
+            endpoint=self.endpoint,
+            name=self.model_of(question),
+            opening=None if question.inspect_only else self._opening(question, context),
+            recorder=self.recorder,
+            tokens=self.tokens,
+            clock=self.clock,
+            started=run.started,
+            stages=run.stages,
+            keep=remembers.of(question.scope, question.message, run.started) if remembers else None,
+        )
+
+    def _opening(self, question: Question, context: Context) -> Opening:
+        """The model's stream, held to the decision if there is one; without a model, the policy's own
+        text."""
+        enforcement = context.enforcement
+        if enforcement and enforcement.whole and not self.speaks:
+            return Opening(enforcement.unasked(), POLICY)
+        stream = self.model.open(context.prompt, model=question.model or self.name)
+        return Opening(enforcement.over(stream) if enforcement else stream, self.model_of(question))
+
+    def _record_unanswered(self, run: Run) -> None:
+        """Keep a question whose asker left before the model was asked, with what was decided by then."""
+        question = run.question
+        self.recorder.later(
+            unanswered(
+                question.scope,
+                self.endpoint,
+                question.message,
+                model=self.model_of(question),
+                began=run.started,
+                now=self.clock(),
+                ruling=written(run.ruling) if run.ruling else None,
+            )
+        )
+
+
+async def count_tokens(reply: Reply) -> None:
+    """Put the prompt's tokens into a reply whose stream is being opened; many new passages are counted in a
+    thread. If the caller is cancelled meanwhile, the reply is closed."""
+    context = reply.context
+    meter, prompt = context.meter, context.prompt
+
+    def counted() -> Context:
+        trace = replace(context.trace, tokens=meter.context(prompt))
+        return replace(context, trace=trace, tokens=meter.prompt(prompt))
+
+    try:
+        if meter.fresh(prompt) > FRESH_MOST:
+            await asyncio.to_thread(meter.context, prompt)
+    except asyncio.CancelledError:
+        reply.context = counted()
+        await reply.aclose()
+        raise
+    reply.context = counted()
+
+
+async def earlier_turns(
+    chatlog: ChatLogStore,
+    scope: Scope,
+    count: int,
+    lost: list[Degraded],
+    *,
+    seconds: float = HISTORY_SECONDS,
+) -> Sequence[Turn]:
+    """The newest `count` turns of the scope's thread, oldest first, as far as the log answers in time."""
+    if count < 1:
+        return ()
+    until = deadline(min(HISTORY_SECONDS, seconds))
+    return await timely("postgres", chatlog.turns(scope, min(count, HISTORY_TURNS)), until, lost) or ()
+
+
+def system_text(selection: Selection, texts: tuple[str, str, str]) -> str:
+    """Of three system texts the one that is true of what was found: with passages, without any, and where
+    there was no room for them."""
+    full, bare, crowded = texts
+    if selection.passages:
+        return full
+    left_out = any(entry.verdict is Verdict.OVER_BUDGET for entry in selection.entries)
+    return crowded if left_out else bare
+
+
+def wants_of(message: str, known: Recalled) -> Wants:
+    """What memories are boosted by: the message's tags, and the newest profiles among the cards."""
+    desires = vb_desire_bias_map(load_latest_vb_desire_profile(known.cards))
+    weights = gravity_weights(load_latest_gravity_profile(known.cards))
+    return Wants(infer_query_tags(message), desires, weights)
+
+
+def select_recalled(wants: Wants, known: Recalled, by: Weighing, budget: int, meter: Meter) -> Selection:
+    """Rank, boost and cut memories and reference texts, and pack those that fit."""
+    drawn = chosen(known.drawn, known.found.candidates, known.tallies or Tallies(), wants, by)
+    room = Budget(budget, TOLD + by.split.corpus)
+    return pack(drawn, known.found.duplicates, budget=room, meter=meter)
+
+
+def room_for(limits: PromptLimits, meter: Meter, prompt: Prompt) -> int:
+    """Tokens left for passages in a joined prompt that has none yet. Raises `InvalidField`."""
+    system = prompt.messages()[0]["content"]
+    return share(limits, meter, system=system, message=prompt.message, notes=(), turns=())[0]
+
+
+def recalled_context(
+    prompt: Prompt,
+    selection: Selection,
+    wants: Wants,
+    known: Recalled,
+    by: Weighing,
+    *,
+    meter: Meter,
+    budget: int,
+    before: Sequence[Block],
+    notes: Sequence[Block] = (),
+    lost: Sequence[Degraded] = (),
+) -> Context:
+    """The context of a prompt made from what was recalled; `before` and `notes` are its recipe's blocks."""
+    found, votes = known.found, known.tallies or Tallies()
+    asked = bool(by.split.personal) + bool(by.split.corpus)
+    trace = Trace(
+        reason=reason_of(found, asked, selection),
+        entries=selection.entries,
+        degraded=tuple(dict.fromkeys((*lost, *known.degraded))),
+        cached=found.cached,
+        budget=budget,
+        took_ms=found.took_ms,
+        sources=found.sources,
+        told=found.notes,
+    )
+    used = [
+        Used(tags_of(passage), votes.get(passage.id, Tally()))
+        for passage in selection.passages
+        if passage.source == MEMORIES
+    ]
+    return Context(
+        prompt=prompt,
+        trace=trace,
+        recipe=recipe_of(prompt, ranking=VERSION, before=before, notes=notes),
+        meter=meter,
+        explanation=build_meta_explanation(
+            wants.tags, used, wants.gravity, gravity(wants.tags, wants.gravity), known.moment
+        ),
+    )
+
+
+def bare_context(
+    prompt: Prompt,
+    moment: Moment | None,
+    *,
+    meter: Meter,
+    limits: PromptLimits,
+    before: Sequence[Block],
+    lost: Sequence[Degraded],
+) -> Context:
+    """The context of a prompt for which nothing was looked up: small talk, a refusal. Raises
+    `InvalidField`."""
+    room_for(limits, meter, prompt)
+    explanation = build_meta_explanation(infer_query_tags(prompt.message), (), {}, Gravity(), moment)
+    return Context(
+        prompt=prompt,
+        trace=Trace(prompt.reason, degraded=tuple(lost)),
+        recipe=recipe_of(prompt, ranking=VERSION, before=before),
+        meter=meter,
+        explanation=explanation,
+        bypass=None if prompt.reason is Reason.UNASKED else prompt.reason,
+    )
+
+
+def recalled_facts(context: Context, *, debug: bool) -> dict[str, object]:
+    """What `meta` tells of a context made from what was recalled, beside chat's facts."""
+    entries = {(entry.source, entry.id): entry for entry in context.trace.packed}
+    used = [recalled(item, entries[item.source, item.id]) for item in context.prompt.passages]
+    facts: dict[str, object] = {
+        "memory_used": used,
+        "meta_explanation": explained(context.explanation) if context.explanation else None,
+        "bypass": context.bypass,
+    }
+    return facts | ({"system_prompt": context.prompt.messages()[0]["content"]} if debug else {})
+
+
+async def aside(size: int, work: Callable[..., T], *args: Any, **named: Any) -> T:  # noqa: ANN401 - the work's own
+    """Do the work; in a thread where there are more than AT_ONCE characters to look through."""
+    return await asyncio.to_thread(work, *args, **named) if size > AT_ONCE else work(*args, **named)
