@@ -218,8 +218,6 @@ BREAK = "\n\n"
 
 
 class Role(StrEnum):
-    """Who speaks."""
-
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
@@ -322,7 +320,6 @@ class Prompt:
         return [block for block in (*opening, self.context, "\n".join(self.notes)) if block]
 
     def messages(self) -> list[Message]:
-        """As roles."""
         blocks = [BREAK.join(self.blocks())] if self.form.joined else self.blocks()
         system = [Message(role=Role.SYSTEM, content=block) for block in blocks]
         turns = [Message(role=turn.role, content=turn.content) for turn in self.turns]

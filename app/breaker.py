@@ -70,12 +70,12 @@ class Breaker:
 
     @property
     def closed(self) -> bool:
-        """Whether the tenant may ask."""
+        """True if the tenant may ask."""
         return self._own().closed and not self.refuses
 
     @property
     def refuses(self) -> bool:
-        """Whether asking now would be in vain; ask before every attempt."""
+        """True if asking now would be in vain; ask before every attempt."""
         return self.wait > 0
 
     @property
@@ -107,7 +107,6 @@ class Breaker:
         return Attempt(self._own(), judge, patience)
 
     def _own(self) -> "Circuit":
-        """The caller's circuit."""
         caller = CALLER.get()
         if caller not in self._circuits:
             self._circuits[caller] = self._new(caller=caller)
@@ -151,7 +150,7 @@ class Circuit:
 
     @property
     def closed(self) -> bool:
-        """Whether anybody may ask, not only a probe."""
+        """True if anybody may ask, not only a probe."""
         return self._asked_again is None
 
     @property

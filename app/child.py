@@ -61,7 +61,6 @@ class Kind(IntEnum):
 
 
 def frame(kind: Kind, number: int, payload: Mapping[str, Any] | None = None, data: bytes = b"") -> bytes:
-    """An encoded frame."""
     text = json.dumps(payload).encode() if payload else b""
     return HEAD.pack(kind, number, len(text), len(data)) + text + data
 
@@ -226,7 +225,6 @@ def discreet(kind: type[BaseException], _error: BaseException, trace: TracebackT
 
 
 def place(kind: type[BaseException], trace: TracebackType | None) -> str:
-    """`ValueError at file:line`."""
     while trace and trace.tb_next:
         trace = trace.tb_next
     return (

@@ -46,7 +46,7 @@ def mapped(folder: Path) -> int:
 
 
 def in_memory(folder: Path) -> bool:
-    """Whether it is on a tmpfs (proc_pid_mountinfo(5): the device, then after a dash the type)."""
+    """True if it is on a tmpfs (proc_pid_mountinfo(5): the device, then after a dash the type)."""
     device = folder.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     try:

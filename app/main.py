@@ -89,7 +89,6 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
 
 
 def middleware(settings: Settings) -> list[Middleware]:
-    """Outermost first."""
     upload = settings.document.max_mb * MIB + FORM_BYTES
     return [
         Middleware(RequestLog),

@@ -539,7 +539,7 @@ class ChildProcess:
             self._failed = asyncio.get_running_loop().time()
 
     def _is_over(self, starting: "asyncio.Task[Child]") -> bool:
-        """Whether it is time for another start."""
+        """True if it is time for another start."""
         if not starting.done():
             return False
         if starting.cancelled():

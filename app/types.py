@@ -265,7 +265,7 @@ class Trace:
 
     @property
     def used(self) -> bool:
-        """Whether the model saw context."""
+        """True if the model saw context."""
         return self.reason is Reason.OK
 
     @property
@@ -406,7 +406,6 @@ class Space:
 
 
 def space_name(model: str, dim: int) -> str:
-    """`text-embedding-3-large@1536`."""
     return f"{model}@{dim}"
 
 

@@ -117,7 +117,6 @@ class Rows:
 
     @property
     def every(self) -> tuple[RowSource, ...]:
-        """All three."""
         return self.conversations, self.code, self.dreams
 
 
@@ -209,7 +208,6 @@ def is_server(settings: Settings) -> bool:
 
 
 def named(settings: Settings) -> list[str]:
-    """CORPUS_COLLECTIONS; none: all."""
     return [name.strip() for name in (settings.corpus.collections or "").split(",") if name.strip()]
 
 
@@ -400,7 +398,6 @@ def answering(
     recorder: Recorder,
     writing: Writers,
 ) -> ChatService:
-    """/api/chat."""
     pipeline = Pipeline(
         endpoint="/api/chat",
         model=parts.model,
@@ -480,7 +477,6 @@ async def warm() -> None:
 
 
 def ruled(settings: Settings, parts: Opened, recall: Recall, recorder: Recorder) -> VantageService:
-    """/vantage/query: VANTAGE_MODEL, RETRIEVE_THRESHOLD."""
     pipeline = Pipeline(
         endpoint="/vantage/query",
         model=parts.model,
@@ -642,7 +638,6 @@ def signals(parts: Opened) -> tuple[Votes, Temporal]:
 
 
 def judge(parts: Opened) -> Judge:
-    """Who names sentiments."""
     return Judge(parts.token)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def local(host: object) -> bool:
-    """Whether a host is this machine."""
+    """True if a host is this machine."""
     if host in (None, "", "localhost", b"localhost"):
         return True
     try:

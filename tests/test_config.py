@@ -279,7 +279,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def isinstance_secret(name: str) -> bool:
-    """Whether a setting is kept as a secret."""
+    """True if a setting is kept as a secret."""
     group, _, field = name.lower().partition("_")
     model = Settings.model_fields[group].annotation
     assert isinstance(model, type)

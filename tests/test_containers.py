@@ -65,7 +65,7 @@ def compose() -> dict[str, Any]:
 
 
 def sent(path: str) -> bool:
-    """Whether .dockerignore lets a path of the checkout through: its last match decides."""
+    """True if .dockerignore lets a path of the checkout through: its last match decides."""
     through = True
     for pattern in CONTEXT:
         plain = pattern.removeprefix("!").removeprefix("**/")

@@ -91,7 +91,6 @@ class Meter:
         return self._lines[key]
 
     def _parted(self, passage: Passage) -> tuple[str, int]:
-        """See `_line`."""
         line, show = self._form.line(passage), self._form.shown
         inner: int = (known(passage.text, SHOWN) or {}).get(show, 0)
         if show is None or not inner:

@@ -49,7 +49,7 @@ class Marker:
 
     @property
     def sure(self) -> bool:
-        """Whether it can be nothing but a citation; a Markdown link's text is judged by it."""
+        """True if it can be nothing but a citation; a Markdown link's text is judged by it."""
         return bool(self.cited) or any(SURE.fullmatch(name) for name in self.unknown)
 
     @property
@@ -179,13 +179,11 @@ class Tail:
         self._last = text[-1:] or self._last
 
     def put(self, text: str) -> None:
-        """Append."""
         self.held += text
         if len(self.head) < HEAD_MAX:
             self.head += text
 
     def newline(self, token: str) -> None:
-        """End the line."""
         self.held += token
         self.head = ""
 
@@ -284,7 +282,7 @@ class Code:
 
     @property
     def prose(self) -> bool:
-        """Whether this is certainly no code."""
+        """True if this is certainly no code."""
         return self.mode in {Mode.PLAIN, Mode.WARY} and not self._indented
 
     def text(self, text: str) -> None:
@@ -330,7 +328,7 @@ class Code:
             self._begin(run, head, before)
 
     def _indents(self, head: str) -> bool:
-        """Whether the line `head` is indented code."""
+        """True if the line `head` is indented code."""
         free = self._blank and not (self._held or self._lost)
         return free and INDENT.match(head) is not None
 
@@ -350,14 +348,12 @@ class Code:
         self._blank = False
 
     def _within(self, run: str, head: str) -> None:
-        """In a fence."""
         if run.startswith(self._run) and NESTED.fullmatch(head):
             self.mode = Mode.EDGE
             if not HEAD.fullmatch(head):
                 self._lose()
 
     def _begin(self, run: str, head: str, before: str) -> None:
-        """Outside code."""
         fence = len(run) >= 3 and self._fenced(run, head)
         if self._lost:
             return
@@ -367,7 +363,7 @@ class Code:
             self._enclose(run, head)
 
     def _fenced(self, run: str, head: str) -> bool:
-        """Whether as many may open a fence; where readers disagree, nothing counts as code any more."""
+        """True if as many may open a fence; where readers disagree, nothing counts as code any more."""
         fence = HEAD.fullmatch(head) is not None
         if len(run) == RUN_MAX or (not fence and NESTED.fullmatch(head)):
             self._lose()
@@ -381,7 +377,6 @@ class Code:
             self.mode = Mode.SPAN
 
     def _enclose(self, run: str, head: str) -> None:
-        """A fence begins."""
         self.mode, self._run, self.fence = Mode.FENCE, run, ""
         self._indent = len(head) - len(head.lstrip(" "))
 
@@ -481,12 +476,12 @@ class CitationFilter:
         return True
 
     def _growing(self, token: str) -> bool:
-        """Whether the next delta may make a longer token of the last one."""
+        """True if the next delta may make a longer token of the last one."""
         last = self._at + len(token) == len(self._rest) and not self._final
         return last and token[0] in GROWING and len(token) < RUN_MAX
 
     def _unclosed(self, token: str) -> bool:
-        """Whether a span does not reach beyond this token."""
+        """True if a span does not reach beyond this token."""
         return len(token) == RUN_MAX or (token.isspace() and not self._code.fence)
 
     def _take(self, token: str) -> None:
@@ -507,7 +502,6 @@ class CitationFilter:
         self._code.newline(head)
 
     def _ticks(self, run: str) -> None:
-        """Backticks or tildes."""
         tail = self._tail
         if tail.hole == len(tail.held) and tail.before.endswith(run[0]):
             tail.put(" ")  # a marker taken out must not join two runs into one that means something else
@@ -524,7 +518,6 @@ class CitationFilter:
             self._count(marker.cited if marker else (), ())
 
     def _count(self, cited: Iterable[str], unknown: Iterable[str]) -> None:
-        """Each label once."""
         self.cited += [name for name in cited if name not in self.cited]
         self.unknown += [name for name in unknown if name not in self.unknown]
 

@@ -71,8 +71,6 @@ def trimmed(sentence: str, *, first: bool) -> str:
 
 
 class SentenceBuffer:
-    """One text's."""
-
     def __init__(self) -> None:
         self._held = ""
         self._seen = 0
@@ -114,7 +112,7 @@ class SentenceBuffer:
         return self._held.rfind(" ", 1, LONGEST) if " " in self._held[1:LONGEST] else LONGEST
 
     def _arriving(self, at: int) -> bool:
-        """Whether a mark at `at` may stand inside of a citation that is arriving behind an earlier mark."""
+        """True if a mark at `at` may stand inside of a citation that is arriving behind an earlier mark."""
         first = max(self._seen, len(self._held) - OPEN)
         if not BRACKET.search(self._held, first, max(first, at)):
             return False
@@ -123,13 +121,13 @@ class SentenceBuffer:
 
 
 def complete(text: str) -> bool:
-    """Whether a text ends as a sentence does, or a line."""
+    """True if a text ends as a sentence does, or a line."""
     found = WHOLE.search(text)
     return found is not None and ends(text[: found.start()], found.group())
 
 
 def ends(before: str, mark: str) -> bool:
-    """Whether a mark ends a sentence: not behind an initial, the number of an item, or what is shortened."""
+    """True if a mark ends a sentence: not behind an initial, the number of an item, or what is shortened."""
     if not mark.startswith(".") or mark.startswith(".."):
         return bool(before.strip())
     found = WORD.search(before[-40:])
@@ -139,7 +137,7 @@ def ends(before: str, mark: str) -> bool:
 
 
 def shortened(word: str) -> bool:
-    """Whether a word stands for a longer one: an initial, `prof`."""
+    """True if a word stands for a longer one: an initial, `prof`."""
     return word in SHORT or (len(word) == 1 and word.isalpha())
 
 
@@ -184,17 +182,17 @@ class Enforcement:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing leaves before everything is checked."""
+        """True if nothing leaves before everything is checked."""
         return self.ruling.decision.response_class in WHOLE_CLASSES
 
     @property
     def begun(self) -> bool:
-        """Whether anything has left."""
+        """True if anything has left."""
         return bool(self._left)
 
     @property
     def names_sources(self) -> bool:
-        """Whether it is told with its sources: questions and refusals are not, nor is a mere lead."""
+        """True if it is told with its sources: questions and refusals are not, nor is a mere lead."""
         return not self.whole and (not self.lead or len(self._left) > 1)
 
     def own(self) -> str:
@@ -249,7 +247,7 @@ class Enforcement:
         return gap + said
 
     def _overspent(self, tokens: int, hedges: int, questions: int) -> bool:
-        """Whether an answer of so many tokens with that much more would exceed a budget. What adds nothing to
+        """True if an answer of so many tokens with that much more would exceed a budget. What adds nothing to
         it does not."""
         params, limits = self.ruling.params, self.ruling.limits
         if hedges and self._hedges + hedges > checks.allowed_hedges(params, limits, tokens):
@@ -257,7 +255,7 @@ class Enforcement:
         return bool(questions) and self._questions + questions > params.question_budget
 
     def enough(self, text: str) -> bool:
-        """Whether what is to come changes nothing: it is too long, or asks all that it may ask."""
+        """True if what is to come changes nothing: it is too long, or asks all that it may ask."""
         plain, _ = self._plain(unthought(text))
         params = self.ruling.params
         if self.ruling.decision.response_class is ResponseClass.CLARIFY and satisfied(plain, params):
@@ -288,7 +286,6 @@ class Enforcement:
         return sent
 
     def done(self) -> dict[str, object]:
-        """What `done` tells."""
         return {"class_check": checked(self.check) if self.check else None}
 
     def kept(self) -> dict[str, object]:
@@ -398,6 +395,5 @@ class PolicyText:
     model: str = POLICY
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
-        """In one piece."""
         yield Delta(self.enforcement.settle(None))
         yield Delta(finish=Finish.STOP)

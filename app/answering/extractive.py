@@ -75,7 +75,7 @@ def cut(line: str) -> Iterator[str]:
 
 
 def ends(line: str, found: re.Match[str]) -> bool:
-    """Whether a full stop ends a sentence: not before a small letter, not behind an abbreviation."""
+    """True if a full stop ends a sentence: not before a small letter, not behind an abbreviation."""
     stop = len(found.group().rstrip()) + found.start()
     window = (max(0, stop - SHORT_WINDOW), stop)
     follows = line[found.end() : found.end() + 1]
@@ -137,8 +137,6 @@ ASKED = [
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Something to quote."""
-
     text: str
     label: str
     terms: frozenset[int]
@@ -225,7 +223,7 @@ def quoted(ranked: Sequence[Sentence]) -> list[Sentence]:
 
 
 def alike(one: Sentence, other: Sentence) -> bool:
-    """Whether two sentences say the same, or one is part of the other."""
+    """True if two sentences say the same, or one is part of the other."""
     common, shorter = len(one.terms & other.terms), min(len(one.terms), len(other.terms))
     return common >= SAME * len(one.terms | other.terms) or common == shorter
 
@@ -278,7 +276,7 @@ class SentenceEmbedder(Embedder, Protocol):
 
 
 class Spoken:
-    """An answer that is all there. Keeps `ports.ModelStream`."""
+    """An answer that is all there. Keeps `base.ModelStream`."""
 
     model = NAME
 
@@ -293,8 +291,6 @@ class Spoken:
 
 
 class Extractive:
-    """See the module."""
-
     name = NAME
 
     def __init__(self, embedder: Embedder | None = None, floor: float = FLOOR) -> None:
@@ -308,7 +304,6 @@ class Extractive:
         yield Spoken(await self.answer(prompt) if prompt.passages else bare(prompt))
 
     async def answer(self, prompt: Prompt) -> str:
-        """The whole text."""
         question = resolve(prompt.message, prompt.turns)
         passages = (
             [plain_markup(one) for one in prompt.passages] if prompt.form == PROJECT_FORM else prompt.passages

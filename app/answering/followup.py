@@ -72,7 +72,7 @@ def content(tokens: Tokens) -> list[str]:
 
 
 def points(tokens: Tokens) -> bool:
-    """Whether any word of it stands for something outside."""
+    """True if any word of it stands for something outside."""
     lower = [token.lower() for token in tokens]
     return any(
         RULES[word](lower, n) and not _bound(tokens, lower, n)
@@ -82,7 +82,7 @@ def points(tokens: Tokens) -> bool:
 
 
 def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
-    """Whether what a word stands for is in the message: in an earlier clause, far back in its own, or, for
+    """True if what a word stands for is in the message: in an earlier clause, far back in its own, or, for
     `its` and `she`, as its subject (one, two words of content, or a name)."""
     return (
         _far(lower, n)
@@ -94,24 +94,24 @@ def _bound(tokens: Tokens, lower: Tokens, n: int) -> bool:
 
 
 def _far(lower: Tokens, n: int) -> bool:
-    """Whether there is content in an earlier clause, or far back in this one."""
+    """True if there is content in an earlier clause, or far back in this one."""
     breaks = [place for place in range(n) if lower[place] in BREAKS]
     return bool(breaks and content(lower[: breaks[-1]])) or len(content(lower[:n])) > FAR
 
 
 def _owned(lower: Tokens, n: int) -> bool:
-    """Whether it is the subject's: `its price`, or the first of a list."""
+    """True if it is the subject's: `its price`, or the first of a list."""
     owned = lower[n] in POSSESSIVE and not _ends(_near(lower, n + 1))
     return (owned or _near(lower, n + 1) in LISTED) and _subject(lower[:n])
 
 
 def _named(tokens: Tokens) -> bool:
-    """Whether a name is among them."""
+    """True if a name is among them."""
     return any(token[:1].isupper() for token in content(tokens))
 
 
 def _subject(lower: Tokens) -> bool:
-    """Whether the question has a noun for its subject: `does the author …`, `should tenants …`."""
+    """True if the question has a noun for its subject: `does the author …`, `should tenants …`."""
     for place, word in enumerate(lower):
         if word in ASKING:
             rest = dropwhile(lambda after: after in DETERMINERS | ENGLISH.ordinals.keys(), lower[place + 1 :])
@@ -135,7 +135,7 @@ def _near(lower: Tokens, n: int) -> str:
 
 
 def _ends(word: str) -> bool:
-    """Whether a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
+    """True if a phrase ends before this word: a mark, the end, an auxiliary, a preposition."""
     return word in MARKS or word in ("", "too", "instead") or word in ENGLISH.verbs or word in PREPOSITIONS
 
 
@@ -155,7 +155,7 @@ def _it(lower: Tokens, n: int) -> bool:
 
 
 def _formal(lower: Tokens, n: int) -> bool:
-    """Whether it stands for a clause that follows: `is it possible to …`."""
+    """True if it stands for a clause that follows: `is it possible to …`."""
     places = range(n + 1, min(n + 5, len(lower)))
     formula = next((place for place in places if lower[place] in FORMULAS), None)
     if formula is None:
@@ -176,12 +176,12 @@ def _that(lower: Tokens, n: int) -> bool:
 
 
 def _follows(lower: Tokens, n: int) -> bool:
-    """Whether it stands right behind the verb of a question that has named hardly anything: `is that so?`"""
+    """True if it stands right behind the verb of a question that has named hardly anything: `is that so?`"""
     return _near(lower, n - 1) in ENGLISH.verbs and _asks(lower) and len(content(lower[: n - 1])) < 2
 
 
 def _asks(lower: Tokens) -> bool:
-    """Whether it begins as a question does."""
+    """True if it begins as a question does."""
     first = next(word for word in lower if word not in ENGLISH.openings)
     return first in QUESTIONS or first in ENGLISH.verbs
 
@@ -280,7 +280,7 @@ VERBS = ENGLISH.verbs | HAPPENING
 
 
 def refers(message: str) -> bool:
-    """Whether a message cannot be searched for without what was said before it."""
+    """True if a message cannot be searched for without what was said before it."""
     if len(message) > LONGEST:
         return False
     tokens = tokenised(message)
@@ -313,7 +313,7 @@ def answers(message: str, turns: Sequence[Turn]) -> str:
 
 
 def names_nothing(message: str) -> bool:
-    """Whether no word of a message could be searched for (`why?`, `And?`): it is nothing by itself."""
+    """True if no word of a message could be searched for (`why?`, `And?`): it is nothing by itself."""
     tokens = tokenised(message[: LONGEST + 1])
     return 0 < len(tokens) <= TOKENS and not _words(tokens)[0].isdecimal() and _bare(tokens)
 

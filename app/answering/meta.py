@@ -61,7 +61,6 @@ def build_meta_explanation(
 
 
 def consistency(tags: Sequence[str], used: Sequence[Used], weights: Mapping[str, float]) -> float | None:
-    """See `Explanation.format_consistency`."""
     expected = set(of_family(tags, "format")) or usual(weights)
     forms = [held for memory in used if (held := of_family(memory.tags, "format"))]
     if not expected or not forms:
@@ -112,7 +111,6 @@ def figures(trace: Trace, passages: int) -> dict[str, object]:
 
 
 def ledger(trace: Trace) -> list[dict[str, object]]:
-    """`debug.chunks`: every candidate."""
     return [{name: getattr(entry, name) for name in LEDGER} for entry in trace.entries]
 
 
@@ -175,7 +173,6 @@ def recalled(passage: Passage, entry: Entry) -> dict[str, object]:
 
 
 def explained(explanation: Explanation) -> dict[str, object]:
-    """`meta_explanation`."""
     votes, pull, last = explanation.feedback, explanation.gravity, explanation.temporal
     return {
         "query_tags": list(explanation.query_tags),

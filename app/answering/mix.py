@@ -140,12 +140,10 @@ class _Judgement:
 
 
 def _places(entries: Iterable[Entry]) -> dict[Named, int]:
-    """Positions from 1."""
     return {_name(entry): place for place, entry in enumerate(entries, 1)}
 
 
 def _relevance(entry: Entry) -> float:
-    """Before boosts."""
     return entry.score if entry.relevance is None else entry.relevance
 
 

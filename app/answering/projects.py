@@ -119,7 +119,6 @@ def cut_text(text: str, most: int) -> str:
 
 
 def name(text: str, most: int) -> str:
-    """On one line."""
     short = cut_text(text, most)
     lines = short.splitlines()
     return sanitise_text(

@@ -524,7 +524,7 @@ def _set_in(line: str) -> str:
 
 
 def forges(line: str) -> bool:
-    """Whether a line reads as one that the prompt writes: by its letters alone, whatever mark of a list, a
+    """True if a line reads as one that the prompt writes: by its letters alone, whatever mark of a list, a
     quotation or a heading it begins with, whatever its brackets are, and however its letters are written."""
     if len(line) > LOOKED_AT:  # what nobody sees must not push a head out of sight
         line = "".join(sign for sign in line if unicodedata.category(sign) not in UNSEEN)

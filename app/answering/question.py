@@ -55,7 +55,7 @@ class Question:
 
     @property
     def projected(self) -> bool:
-        """Whether the project's profile decides what is shown: a project is named, and no sources are."""
+        """True if the project's profile decides what is shown: a project is named, and no sources are."""
         return self.scope.project is not None and self.sources is None
 
 

@@ -278,7 +278,7 @@ def of(found: Sequence[Candidate], source: str) -> list[Candidate]:
 
 
 def asks(text: str) -> bool:
-    """Whether it ends as a question does."""
+    """True if it ends as a question does."""
     return not MARKS.isdisjoint(text[len(text.rstrip(CLOSING)) :])
 
 

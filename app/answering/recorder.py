@@ -151,7 +151,7 @@ class Recorder:
         return True
 
     def _hopeless(self, kept: Kept) -> bool:
-        """Whether it was tried often enough: what is behind it must be written too."""
+        """True if it was tried often enough: what is behind it must be written too."""
         self._tries = self._tries + 1 if kept is self._rejected else 1
         self._rejected = kept
         return self._tries >= TRIES
@@ -199,17 +199,17 @@ def unanswered(
 
 
 def _same_asker(one: Scope, other: Scope) -> bool:
-    """Whether two scopes are of one tenant and key user: another's record is not there."""
+    """True if two scopes are of one tenant and key user: another's record is not there."""
     return (one.tenant, one.owner) == (other.tenant, other.owner)
 
 
 def _same_user(asker: Scope, asked: Scope) -> bool:
-    """Whether a record is the asker's, and of the user that the asker names."""
+    """True if a record is the asker's, and of the user that the asker names."""
     return _same_asker(asker, asked) and asker.user_id in (None, asked.user_id)
 
 
 def _may_see(asker: Scope, asked: Scope) -> bool:
-    """Whether a record is of the user that the asker acts for, whichever key asked; a key for all that names
+    """True if a record is of the user that the asker acts for, whichever key asked; a key for all that names
     nobody sees any of its tenant."""
     if asker.tenant != asked.tenant:
         return False
@@ -219,17 +219,17 @@ def _may_see(asker: Scope, asked: Scope) -> bool:
 
 
 def _of_session(one: Scope, other: Scope) -> bool:
-    """Whether two scopes are of one session, which is keyed (tenant, owner, id)."""
+    """True if two scopes are of one session, which is keyed (tenant, owner, id)."""
     return _same_asker(one, other) and one.session_id == other.session_id
 
 
 def _of_thread(one: Scope, other: Scope) -> bool:
-    """Whether two scopes are of one session, or of one thread."""
+    """True if two scopes are of one session, or of one thread."""
     return _of_session(one, other) or (_same_asker(one, other) and one.thread == other.thread)
 
 
 def _of_user(one: Scope, other: Scope) -> bool:
-    """Whether a record is of the other scope's user."""
+    """True if a record is of the other scope's user."""
     return one.tenant == other.tenant and other.user_id in (one.user_id, one.owner)
 
 
@@ -242,7 +242,6 @@ class Backlog:
         self._recorder = recorder
 
     async def check(self) -> Mapping[str, str | int | float]:
-        """`waiting` and `lost`."""
         return {"waiting": self._recorder.waiting, "lost": self._recorder.lost}
 
 

@@ -108,7 +108,7 @@ def turn_block(turn: Turn, *, keep: bool = True) -> Block:
 
 
 def unkept(block: Block) -> bool:
-    """Whether nothing but its hash is known of a turn."""
+    """True if nothing but its hash is known of a turn."""
     return block.kind is Kind.TURN and not block.refs and not block.text and block.sha256 != EMPTY
 
 

@@ -87,7 +87,6 @@ def written(ruling: Ruling) -> dict[str, object]:
 
 
 def read(kept: Mapping[str, object]) -> Ruling:
-    """What `written` wrote."""
     given = cast("Mapping[str, Any]", kept)
     rivals = tuple(Rival(**known(Rival, rival)) for rival in given.get("rivals", ()))
     decision = Decision(
@@ -136,13 +135,11 @@ def described(sd: Descriptors) -> dict[str, object]:
 
 
 def undescribed(kept: Mapping[str, Any]) -> Descriptors:
-    """The descriptors again."""
     findings = tuple(Finding(**known(Finding, finding)) for finding in kept["findings"])
     return Descriptors(**known(Descriptors, kept) | {"findings": findings})
 
 
 def limited(limits: Limits) -> dict[str, object]:
-    """The asker's limits."""
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in asdict(limits).items()
     }
@@ -158,7 +155,6 @@ def routed(routing: Routing) -> dict[str, object]:
 
 
 def unrouted(kept: Mapping[str, Any]) -> Routing:
-    """The routing again."""
     return Routing(
         ResponseClass(kept["force"]) if kept["force"] else None,
         tuple(map(ResponseClass, kept["forbid"])),
@@ -167,12 +163,10 @@ def unrouted(kept: Mapping[str, Any]) -> Routing:
 
 
 def checked(check: Check) -> dict[str, object]:
-    """`class_check`."""
     return asdict(check) | {"broken": list(check.broken)}
 
 
 def unchecked(kept: Mapping[str, Any] | None) -> Check | None:
-    """The check again."""
     return Check(**known(Check, kept) | {"broken": tuple(kept["broken"])}) if kept else None
 
 

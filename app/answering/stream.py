@@ -43,7 +43,6 @@ class Opening:
             self.model = self._task.result().model
 
     async def stream(self) -> ModelStream:
-        """The opened stream."""
         opened = await asyncio.shield(self._task)
         self.model = opened.model
         return opened
@@ -54,7 +53,6 @@ class Opening:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        """Once."""
         self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled() and self._task.exception() is None:
@@ -123,7 +121,6 @@ class Reply:
 
     @property
     def meta(self) -> dict[str, object]:
-        """The `meta` event."""
         told: dict[str, object] = {
             "answer_id": self.answer_id,
             "session_id": self.question.scope.session_id,
@@ -227,7 +224,6 @@ class Reply:
         return rest
 
     def _marks(self) -> dict[str, object]:
-        """The `citations` event."""
         return {
             "cited": list(self._filter.cited),
             "unknown": list(self._filter.unknown),
@@ -235,7 +231,6 @@ class Reply:
         }
 
     def _done(self) -> dict[str, object]:
-        """The `done` event."""
         return {
             "answer_id": self.answer_id,
             "finish_reason": str(self._finish or Finish.STOP),

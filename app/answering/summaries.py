@@ -37,8 +37,6 @@ MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence."""
-
     text: str
     terms: frozenset[int]
     asked: bool
@@ -46,7 +44,7 @@ class Line:
 
     @property
     def states(self) -> bool:
-        """Whether it is no question."""
+        """True if it is no question."""
         return not self.text.endswith(("?", "？", "؟"))
 
 

@@ -1,1 +1,1 @@
-"""HTTP: parse, call one service method, return a model. Errors are those of `app/domain/errors.py`."""
+"""HTTP: parse, call one service method, return a model. Errors are those of `app/errors.py`."""

@@ -169,7 +169,7 @@ def tenant_of(who: Caller, request: Request, opened: Services, tenant: str | Non
 
 
 async def shows_debug(opened: Services) -> bool:
-    """Whether replies carry `debug`: RAG_DEBUG_MODE, or if that is unset, while no key exists."""
+    """True if replies carry `debug`: RAG_DEBUG_MODE, or if that is unset, while no key exists."""
     if opened.debug is not None:
         return opened.debug
     try:
@@ -197,7 +197,7 @@ def local_only(request: Request) -> None:
 
 
 def _is_ours(origin: str, host: str) -> bool:
-    """Whether an `Origin` is the host that is called."""
+    """True if an `Origin` is the host that is called."""
     try:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
@@ -205,7 +205,7 @@ def _is_ours(origin: str, host: str) -> bool:
 
 
 def _is_foreign(request: Request) -> bool:
-    """Whether a browser says that another site's page makes the call. Following a link does not count."""
+    """True if a browser says that another site's page makes the call. Following a link does not count."""
     if request.headers.get("sec-fetch-site") not in FOREIGN:
         return False
     return request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate"
@@ -224,7 +224,7 @@ def is_loopback(address: str) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def is_local_name(host: str) -> bool:
-    """Whether a `Host` is localhost, *.localhost (RFC 6761 §6.3) or a loopback address."""
+    """True if a `Host` is localhost, *.localhost (RFC 6761 §6.3) or a loopback address."""
     if not AUTHORITY.fullmatch(host):
         return False
     try:

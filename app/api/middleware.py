@@ -103,7 +103,7 @@ class Exchange:
 
 
 def has_body(headers: Headers) -> bool:
-    """Whether the headers announce a body (RFC 9112 §6)."""
+    """True if the headers announce a body (RFC 9112 §6)."""
     return "transfer-encoding" in headers or declared(headers) > 0
 
 

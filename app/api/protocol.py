@@ -174,11 +174,11 @@ class Protocol(HttpToolsProtocol):
             raise ValueError(self._refusal.slug)
 
     def _is_idle(self) -> bool:
-        """Whether every request so far was answered completely."""
+        """True if every request so far was answered completely."""
         return self.cycle is None or self.cycle.response_complete
 
     def _can_still_answer(self) -> bool:
-        """Whether no answer has begun: two must not be mixed."""
+        """True if no answer has begun: two must not be mixed."""
         return not self.cycle.response_started and not self.pipeline
 
     def _wait(self) -> None:

@@ -92,7 +92,7 @@ class Stream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _settled(self, tasks: set[asyncio.Task[None]]) -> bool:
-        """Whether a task ended before the next ping is due."""
+        """True if a task ended before the next ping is due."""
         done, _ = await asyncio.wait(tasks, timeout=self._every, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)
 

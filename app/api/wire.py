@@ -54,7 +54,7 @@ def encoded(data: object) -> bytes:
 
 
 def hidden(body: bytes) -> bool:
-    """Whether it has a null, which may have been NaN or infinity."""
+    """True if it has a null, which may have been NaN or infinity."""
     return body.startswith(b"null") or any(null in body for null in NULLS)
 
 

@@ -117,7 +117,6 @@ class Chroma:
             log.warning("chroma's server does not answer yet", detail=str(error))
 
     async def beat(self) -> None:
-        """Whether it answers."""
         await self._read("beat")
 
     async def count(self, collection: str) -> int:

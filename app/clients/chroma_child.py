@@ -54,8 +54,6 @@ Bindings: TypeAlias = Any
 
 
 class Engine:
-    """An open folder."""
-
     def __init__(self, folder: Path) -> None:
         import chromadb_rust_bindings as vendor  # noqa: PLC0415 - heavy vendor, opened late
 
@@ -108,7 +106,6 @@ class EngineCollection:
         self._key = key
 
     def count(self) -> int:
-        """Vectors in it."""
         return int(self._bindings.count(self._key, *DATABASE))
 
     def get(self, **arguments: object) -> Mapping[str, Any]:
@@ -127,13 +124,11 @@ class EngineCollection:
         return {"ids": found.ids, "embeddings": found.embeddings, "metadatas": found.metadatas}
 
     def upsert(self, **arguments: object) -> None:
-        """ids, embeddings, metadatas."""
         ask = arguments.get
         what = (ask("ids"), matrix(ask("embeddings")), ask("metadatas"), None, None)
         self._bindings.upsert(self._key, *what, *DATABASE)
 
     def delete(self, **arguments: object) -> object:
-        """ids or where."""
         ask = arguments.get
         return self._bindings.delete(self._key, ask("ids"), filter_json(ask("where")), None, None, *DATABASE)
 

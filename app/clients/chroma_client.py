@@ -57,7 +57,6 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raises `ChromaFault`."""
         if error is None:
             return
         if isinstance(error, loaded("chromadb.errors", "ChromaError")):
@@ -137,14 +136,12 @@ class Client:
         self.renewals = 0
 
     def open(self) -> VendorClient:
-        """The vendor's object."""
         with self._lock, Guard():
             if self._client is None:
                 self._client = self._connect()
             return self._client
 
     def beat(self) -> None:
-        """Whether it answers."""
         with Guard():
             self.open().heartbeat()
 

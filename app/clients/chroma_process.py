@@ -44,8 +44,6 @@ class Damaged(ChromaFault):
 
 
 class ChromaProcess:
-    """Implements `chroma_client.Vendor`."""
-
     def __init__(self, folder: Path, *, read_only: bool = False, program: Program = PROGRAM) -> None:
         self._folder = folder
         self._read_only = read_only
@@ -77,7 +75,6 @@ class ChromaProcess:
             (self._folder / UNFILLED).unlink()
 
     async def close(self) -> None:
-        """End the child."""
         await self.process.close()
 
     def _clear(self) -> None:

@@ -103,7 +103,6 @@ class Outside:
     async def _asked(
         self, method: str, path: str, body: bytes | None = None, *, wanted: bool = True
     ) -> object:
-        """One call, whole."""
         address = self._address(path)
         try:
             async with (
@@ -131,7 +130,7 @@ class Outside:
 
 
 def failed(error: Exception) -> bool:
-    """Whether an error means that the service is down, and not that it refuses."""
+    """True if an error means that the service is down, and not that it refuses."""
     return isinstance(error, RetrievalError) and not error.rejected
 
 
@@ -201,12 +200,12 @@ class OutsideTemporal:
 
 
 def served(scope: Scope) -> bool:
-    """Whether the service knows whom it would be asked about."""
+    """True if the service knows whom it would be asked about."""
     return scope.tenant == DEFAULT_TENANT and bool(scope.user_id)
 
 
 class OutsideProbe:
-    """Whether it answers, for /readyz (`ports.Probe`)."""
+    """Whether it answers, for /readyz (`types.Probe`)."""
 
     name = OUTSIDE
 
@@ -252,7 +251,6 @@ def tallies(data: object, ids: Sequence[str]) -> Tallies:
 
 
 def tally(data: object) -> Tally:
-    """{positive, negative}."""
     counts = [data.get(name) if isinstance(data, dict) else None for name in ("positive", "negative")]
     numbers = [count for count in counts if type(count) is int and 0 <= count <= MOST_VOTES]
     if len(numbers) != 2:

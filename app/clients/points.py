@@ -51,8 +51,6 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """One collection's shape."""
-
     name: str
     dim: int
     dense: str = ""

@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 class Qdrant(ABC):
-    """The points of an engine; one contract test for both kinds. Also the probe for /readyz (`ports.Probe`).
+    """The points of an engine; one contract test for both kinds. Also the probe for /readyz (`types.Probe`).
 
     Writes are searchable when they return, and durable as the engine makes them. Every call raises
     `RetrievalError`; with `rejected` nothing is down: there is no such collection (`missing`), or it has

@@ -41,8 +41,6 @@ Result = TypeVar("Result")
 
 
 class QdrantRemote(Qdrant):
-    """See the module."""
-
     embedded = False
 
     def __init__(self, client: AsyncQdrantClient, dim: int = 0) -> None:

@@ -190,7 +190,6 @@ def trace(data: Mapping[str, Any]) -> Trace:
 
 
 def entry(data: Mapping[str, Any]) -> Entry:
-    """A candidate's line."""
     at = data.get("created_at")
     return picked(
         Entry, data, verdict=Verdict(data["verdict"]), created_at=datetime.fromisoformat(at) if at else None
@@ -296,8 +295,6 @@ log = structlog.get_logger(__name__)
 
 
 class AnswerStore:
-    """The answers."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -322,7 +319,7 @@ class AnswerStore:
             await self._pool.execute(KEEP, *given)
 
     async def _kept(self, *given: object) -> bool:
-        """Whether it was, with its row of the trace table. An older tool's may take none of ours: then the
+        """True if it was, with its row of the trace table. An older tool's may take none of ours: then the
         answer, whose ruling is in its body, is kept without."""
         try:
             with self._pool.recording():
@@ -365,7 +362,7 @@ class AnswerStore:
         return restored(row) if row else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Whether the scope's session was removed after `since`, or its user erased."""
+        """True if the scope's session was removed after `since`, or its user erased."""
         place = (scope.tenant, scope.owner, scope.session_id or "")
         users = [user for user in (scope.user_id, scope.owner) if user]
         with self._pool.recording():
@@ -383,7 +380,7 @@ def named(ids: str | None) -> tuple[str, ...]:
 
 
 def inspected(answer: Answer) -> bool:
-    """Whether somebody only looked: nothing was said, and nobody was active."""
+    """True if somebody only looked: nothing was said, and nobody was active."""
     return bool(answer.ruling and answer.ruling.get("inspect_only"))
 
 
@@ -443,8 +440,6 @@ Found = dict[str, T]
 
 
 class OriginalStore:
-    """See the module."""
-
     def __init__(self, pool: Pool, points: Qdrant, rows: Mapping[str, Named] | None = None) -> None:
         """`rows`: those of each of the projects' sources, by their ids."""
         self._pool = pool
@@ -578,7 +573,6 @@ def place(entry: Entry) -> tuple[str, int, str]:
 
 
 def texts(rows: Sequence[asyncpg.Record]) -> Found[str]:
-    """By their keys."""
     return {row["key"]: row["text"] for row in rows}
 
 

@@ -28,8 +28,6 @@ IDS = uuid.UUID("3e0c2a6e-9f55-5b7e-8c0f-4f9a5f1f6a20")
 
 
 class Shape(StrEnum):
-    """Which of both."""
-
     CARD = "card"
     FACT = "fact"
 

@@ -30,8 +30,6 @@ SERVERS = {"qdrant": "QDRANT_URL", "chroma": "CHROMA_URL"}
 
 
 class EngineClaim:
-    """See the module."""
-
     def __init__(self, pool: Pool, engines: Mapping[str, bool]) -> None:
         """`engines`: by name, whether each is embedded."""
         self._pool = pool

@@ -100,7 +100,6 @@ class CodeFile:
 
     @property
     def sha256(self) -> str:
-        """Of the text."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -144,8 +143,6 @@ class CodeOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CodeFiled:
-    """One file's end."""
-
     path: str
     outcome: CodeOutcome
     chunks: int
@@ -188,7 +185,7 @@ class CodeVector:
 
 
 def keeps(scope: Scope) -> bool:
-    """Whether a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
+    """True if a free UUID stays a row's id: others could be in the way of a name that can be guessed."""
     return scope.tenant == DEFAULT_TENANT and not scope.owner
 
 
@@ -418,8 +415,6 @@ AT_ONCE = 500
 
 
 class CodeStore:
-    """Keeps `CodeRecord`."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -488,7 +483,6 @@ class CodeStore:
         return found[:limit], found[limit - 1].path if len(found) > limit else None
 
     async def remove_files(self, scope: Scope, paths: Sequence[str]) -> int:
-        """How many files."""
         return len((await self._gone(scope, f"{WHOLE} AND file_path = ANY($4)", list(paths)))[1])
 
     async def clear(self, scope: Scope) -> int:
@@ -505,7 +499,6 @@ class CodeStore:
         return False
 
     async def _gone(self, scope: Scope, which: str, *values: object) -> tuple[int, set[str]]:
-        """What goes."""
         async with self._writing(scope) as (connection, _):
             return await drop(connection, which, *place(scope), *values)
 

@@ -115,7 +115,7 @@ class Draft:
 
     @property
     def wanting(self) -> bool:
-        """Whether something is missing that can be made."""
+        """True if something is missing that can be made."""
         made = (self.title, self.summary_short, self.summary_detailed, self.memory_snippet)
         return None in made and bool(self.said or self.text)
 
@@ -257,7 +257,7 @@ async def find_slots(
 
 
 def owned(scope: Scope, row: asyncpg.Record, ours: Collection[str]) -> bool:
-    """Whether it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
+    """True if it is the writer's, in the scope's project, and Ibid wrote it: adoption gives no hash."""
     told = (row["tenant"], row["owner"], row["project"])
     written = row["sha256"] is not None or row["id"] in ours
     return bool(told == (scope.tenant, scope.owner, scope.project)) and written
@@ -337,7 +337,6 @@ def said(text: str | None) -> str | None:
 
 
 def listed(words: Sequence[str] | None) -> str | None:
-    """As JSON."""
     return None if words is None else json.dumps([storable(word) for word in words], ensure_ascii=False)
 
 
@@ -389,8 +388,6 @@ SECONDS = 120.0
 
 
 class ConversationStore:
-    """See the module."""
-
     def __init__(self, pool: Pool, brief: Collection[str] = ()) -> None:
         """`brief`: projects whose rows are found by their short texts alone (dreams)."""
         self._pool = pool
@@ -491,7 +488,7 @@ def columns_of(entry: Entry) -> dict[str, object]:
 
 
 def reached(scope: Scope, row: asyncpg.Record) -> bool:
-    """Whether the asker may see it, in the scope's project."""
+    """True if the asker may see it, in the scope's project."""
     tenant = DEFAULT_TENANT if row["tenant"] is None else row["tenant"]
     return (tenant, row["project"]) == (scope.tenant, scope.project) and owner(row) in {scope.owner, ""}
 

@@ -136,13 +136,13 @@ class Copy(Protocol):
 
     @property
     def skipped(self) -> bool:
-        """Whether the refill under way left out a collection that failed, which it takes up at its end."""
+        """True if the refill under way left out a collection that failed, which it takes up at its end."""
 
     async def total(self) -> int:
         """Rows of the record that should be there."""
 
     async def is_complete(self) -> bool:
-        """Whether the engine holds as many as that, no more and no fewer."""
+        """True if the engine holds as many as that, no more and no fewer."""
 
 
 class QdrantCopy:
@@ -331,7 +331,7 @@ class QdrantCopy:
         await self._catalogue.put(home, self._space, FIELDS, points)
 
     async def _usable(self, physical: str) -> bool:
-        """Whether a collection can hold our vectors, or is not there."""
+        """True if a collection can hold our vectors, or is not there."""
         with unavailable():
             shape = await self._catalogue.get(physical)
         return shape is None or fits(shape, self._space)
@@ -408,7 +408,7 @@ def by_collection(rows: Sequence[asyncpg.Record]) -> dict[str, list[asyncpg.Reco
 
 
 class ChromaCopy:
-    """Documents: the vectors of each, with the part that it belongs to. Keeps `ports.Probe` and
+    """Documents: the vectors of each, with the part that it belongs to. Keeps `types.Probe` and
     `holding.Files`, too."""
 
     name = "chroma"
@@ -485,7 +485,7 @@ class ChromaCopy:
 
     @property
     def external(self) -> bool:
-        """Whether it is a server."""
+        """True if it is a server."""
         return not self._chroma.embedded
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:
@@ -541,5 +541,5 @@ class ChromaCopy:
 
 
 def is_global(row: asyncpg.Record) -> bool:
-    """Whether a document is shared by the tenant."""
+    """True if a document is shared by the tenant."""
     return not row["session_id"]

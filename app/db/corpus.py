@@ -122,8 +122,6 @@ TEXTS = f"""
 
 
 class CorpusStore:
-    """The corpus."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

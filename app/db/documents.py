@@ -84,7 +84,6 @@ class Document:
 
     @property
     def scope(self) -> str:
-        """`session` or `global`."""
         return "global" if self.session_id is None else "session"
 
 
@@ -120,7 +119,7 @@ class Part:
 
     @property
     def is_global(self) -> bool:
-        """Whether every session of the tenant reaches it."""
+        """True if every session of the tenant reaches it."""
         return not self.session_id
 
 
@@ -280,7 +279,7 @@ ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def is_id(text: str) -> bool:
-    """Whether a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
+    """True if a text can be an id at all: what else comes in a path (NUL, surrogates) stays out of SQL."""
     return ID.fullmatch(text) is not None
 
 
@@ -330,7 +329,7 @@ async def beside(
 
 
 def in_the_way(own: Sequence[str], seen: Sequence[Document]) -> bool:
-    """Whether a global document has the name of one of the session's."""
+    """True if a global document has the name of one of the session's."""
     looks = set(map(key, own))
     return any(item.session_id is None and key(item.label) in looks for item in seen)
 
@@ -554,7 +553,7 @@ SWEEP = """
 
 
 class RecordStore:
-    """The record as the background work sees it (`ports.DocumentRecord`)."""
+    """The record as the background work sees it `RecordStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -66,7 +66,6 @@ class Quarters:
 
     @property
     def data(self) -> Path:
-        """The cluster."""
         return self.home / "data"
 
     @property
@@ -325,7 +324,6 @@ class Cluster:
         fresh.rename(place.data)
 
     async def start(self) -> None:
-        """Up and answering."""
         patience = time.monotonic() + STALE_SECONDS
         while not await self.launched():
             if time.monotonic() > patience:
@@ -349,7 +347,7 @@ class Cluster:
         return False
 
     async def answers(self) -> bool:
-        """Whether it takes connections."""
+        """True if it takes connections."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=2)
         except DAMAGE as error:  # a catalog's: no connection will ever be made

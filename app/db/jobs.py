@@ -60,7 +60,7 @@ def new_worker() -> str:
 
 
 def gone(worker: str) -> bool:
-    """Whether a worker of this machine is dead. A pid that was given anew counts as alive: its lease runs
+    """True if a worker of this machine is dead. A pid that was given anew counts as alive: its lease runs
     out by itself."""
     if not worker.startswith(here()):
         return False
@@ -144,7 +144,7 @@ class Listener:
 
 
 def is_open(connection: Connection | None) -> bool:
-    """Whether a connection is open: the pool takes a broken one back by itself, and then asking raises."""
+    """True if a connection is open: the pool takes a broken one back by itself, and then asking raises."""
     with suppress(asyncpg.InterfaceError):
         return connection is not None and not connection.is_closed()
     return False

@@ -148,8 +148,6 @@ Known = TypeVar("Known")
 
 
 class KeyStore:
-    """The keys."""
-
     def __init__(self, pool: Pool, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
         self._callers: TimedCache[bytes, Caller] = TimedCache(clock)
@@ -175,7 +173,7 @@ class KeyStore:
         return caller
 
     async def any(self) -> bool:
-        """Whether a key was ever made, live or revoked: if not, the service is open."""
+        """True if a key was ever made, live or revoked: if not, the service is open."""
         known = self._closed.get("any", seconds=FRESH)
         if known is not None:
             return known

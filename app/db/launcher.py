@@ -65,7 +65,7 @@ def drop(user: int, group: int) -> None:
 
 
 def reaches(paths: Sequence[str]) -> bool:
-    """Whether this user may look into or read all of `paths` on its own."""
+    """True if this user may look into or read all of `paths` on its own."""
     return all(os.access(path, os.R_OK | os.X_OK) for path in paths)
 
 
@@ -101,7 +101,6 @@ def bind_life(parent: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Never returns."""
     parent, user, group = map(int, arguments[:3])
     split = arguments.index("--")
     command = arguments[split + 1 :]

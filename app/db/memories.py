@@ -130,8 +130,6 @@ class Tally:
 
 
 class Tallies(dict[str, Tally]):
-    """Votes by memory."""
-
     lost: str = ""
     """Why the outside service did not give them (`Degraded.reason`), so that they are the built-in's."""
 
@@ -358,8 +356,6 @@ class Analysed:
 
 
 class MemoryStore:
-    """The memories."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -439,7 +435,7 @@ class MemoryStore:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be a memory's id: a UUID, or the number that an older tool gave it."""
+    """True if a text can be a memory's id: a UUID, or the number that an older tool gave it."""
     return is_id(text) or (text.isascii() and text.isdigit() and len(text) <= DIGITS)
 
 

@@ -117,8 +117,6 @@ class Refill:
 
 
 class Outbox:
-    """One engine's."""
-
     def __init__(self, pool: Pool, copy: Copy, identity: str, claim: EngineClaim | None = None) -> None:
         """`identity`: of the database (`db/postgres.py`). `claim`: without it nothing is drained."""
         self._claim = claim
@@ -141,7 +139,6 @@ class Outbox:
         return self._copy.name
 
     async def run(self) -> None:
-        """Drain until cancelled."""
         failed = False
         while True:
             self._wake.clear()

@@ -156,7 +156,6 @@ class Connection(asyncpg.Connection):
     every other statement a round trip. A transaction left open is still rolled back."""
 
     def get_reset_query(self) -> str:
-        """None."""
         return ""
 
 

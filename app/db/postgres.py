@@ -52,7 +52,7 @@ class Behind(StartError):
 
 
 async def newest(dsn: str) -> bool:
-    """Whether there is nothing to migrate. A migration under way has recorded nothing yet."""
+    """True if there is nothing to migrate. A migration under way has recorded nothing yet."""
     return await recorded(dsn) == heads()
 
 

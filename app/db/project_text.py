@@ -129,8 +129,6 @@ MOST = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One of them."""
-
     kind: str
     """As `ibid.text_next` calls its rows."""
     words: str
@@ -160,7 +158,6 @@ def conversation(row: asyncpg.Record) -> str:
 
 
 def chunk(row: asyncpg.Record) -> str:
-    """One of code_index."""
     return code_text(file_path=row["file_path"], chunk_text=row["chunk_text"])
 
 

@@ -110,7 +110,6 @@ class KnowledgeStore:
         return knowledge(row) if row else None
 
     async def put(self, scope: Scope, knowledge: Knowledge) -> None:
-        """Replaces."""
         async with transaction(self._pool) as connection:
             await hold(connection, scope)
             await write(connection, scope, knowledge)
@@ -147,7 +146,6 @@ async def hold(connection: Connection, scope: Scope) -> None:
 
 
 async def write(connection: Connection, scope: Scope, told: Knowledge) -> None:
-    """All of it."""
     notes = [{"title": storable(note.title), "text": storable(note.text)} for note in told.notes]
     texts = (storable(told.overview), storable(told.rules), json.dumps(notes))
     await connection.execute(PUT, *place(scope), *texts)
@@ -187,8 +185,6 @@ LISTED = "(SELECT coalesce(array_agg(said), '{{}}') FROM jsonb_array_elements_te
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column."""
-
     name: str
     type: str
     """As SQL: `character varying(200)`, `vector(1536)`."""
@@ -227,7 +223,7 @@ class Column:
 
     @property
     def wants(self) -> bool:
-        """Whether null must give way to a neutral value."""
+        """True if null must give way to a neutral value."""
         return self.required and self.neutral is not None
 
 
@@ -351,7 +347,7 @@ def chosen(type_: str, called: Called, ours: Sequence[str], found: Found) -> str
 
 
 def stays(called: Called) -> bool:
-    """Whether what was given is a UUID that stays as it is."""
+    """True if what was given is a UUID that stays as it is."""
     return called.keeps and whole(called.given or "") is not None
 
 
@@ -412,8 +408,6 @@ erasure waited has told of it."""
 
 
 class EventStore:
-    """See the module."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

@@ -108,8 +108,6 @@ REMOVE_SECONDS = 15.0
 
 
 class SessionStore:
-    """The sessions."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -162,7 +160,7 @@ def resumed(cursor: str | None) -> tuple[str, tuple[object, ...]]:
 
 
 async def emptied(connection: Connection, part: Part) -> bool:
-    """Whether anything was there."""
+    """True if anything was there."""
     await hold(connection, part)
     await connection.execute(SILENCE, "\x1f".join(("ibid.said", *place(part))))
     documents = await cleared(connection, part)
@@ -195,8 +193,6 @@ THESE = f"""
 
 
 class ChatLogStore:
-    """The chat log."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

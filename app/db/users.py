@@ -200,8 +200,6 @@ BLANK = """
 
 
 class ErasureStore:
-    """Keeps `domain/holding.Erasures`."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -272,7 +270,6 @@ def named(scope: object) -> set[object]:
 
 
 def whose(scope: Scope) -> tuple[str, str]:
-    """Tenant and user."""
     if not scope.user_id:
         raise ValueError("an erasure names its user")
     return scope.tenant, scope.user_id
@@ -428,7 +425,6 @@ class Rows:
             after = rows[-1]["key"]
 
     async def erase(self, scope: Scope) -> int:
-        """Delete them."""
         statement = ERASE.format(table=self._table.table, where=self._table.where)
         with postgres_faults():
             count: int = await self._pool.fetchval(
@@ -522,8 +518,6 @@ MARKS = "ibid.memory_user"
 
 
 class RecordFiles:
-    """Those of Postgres."""
-
     name = "postgres"
 
     def __init__(self, pool: Pool) -> None:
@@ -531,7 +525,7 @@ class RecordFiles:
 
     @property
     def external(self) -> bool:
-        """Whether the server is another's."""
+        """True if the server is another's."""
         return self._superuser is None
 
     async def compact(self, holdings: Collection[str]) -> Collection[str]:

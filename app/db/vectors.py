@@ -208,8 +208,6 @@ async def read_spaces(pool: Pool) -> list[str]:
 
 
 class SpaceStore:
-    """The spaces."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

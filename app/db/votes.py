@@ -161,8 +161,6 @@ LAST = """
 
 
 class TemporalStore:
-    """The activity."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
@@ -224,8 +222,6 @@ PATIENCE_SECONDS = 20.0
 
 
 class UtteranceStore:
-    """Own words."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 

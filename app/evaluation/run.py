@@ -292,7 +292,7 @@ def ranks(names: Iterable[str]) -> dict[str, float]:
 
 
 class PlainParser:
-    """Reads files of `as_pdf`, cut as a PDF's paragraphs are. Keeps `ports.Parser`; raises `PdfTextless`."""
+    """Reads files of `as_pdf`, cut as a PDF's paragraphs are. Keeps `documents.Parser`; raises `PdfTextless`."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
@@ -334,7 +334,7 @@ def open_vectors(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 class KeptEmbedder:
-    """An embedder that keeps its vectors in a file, keyed by space, use and text. Keeps `ports.Embedder`."""
+    """An embedder that keeps its vectors in a file, keyed by space, use and text. Keeps `base.Embedder`."""
 
     def __init__(self, embedder: Embedder, vectors: sqlite3.Connection) -> None:
         self._embedder = embedder

@@ -34,8 +34,6 @@ WORKER = Program("code", python("app.ingest.worker"), close_seconds=0.0, output_
 
 
 class CodeCutter:
-    """Keeps `domain/code.Cutter`."""
-
     def __init__(self, worker: Program = WORKER) -> None:
         self._slots = asyncio.Semaphore(MAX_WORKERS)
         self._worker = worker

@@ -60,8 +60,6 @@ class ChatModel(Protocol):
 
 
 class Tokens(Protocol):
-    """Counts o200k tokens."""
-
     def count(self, text: str) -> int:
         """Tokens of `text`; special-token look-alikes count as plain text."""
 

@@ -25,8 +25,6 @@ PROGRAM = Program(
 
 
 class Apart:
-    """Implements `embedder.Model`."""
-
     def __init__(self, process: ChildProcess) -> None:
         self.process = process
 
@@ -93,14 +91,12 @@ SHORT = 256
 
 
 class Model(Protocol):
-    """What embeds."""
-
     async def run(self, kind: Kind, texts: Sequence[str]) -> list[Embedding]:
         """The texts' vectors, in order. Raises `RetrievalError`."""
 
 
 class Bundled:
-    """Keeps `ports.Embedder`. The same text has the same vector, whatever else is embedded beside it."""
+    """Keeps `base.Embedder`. The same text has the same vector, whatever else is embedded beside it."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -111,7 +107,6 @@ class Bundled:
         return space_name(MODEL, DIM)
 
     async def query(self, text: str) -> Embedding:
-        """One query."""
         short = len(text.encode("utf-8", "replace")) <= SHORT
         [vector] = await self.model.run(Kind.QUERY if short else Kind.LONG_QUERY, [text])
         return vector

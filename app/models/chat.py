@@ -63,7 +63,7 @@ class Server:
 
     @property
     def vendor(self) -> bool:
-        """Whether it is OpenAI's own, which knows fields that others do not and has dropped older ones."""
+        """True if it is OpenAI's own, which knows fields that others do not and has dropped older ones."""
         return self.url.startswith("https://api.openai.com")
 
 
@@ -89,7 +89,7 @@ class Contact:
     """Body fields the server has refused; they are not sent again."""
 
     def learn(self, error: Exception, fields: Iterable[str]) -> bool:
-        """Whether the server refused one of the optional `fields` by name: without it, it may work."""
+        """True if the server refused one of the optional `fields` by name: without it, it may work."""
         if getattr(error, "status_code", None) not in (400, 422):
             return False
         words = set(re.findall(r"\w+", str(error)))
@@ -323,7 +323,7 @@ class Bytes:
         return None
 
     def lost(self) -> bool:
-        """Whether no more can come: after a broken chunk aiohttp hangs up and tells its reader nothing."""
+        """True if no more can come: after a broken chunk aiohttp hangs up and tells its reader nothing."""
         gone = self.connection is not None and self.connection.closed
         return gone and not self.content.is_eof()
 
@@ -335,7 +335,6 @@ class Bytes:
         self.timer = self.loop.call_later(min(patience, LOOK_SECONDS), self.look)
 
     def close(self) -> None:
-        """Nobody reads on."""
         self.timer.cancel()
 
 
@@ -447,7 +446,7 @@ UNREADABLE = "The model's server sent what is not JSON."
 
 
 class OpenAIStream:
-    """An answer under way. Keeps `ports.ModelStream`; read once."""
+    """An answer under way. Keeps `base.ModelStream`; read once."""
 
     def __init__(self, pieces: Bytes, faults: tuple[type[Exception], ...], model: str) -> None:
         self.pieces = pieces
@@ -552,7 +551,6 @@ class NotJson(ModelError):
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """An event's JSON."""
     try:
         event = orjson.loads(data)
     except ValueError:
@@ -595,8 +593,6 @@ MODELS = 64
 
 
 class OpenAIChat:
-    """Keeps `ports.ChatModel`."""
-
     def __init__(self, line: Line, name: str, *, silence: float, answer_tokens: int) -> None:
         self.line = line
         self.name = name
@@ -624,7 +620,6 @@ class OpenAIChat:
             yield OpenAIStream(pieces, self.line.faults, asked)
 
     def breaker_of(self, model: str) -> Breaker:
-        """The model's own."""
         if model == self.name:
             return self.breaker
         if model not in self.others:
@@ -649,7 +644,6 @@ class OpenAIChat:
         return response
 
     def body(self, prompt: Prompt, model: str) -> bytes:
-        """The request, whole."""
         asked = {"model": model, "messages": prompt.messages(), "stream": True, **self.options()}
         try:
             return orjson.dumps(asked)
@@ -667,7 +661,7 @@ class OpenAIChat:
 
 
 def is_down(error: Exception) -> bool:
-    """Whether an error is about the server, not about this request."""
+    """True if an error is about the server, not about this request."""
     return isinstance(error, ModelError) and error.down
 
 

@@ -65,7 +65,6 @@ class OpenAIEmbedder:
         return space_name(self.model, self.dim or 0)
 
     async def query(self, text: str) -> Embedding:
-        """One query."""
         if self.breaker.refuses:
             raise RetrievalError("unavailable")
         with self.breaker.attempt(down, patience=self.patience):
@@ -120,7 +119,7 @@ def reason(status: int | None) -> str:
 
 
 def down(error: Exception) -> bool:
-    """Whether an error says that the server is down, not that it answers wrongly or refuses."""
+    """True if an error says that the server is down, not that it answers wrongly or refuses."""
     return isinstance(error, RetrievalError) and error.reason in {"timeout", "unavailable"}
 
 
@@ -204,11 +203,9 @@ class Patient:
 
     @property
     def space(self) -> str:
-        """The embedder's."""
         return self._embedder.space
 
     async def query(self, text: str) -> Embedding:
-        """One query."""
         return await self._waited(partial(self._embedder.query, text))
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:

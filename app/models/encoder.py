@@ -197,7 +197,6 @@ class Lane:
         return None
 
     def close(self) -> None:
-        """Refuse what waits."""
         with self.changed:
             self.closing = True
             dropped, self.waiting = self.waiting, deque()

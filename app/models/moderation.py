@@ -27,8 +27,6 @@ MODERATION = "moderation"
 
 
 class Moderator(Protocol):
-    """`models/moderation.py`."""
-
     async def scores(self, text: str) -> Mapping[str, float]:
         """Scores in [0, 1] by category. Raises `RetrievalError`."""
 
@@ -108,7 +106,7 @@ class HttpModerator:
 
 
 class ModerationProbe:
-    """Whether it answers, for /readyz (`ports.Probe`)."""
+    """Whether it answers, for /readyz (`types.Probe`)."""
 
     name = MODERATION
 

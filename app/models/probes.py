@@ -1,4 +1,4 @@
-"""The embedding and chat models as /readyz asks them (`ports.Probe`): a server by GET /models, which costs
+"""The embedding and chat models as /readyz asks them (`types.Probe`): a server by GET /models, which costs
 nothing, the bundled embedder by a word.
 
 A result holds for FRESH_SECONDS: /readyz needs no key, and nobody may keep a server or a processor busy with

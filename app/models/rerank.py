@@ -73,7 +73,6 @@ class HttpReranker:
             raise
 
     async def request(self, query: str, texts: Sequence[str], *, tei: bool) -> list[float]:
-        """One request."""
         said = await self.post(orjson.dumps(self.body(query, texts, tei=tei)), tei=tei)
         try:
             return read(said, len(texts))
@@ -115,7 +114,7 @@ class OtherForm(Exception):
 
 
 class RerankProbe:
-    """Whether it answers, for /readyz (`ports.Probe`)."""
+    """Whether it answers, for /readyz (`types.Probe`)."""
 
     name = RERANK
 
@@ -146,7 +145,6 @@ def place(value: object) -> int:
 
 
 def figure(row: Mapping[str, Any]) -> float:
-    """Its score."""
     value = row["relevance_score"] if "relevance_score" in row else row["score"]
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError("not a score")

@@ -309,7 +309,6 @@ async def measure_floor(embedder: Embedder) -> float:
 
 
 async def measure(embedder: Embedder) -> tuple[float, int]:
-    """(floor, dimensions)."""
     asked: list[Embedding] = []
     for start in range(0, len(QUESTIONS), AT_ONCE):
         async with asyncio.timeout(MEASURE_SECONDS):  # a slow server may take its time for all of them
@@ -320,5 +319,4 @@ async def measure(embedder: Embedder) -> tuple[float, int]:
 
 
 def matrix(vectors: list[Embedding]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Embeddings as rows."""
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)

@@ -62,7 +62,6 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes."""
         arrays = (self.terms, self.starts, self.rows, self.counts, self.lengths, self.shown)
         return sum(array.nbytes for array in arrays)
 

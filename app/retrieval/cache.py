@@ -1,25 +1,11 @@
-"""Single flight: work that several ask for at once is begun once, and belongs to none of them.
+"""Caches of retrieval: finished results (in process, then CACHE_URL), single flight, query embeddings.
 
-Whoever leaves does not stop it for the others; when nobody waits any more it is cancelled. Each waiter has
-a deadline of its own, in seconds. Errors of the work reach everybody who waits for it.
-
-A finished retrieval as bytes for a cache that replicas share, and back: JSON, never pickle.
-
-Nobody vouches for what such a cache gives, so every value is checked on the way in; what cannot be read is
-None, a miss: another key's, and what no search finds (a label that could write into the prompt, a link to
-elsewhere). Figures survive to the last bit (JSON numbers are written shortest-exact). FORMAT is part of every
-key: replicas of two versions do not read each other's. Raises nothing.
-Not compressed: 40 passages of 200 tokens are 50 kB, 0.1 ms of wire; zlib would cost more than it saves.
-
-Finished retrievals, kept for a while: in this process, then (CACHE_URL) where replicas share them.
-
-A key names everything a result depends on, versions of the texts included, so nothing here is ever wrong,
-only old: there is no invalidation. Whole results alone are kept; what is degraded goes to those who waited
-for it. Times are seconds, sizes bytes. Raises what the search raises. Why: docs/adr/0012.
-
-LRU cache of query vectors, so that asking again, or paging, embeds nothing.
-
-Kept by asker and text: how long an answer takes must not tell one asker what another has asked.
+A key names everything that a result depends on, versions of the texts included, so nothing is invalidated.
+Only complete results are cached. Concurrent identical searches share one task; each waiter has its own
+deadline, and the task is cancelled when nobody waits any more. A shared cache stores JSON, which is checked
+when read: what cannot be read, or does not belong to the key, is a miss. FORMAT is part of every key. Query
+embeddings are cached by asker, so that timing never tells what another person asked. Seconds, bytes. Why:
+docs/adr/0012.
 """
 
 import asyncio
@@ -188,7 +174,7 @@ def candidate(row: Row) -> Candidate:
 
 
 def addressed(passage: Passage) -> bool:
-    """Whether its address, if it has one, is such as its source gives."""
+    """True if its address, if it has one, is such as its source gives."""
     url = passage.fields.get("url")
     return not url or str(url).startswith(ADDRESSES.get(passage.source, ()))
 
@@ -275,7 +261,6 @@ class Kept:
             self._drop(next(iter(self._found)))
 
     def clear(self) -> None:
-        """Forget all."""
         self._found.clear()
         self.nbytes = 0
 

@@ -125,7 +125,7 @@ class CorpusSource(PointSource[CollectionKey]):
             return None
 
     def _wanted(self, shape: Collection) -> bool:
-        """Whether a collection is looked at at all."""
+        """True if a collection is looked at at all."""
         named = not self._only or shape.name in self._only
         return named and shape.name != RAW and self._imports.has_others(shape.name, self._space.name)
 

@@ -239,7 +239,7 @@ def speaker(text: str) -> str:
 
 
 def named(name: str, question: str) -> bool:
-    """Whether a question names this person: few say many memories."""
+    """True if a question names this person: few say many memories."""
     return bool(name) and remembered(question, (named, name), lambda: sought(name, question))
 
 
@@ -263,7 +263,7 @@ def places(wanted: str, text: str) -> Iterator[int]:
 
 
 def written(question: str, at: int, name: str) -> bool:
-    """Whether it is written as names are at this place."""
+    """True if it is written as names are at this place."""
     sign = question[at]
     if sign.islower():
         return False
@@ -271,7 +271,7 @@ def written(question: str, at: int, name: str) -> bool:
 
 
 def alone(text: str, start: int, end: int) -> bool:
-    """Whether it is no part of a longer word."""
+    """True if it is no part of a longer word."""
     return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
@@ -331,7 +331,7 @@ class Asked:
         return TIME * self.share(passage) + SPEAKER * who + DATED * dated
 
     def vouches(self, passage: Passage) -> bool:
-        """Whether a passage is all that is asked for: of the time, where nothing else is named."""
+        """True if a passage is all that is asked for: of the time, where nothing else is named."""
         return self.alone and passage.source in SAID and self.share(passage) == 1
 
     def share(self, passage: Passage) -> float:

@@ -79,7 +79,6 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes."""
         columns = sum(column.nbytes for column in self.columns.values())
         return self.postings.nbytes + columns + (0 if self.vectors is None else self.vectors.nbytes)
 
@@ -198,7 +197,6 @@ class ScopeIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes."""
         return sum(segment.nbytes for segment in self.segments) + ENTRY_BYTES * (1 + len(self.entries))
 
     @cached_property

@@ -75,7 +75,7 @@ SHOWN = """
 
 
 class MemorySource(PointSource[User]):
-    """See the module. Beside `ports.Source` it reads and erases the points (`Cards`, `Holding`)."""
+    """See the module. Beside `types.Source` it reads and erases the points (`Cards`, `Holding`)."""
 
     name = MEMORIES
     table = Table("ibid.memory", "id", "text", ("vantage_id", "thread_id", "place", "created_at"))
@@ -157,7 +157,7 @@ class MemorySource(PointSource[User]):
 
     @property
     def _foreign_here(self) -> bool:
-        """Whether other tools may write memories that are searched where they are."""
+        """True if other tools may write memories that are searched where they are."""
         return self._shared and self._imports.has_others(RAW, self._space.name)
 
     async def _foreign_count(self, scope: Scope, standing: "Standing") -> int | str:

@@ -77,7 +77,6 @@ def metadata(payload: Payload) -> str | None:
 
 
 def number(payload: Payload, name: str) -> int | None:
-    """A whole number."""
     value = payload.get(name)
     return value if type(value) is int else None
 

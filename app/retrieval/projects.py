@@ -4,8 +4,8 @@ A scope is a lot (tenant, owner, project); its version is that of `ibid.project_
 whoever writes, so a change shows in the next search of every replica. An entry is a row at its revision
 (xmin). Terms and token counts come from `ibid.project_words`; those of rows that other tools wrote are made
 when their lot is loaded, and kept. pgvector answers for lots that are too large for memory, or not loaded
-yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source: seeds 000, 001 and 002,
-CONTRACT §4; docs/decisions/0042.
+yet. Similarities are cosine above the space's floor. Raises `RetrievalError`. Source: docs/contract.md,
+docs/adr/0019.
 """
 
 import asyncio

@@ -93,7 +93,7 @@ def dedupe(
 
 
 def identical(one: Passage, other: Passage) -> bool:
-    """Whether equal texts mean the same, as far as anybody knows."""
+    """True if equal texts mean the same, as far as anybody knows."""
     times = meant(one), meant(other)
     return None in times or times[0] == times[1]
 
@@ -112,7 +112,7 @@ def meant(passage: Passage) -> tuple[Hashable, ...] | None:
 
 @once
 def fleeting(text: str) -> bool:
-    """Whether it has such a word."""
+    """True if it has such a word."""
     return not FLEETING.isdisjoint(WORD.findall(bare(text).lower()))
 
 
@@ -219,7 +219,7 @@ def twins(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Pair]]
 
 
 def compared(passage: Passage) -> bool:
-    """Whether it may have a twin."""
+    """True if it may have a twin."""
     return passage.source in SAID and len(passage.text) <= LONGEST_COMPARED
 
 
@@ -229,7 +229,7 @@ def notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def noted(note: str, labels: Collection[str]) -> bool:
-    """Whether a note tells that of two of these labels."""
+    """True if a note tells that of two of these labels."""
     one, between, other = note.partition(STAYS)
     return bool(between) and one in labels and other in labels
 
@@ -413,7 +413,7 @@ TESTS = Phrases(
 
 
 def is_probe(text: str) -> bool:
-    """Whether a text is a prompt, or tests the service and says nothing."""
+    """True if a text is a prompt, or tests the service and says nothing."""
     said = words(text)
     plain = [word for word in said if word not in ENDS]
     if HEAD.search(text) or _dialogue(text[:LONGEST]) or " ".join(plain[:4]) in ALONE:
@@ -422,7 +422,7 @@ def is_probe(text: str) -> bool:
 
 
 def is_test(query: str) -> bool:
-    """Whether a question is about such texts: then they are what it looks for."""
+    """True if a question is about such texts: then they are what it looks for."""
     return is_probe(query) or bool(TESTS.names(query))
 
 
@@ -438,13 +438,13 @@ def _dialogue(text: str) -> bool:
 
 
 def _orders(said: Sequence[str]) -> bool:
-    """Whether a line begins with an imperative."""
+    """True if a line begins with an imperative."""
     start = next((at for at, word in enumerate(said) if word not in POLITE), 0)
     return any(found.start == start for found in ORDERS.among(said))
 
 
 def _plainly(said: Sequence[str], found: Found) -> bool:
-    """Whether a phrase stands where it is said to the machine, and not of something."""
+    """True if a phrase stands where it is said to the machine, and not of something."""
     if not FIRST.isdisjoint(found.names) and not _opens(said, found.start):
         return False
     after = said[found.end] if found.end < len(said) else "."
@@ -452,7 +452,7 @@ def _plainly(said: Sequence[str], found: Found) -> bool:
 
 
 def _opens(said: Sequence[str], start: int) -> bool:
-    """Whether a clause begins there, but for polite words; or somebody is told to."""
+    """True if a clause begins there, but for polite words; or somebody is told to."""
     first = _back(said, start, POLITE)
     if first == 0 or said[first - 1] in ENDS:
         return True

@@ -17,18 +17,18 @@ CONTENT = 0.35
 
 
 def vouched(hit: Hit) -> bool:
-    """Whether words vouch for a passage: it holds the query's rare words, or most of all its words; or, where
+    """True if words vouch for a passage: it holds the query's rare words, or most of all its words; or, where
     the query could not be embedded and words alone decide, enough of what it is about."""
     return hit.rare or hit.coverage > MOST_OF_IT or hit.content > CONTENT
 
 
 def similar(candidate: Candidate, threshold: float) -> bool:
-    """Whether its similarity is above the threshold."""
+    """True if its similarity is above the threshold."""
     return candidate.passage.similarity is not None and candidate.passage.similarity > threshold
 
 
 def by_words(candidate: Candidate) -> bool:
-    """Whether words vouch for it."""
+    """True if words vouch for it."""
     return candidate.words is not None and vouched(candidate.words)
 
 

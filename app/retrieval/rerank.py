@@ -109,7 +109,7 @@ class After(Protocol):
 
 
 def nothing_there(found: Found) -> bool:
-    """Whether no wording could find more: nothing is stored in reach, and everybody has said so."""
+    """True if no wording could find more: nothing is stored in reach, and everybody has said so."""
     return not found.stored and not found.degraded
 
 

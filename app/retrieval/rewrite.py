@@ -66,7 +66,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 def worth(text: str) -> bool:
-    """Whether there is anything to reword: short messages are left to the skip rule, which looks at them
+    """True if there is anything to reword: short messages are left to the skip rule, which looks at them
     alone."""
     return len(text.strip()) >= SHORT_CHARACTERS
 
@@ -215,7 +215,6 @@ def ordered(own: Found, every: Sequence[Found], threshold: float) -> list[Candid
 
 
 def strongest(items: Iterable[Candidate]) -> dict[Key, Candidate]:
-    """Each passage once."""
     best: dict[Key, Candidate] = {}
     for item in items:
         there = best.get(key(item))

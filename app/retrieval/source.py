@@ -448,7 +448,6 @@ def short(source: str, keys: Iterable[str]) -> dict[str, str]:
 
 
 def digest(text: str) -> bytes:
-    """80 bits."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
 
 

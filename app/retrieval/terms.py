@@ -104,7 +104,7 @@ def calmed(text: str) -> str:
 
 
 def shouted(line: str) -> bool:
-    """Whether a line without small letters has several words, and they cannot all be acronyms."""
+    """True if a line without small letters has several words, and they cannot all be acronyms."""
     if any(sign.islower() for sign in line):
         return False
     found = CAPS.findall(line)
@@ -182,7 +182,7 @@ def pack(words: str, text: str | None = None) -> bytes:
 
 
 def is_current(packed: bytes | None) -> bool:
-    """Whether `pack` of this version of the analysis wrote it."""
+    """True if `pack` of this version of the analysis wrote it."""
     if (
         packed is None
         or len(packed) < HEADER.size

@@ -148,7 +148,7 @@ class Report:
 
 
 def same(pairs: Sequence[tuple[Embedding, Embedding]], floor: float) -> bool:
-    """Whether vectors of the same texts are of one space. Nothing to compare: no."""
+    """True if vectors of the same texts are of one space. Nothing to compare: no."""
     alike = sum(similarity(cosine(one, other), floor) >= ALIKE for one, other in pairs)
     return bool(pairs) and alike >= SHARE * len(pairs)
 
@@ -421,18 +421,14 @@ OLDER = """
 
 
 class AdoptionStore:
-    """See the module."""
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     @property
     def tables(self) -> Sequence[str]:
-        """Their names."""
         return tuple(KINDS)
 
     async def stands(self, table: str, space: Space) -> Table:
-        """In figures."""
         with postgres_faults():
             row = await self._pool.fetchrow(said(STANDS, table), space.dim, space.name, timeout=COUNT_SECONDS)
         assert row is not None  # noqa: S101 - a count is one row
@@ -464,7 +460,6 @@ class AdoptionStore:
     async def take(
         self, table: str, space: Space, rows: Sequence[Foreign], embeddings: Sequence[Embedding | None]
     ) -> int:
-        """In one step."""
         places = [[row.place for row in rows], [row.seen for row in rows], [row.id for row in rows]]
         async with transaction(self._pool) as connection:
             return int(await connection.fetchval(said(TAKE, table), *places, list(embeddings), space.name))
@@ -554,7 +549,7 @@ class ForeignCollections:
         return found
 
     async def is_same(self, collection: ForeignCollection) -> bool:
-        """Whether its vectors belong to our space, by those of the first points."""
+        """True if its vectors belong to our space, by those of the first points."""
         pairs: list[tuple[str, Embedding]] = []
         if collection.fits and collection.missing:
             async for _, page in self._pages(collection.name, vectors=True):
@@ -565,7 +560,7 @@ class ForeignCollections:
         return await self.same_space(pairs[:SAMPLE])
 
     async def same_space(self, pairs: Sequence[tuple[str, Embedding]]) -> bool:
-        """Whether vectors of these texts belong to our space."""
+        """True if vectors of these texts belong to our space."""
         made = await self._embedder.passages([text for text, _ in pairs]) if pairs else []
         return same(list(zip(made, [vector for _, vector in pairs], strict=True)), self._space.floor)
 
@@ -708,7 +703,7 @@ class Adopt:
             yield Taken(table, embedded=done, left=len(batch) - done)
 
     async def _is_same(self, table: str) -> bool:
-        """Whether a table's vectors belong to our space."""
+        """True if a table's vectors belong to our space."""
         return await self._collections.same_space(await self._rows.sample(table, self._space, SAMPLE))
 
 
@@ -736,7 +731,7 @@ def digest(facts: Mapping[str, object]) -> bytes:
 
 
 def usable(vector: Embedding | None, space: Space) -> bool:
-    """Whether a point's own vector can be kept: of the space's width, and not zero."""
+    """True if a point's own vector can be kept: of the space's width, and not zero."""
     return vector is not None and len(vector) == 4 * space.dim and any(vector)
 
 

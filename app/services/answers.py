@@ -80,7 +80,7 @@ class AnswerService:
         return found
 
     async def _removed(self, kept: Kept) -> bool:
-        """Whether its session was removed since, through whatever replica; no, as long as nobody can say."""
+        """True if its session was removed since, through whatever replica; no, as long as nobody can say."""
         try:
             async with asyncio.timeout(ASKING_SECONDS):
                 return await self._answers.removed(kept.scope, kept.answer.created_at)
@@ -96,8 +96,6 @@ TURNS = (Kind.POLICY, Kind.THREAD)
 
 
 class ReplayService:
-    """See the module."""
-
     def __init__(
         self,
         answers: AnswerService,

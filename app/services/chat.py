@@ -110,8 +110,6 @@ class Fetched:
 
 
 class ChatService:
-    """Answers with citations."""
-
     def __init__(
         self,
         retrieval: Retrieval,
@@ -229,7 +227,7 @@ def texts_of(question: Question) -> tuple[str, str, str]:
 
 
 def laborious(question: Question, fetched: Fetched, limits: PromptLimits) -> bool:
-    """Whether choosing among what was fetched takes more than a moment: much beside the passages to count, or
+    """True if choosing among what was fetched takes more than a moment: much beside the passages to count, or
     many new ones that may not all fit."""
     texts = fetched.texts
     beside = [question.message, *question.notes, *(turn.content for turn in fetched.turns)]

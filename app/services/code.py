@@ -8,7 +8,7 @@ A file's chunks take the place of those it had, all at once, or stay where its t
 that say something new are embedded: those of the same path with the same words keep their vectors, and those
 of a file with the same text under another path (it was renamed) bring theirs along. Rows are written as
 (tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own. What looks
-like a secret (`domain/secret.py`) is written over before anything is kept.
+like a secret (`ingest/secrets.py`) is written over before anything is kept.
 Raises `Missing`, `InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
 """
 

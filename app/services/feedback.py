@@ -155,7 +155,7 @@ def _loosely(said: Sequence[str], taken: set[int]) -> Iterator[Sentiment]:
 
 
 def _judges(said: Sequence[str], part: Found) -> bool:
-    """Whether a loose word is a verdict: see LEADS and FOLLOWS."""
+    """True if a loose word is a verdict: see LEADS and FOLLOWS."""
     before = said[part.start - 1] if part.start else "."
     after = said[part.end] if part.end < len(said) else "."
     if said[part.start] in {"no", "non", "yes", "ja", "да", "нет"}:
@@ -313,7 +313,6 @@ class FeedbackService:
         return answer.id, memories(answer)
 
     async def _voted(self, scope: Scope, answer_id: str, ids: tuple[str, ...], sentiment: Sentiment) -> int:
-        """Votes changed."""
         signal = SIGNALS.get(sentiment)
         if signal is None or not ids:
             return 0

@@ -25,7 +25,6 @@ class KnowledgeService:
         self._most = window // QUARTER
 
     async def get(self, scope: Scope) -> Knowledge:
-        """The project's."""
         found = await self._found(scope)
         if found is None:
             raise Missing("nothing is told of this project")

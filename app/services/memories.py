@@ -74,7 +74,7 @@ class Echoes:
         return " ".join(sentences[index] for index in kept)
 
     def _repeats(self, said: Sequence[str]) -> bool:
-        """Whether one of the heard texts holds (almost) all spans of a sentence."""
+        """True if one of the heard texts holds (almost) all spans of a sentence."""
         key = tuple(said)
         if key not in self._judged:
             asked = spans(said)
@@ -108,7 +108,6 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Its words, folded."""
     return WORD.findall(text.casefold())
 
 
@@ -187,7 +186,6 @@ class MemoryService:
     async def _write(
         self, scope: Scope, drafts: Sequence[Draft], since: datetime, until: float
     ) -> list[Written]:
-        """Embedded and kept."""
         embeddings = await embedded(self._embedder, [draft.text for draft in drafts], until)
         tokens = await counted(self._tokens, [draft.text for draft in drafts])
         space = self._embedder.space
@@ -204,7 +202,7 @@ class MemoryService:
 
 
 def compared(draft: Draft) -> bool:
-    """Whether it is compared with what was heard: a card says what its writer wants to be said again."""
+    """True if it is compared with what was heard: a card says what its writer wants to be said again."""
     return draft.origin not in DAEMONS and draft.kind not in CARDS
 
 

@@ -45,8 +45,6 @@ class Mixed:
 
 
 class MixService:
-    """Answers, mixed anew."""
-
     def __init__(self, answers: AnswerService, *, threshold: float, personal: bool) -> None:
         """`threshold`: RETRIEVE_THRESHOLD; `personal`: VANTAGE_PERSONAL_MEMORY."""
         self._answers = answers

@@ -115,8 +115,6 @@ class Writes(Protocol):
 
 
 class PersonaService:
-    """Keeps style cards."""
-
     def __init__(self, own: UtteranceStore, cards: Cards, memories: Writes, clock: Clock) -> None:
         self._own = own
         self._cards = cards
@@ -124,7 +122,7 @@ class PersonaService:
         self._clock = clock
 
     async def quick_persona_refresh(self, scope: Scope) -> bool:
-        """Whether the card of the scope's user says what they are like now; False: they said nothing yet, or
+        """True if the card of the scope's user says what they are like now; False: they said nothing yet, or
         a store was away (and the card is as it was)."""
         try:
             async with asyncio.timeout(STYLE_SECONDS):
@@ -224,7 +222,7 @@ def settled(text: str) -> str:
 
 
 def taken(text: str, said: Iterable[Said]) -> bool:
-    """Whether it may be kept: something, no prompt, and no words of theirs in a row."""
+    """True if it may be kept: something, no prompt, and no words of theirs in a row."""
     ours = runs(text)
     return bool(text) and not is_probe(text) and all(ours.isdisjoint(runs(message.text)) for message in said)
 
@@ -265,8 +263,6 @@ class Profiled:
 
 
 class ProfileService:
-    """Computes cards."""
-
     def __init__(self, own: UtteranceStore, memories: Keeps, summary: Summary, clock: Clock) -> None:
         self._own = own
         self._memories = memories

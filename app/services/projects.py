@@ -120,7 +120,7 @@ class Excerpt:
         return await timely(source, asked, self.until, self.lost)
 
     async def _stored(self, profile: Profile, drawn: Sequence[Drawn | None]) -> bool:
-        """Whether anything is stored where the nearest were none: rows without a vector are not nothing."""
+        """True if anything is stored where the nearest were none: rows without a vector are not nothing."""
         if any(one.chosen or one.left for one in drawn if one):
             return True
         sections = zip(profile.sections, drawn, strict=True)
@@ -233,7 +233,7 @@ class Excerpt:
 
 
 def shown(parts: Sequence[Part]) -> bool:
-    """Whether anything is."""
+    """True if anything is."""
     return any(part.items for part in parts)
 
 
@@ -253,8 +253,6 @@ class ProjectContext(TypedDict):
 
 
 class ProjectService:
-    """Contexts of projects."""
-
     def __init__(self, means: Means, knowledge: KnowledgeStore) -> None:
         self._means = means
         self._knowledge = knowledge
@@ -374,7 +372,7 @@ def chosen(question: Question, gathered: Gathered, budget: int, threshold: float
 
 
 def sought(part: Part) -> bool:
-    """Whether its items were looked for; else they are the newest, whatever was said."""
+    """True if its items were looked for; else they are the newest, whatever was said."""
     return part.section.choice is not Choice.NEWEST
 
 
@@ -471,7 +469,7 @@ def among(items: Iterable[Candidate], ids: set[int]) -> list[Candidate]:
 
 
 def fits(items: Sequence[Candidate], budget: int, meter: Meter) -> bool:
-    """Whether a block of these stays in budget."""
+    """True if a block of these stays in budget."""
     if sum(len(item.passage.text) for item in items) > budget * TOKEN_BYTES:
         return False
     return meter(PROJECT_FORM.block([item.passage for item in items])) <= budget

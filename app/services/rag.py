@@ -55,7 +55,6 @@ class RagService:
     """Answers from personal memory."""
 
     def __init__(self, recall: Recall, pipeline: Pipeline) -> None:
-        """`pipeline.limits.threshold` is RETRIEVE_THRESHOLD."""
         self._recall = recall
         self._pipeline = pipeline
 

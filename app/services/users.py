@@ -71,7 +71,7 @@ class Turns:
         self._every = min(EVERY, seconds / SHARE)
 
     def take(self) -> bool:
-        """Whether there was one."""
+        """True if there was one."""
         now = time.monotonic()
         self._left = min(BURST, self._left + (now - self._at) / max(self._every, SOON))
         self._at = now
@@ -275,15 +275,12 @@ class Recorded(Protocol):
 
 
 class Twofold:
-    """Keeps `domain/holding.Holding`."""
-
     def __init__(self, record: Recorded, index: Holding) -> None:
         self._record = record
         self._index = index
 
     @property
     def name(self) -> str:
-        """The index's."""
         return self._index.name
 
     async def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:

@@ -97,17 +97,16 @@ class Decided:
 
     @property
     def response_class(self) -> ResponseClass:
-        """The answer's."""
         return self.weighed.decision.response_class
 
     @property
     def bare(self) -> bool:
-        """Whether nothing that was retrieved is shown: for small talk, and in a refusal's prompt."""
+        """True if nothing that was retrieved is shown: for small talk, and in a refusal's prompt."""
         return self.greets or self.response_class is ResponseClass.REFUSE
 
     @property
     def sought(self) -> bool:
-        """Whether anything is to be searched."""
+        """True if anything is to be searched."""
         return bool(self.by.split.personal or self.by.split.corpus) and not self.bare
 
     @property

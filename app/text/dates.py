@@ -218,7 +218,6 @@ FEW = 16
 
 
 def bare(text: str) -> str:
-    """Without accents."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
@@ -231,12 +230,12 @@ def bare(text: str) -> str:
 
 
 def timeless(text: str) -> bool:
-    """Whether no word of it can make an expression of time: most texts have none, and this is soon seen."""
+    """True if no word of it can make an expression of time: most texts have none, and this is soon seen."""
     return HINTS.isdisjoint(text.lower().translate(MARKS).split())
 
 
 def hinted(word: str) -> bool:
-    """Whether a word, in lower case and maybe with marks, is not `timeless`: at a third of its price."""
+    """True if a word, in lower case and maybe with marks, is not `timeless`: at a third of its price."""
     core = word.strip(SIGNS)
     return core in HINTS if core.isalnum() else not timeless(core)
 
@@ -517,7 +516,6 @@ WINTER = 0
 
 
 def months(first: int, count: int) -> Span:
-    """Of any year."""
     start = date(LEAP, first, 1)
     return Span(start, shifted(start, count), yearly=True)
 
@@ -636,7 +634,6 @@ def hence(found: Expression, at: date) -> Span | None:
 
 
 def counted(found: Expression, at: date) -> Span:
-    """`two weeks ago`."""
     return ahead(found, at, -(found.number("NDC") or 1))
 
 
@@ -745,7 +742,7 @@ def spoken(text: str, at: date) -> tuple[Span, ...]:
 
 
 def timed(text: str) -> bool:
-    """Whether it has an expression of time, of whatever days."""
+    """True if it has an expression of time, of whatever days."""
     _, note = known(text, noted) or (None, ())
     return bool(note[TIMED] if note else expressions(text))
 
@@ -782,7 +779,7 @@ LONGEST = 24
 
 
 def timely(text: str) -> bool:
-    """Whether there is no word but of time and such as name nothing, one of OWN among them; that it names a
+    """True if there is no word but of time and such as name nothing, one of OWN among them; that it names a
     time is asked elsewhere."""
     if len(text) > MOST:
         return False

@@ -108,12 +108,12 @@ ASSENTS = Phrases({"said": ASSENT, "beside": f"{COMPANY}|{WITH}"})
 
 
 def is_pure_reentry_greeting(text: str) -> bool:
-    """Whether a message greets and does nothing else."""
+    """True if a message greets and does nothing else."""
     return _covered(text, PHRASES, "greeting")
 
 
 def _covered(text: str, table: Phrases, least: str) -> bool:
-    """Whether a short text consists of phrases of a table, one of them called `least`."""
+    """True if a short text consists of phrases of a table, one of them called `least`."""
     if len(text) > LONGEST:
         return False
     said = [_settled(word) for word in words(SMILEY.sub(" ", text))]
@@ -126,7 +126,7 @@ def _covered(text: str, table: Phrases, least: str) -> bool:
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether a message only greets, thanks, reacts or takes leave, in words or without any (an emoji)."""
+    """True if a message only greets, thanks, reacts or takes leave, in words or without any (an emoji)."""
     bare = SMILEY.sub(" ", text).strip()
     if not any(sign.isalnum() for sign in bare):
         return len(text) <= LONGEST
@@ -134,7 +134,7 @@ def is_small_talk(text: str) -> bool:
 
 
 def is_assent(text: str) -> bool:
-    """Whether a message says yes, no or okay, and nothing else: an answer, where something was asked."""
+    """True if a message says yes, no or okay, and nothing else: an answer, where something was asked."""
     return _covered(text, ASSENTS, "said")
 
 

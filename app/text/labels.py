@@ -31,7 +31,7 @@ def label(name: str, suffix: str) -> str:
 
 
 def is_label(text: str) -> bool:
-    """Whether `label` can have made it: a name that citations can hold, and an id."""
+    """True if `label` can have made it: a name that citations can hold, and an id."""
     name, _, suffix = text.rpartition("#")
     if not name or not SUFFIX.fullmatch(suffix) or len(text) > LABEL_MAX - len("[]"):
         return False
@@ -83,7 +83,7 @@ def key(name: str) -> str:
 
 
 def _claim(name: str, taken: set[str]) -> bool:
-    """Whether `name` is the first of its look; its look is taken from now on."""
+    """True if `name` is the first of its look; its look is taken from now on."""
     look = key(name)
     free = look not in taken
     taken.add(look)

@@ -17,8 +17,6 @@ def words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tongue:
-    """One language."""
-
     openings: frozenset[str]
     """Words that begin an elliptic message."""
     verbs: frozenset[str]
@@ -29,7 +27,7 @@ class Tongue:
     """Which of a list: from 0; -1 the last."""
 
     def names_nothing(self, word: str) -> bool:
-        """Whether a word has no content."""
+        """True if a word has no content."""
         return any(word in group for group in (self.openings, self.verbs, self.bare, self.ordinals))
 
 

@@ -118,7 +118,7 @@ def lead(decision: Decision) -> str:
 
 
 def in_danger(decision: Decision) -> bool:
-    """Whether a rule says that somebody may be in danger."""
+    """True if a rule says that somebody may be in danger."""
     return not DISTRESSED.isdisjoint(decision.rules)
 
 
@@ -341,7 +341,7 @@ def enforce_clarify_shape(text: str, params: Params, decision: Decision) -> str:
 
 
 def satisfied(text: str, params: Params) -> bool:
-    """Whether an unfinished text already holds all the questions that may be kept."""
+    """True if an unfinished text already holds all the questions that may be kept."""
     return sum(map(asks_only, rephrased(text)[:-1])) >= allowed(params)
 
 
@@ -370,7 +370,7 @@ def unthought(text: str) -> str:
 
 
 def asks_only(sentence: Sentence) -> bool:
-    """Whether it is a question to the user and nothing more."""
+    """True if it is a question to the user and nothing more."""
     text = sentence.text
     if not sentence.asks or len(text) > LONG_QUESTION or text.count("`") % 2 or LINK.search(text):
         return False
@@ -390,7 +390,7 @@ def _asked(one: Sentence, *, listed: bool) -> str:
 
 
 def _tagged(row: Sequence[str]) -> bool:
-    """Whether it is a statement that only ends like a question: "…, ok?"."""
+    """True if it is a statement that only ends like a question: "…, ok?"."""
     parts = list(clauses(row))
     while parts and not parts[-1]:
         parts.pop()

@@ -72,7 +72,7 @@ def describe(message: str, text: Text, thread: Sequence[str] = ()) -> Reading:
 
 
 def names_something(text: Text) -> bool:
-    """Whether a word is no function word, or is written as a name, or something is quoted."""
+    """True if a word is no function word, or is written as a name, or something is quoted."""
     if _quotes(text.folded):
         return True
     empty = [name for name in lists() if name.startswith("empty ")]
@@ -88,7 +88,7 @@ def names_something(text: Text) -> bool:
 
 
 def _quotes(folded: str) -> bool:
-    """Whether something stands between quotation marks."""
+    """True if something stands between quotation marks."""
     return any(folded.count(sign) > 1 for sign in PAIRED) or any(sign in folded for sign in OPENING)
 
 
@@ -100,19 +100,19 @@ def _empty_in(languages: Sequence[str], word: str, before: str) -> list[str]:
 
 
 def talks(message: str) -> bool:
-    """Whether it is small talk, of words or of a picture; `?` alone is a question about nothing."""
+    """True if it is small talk, of words or of a picture; `?` alone is a question about nothing."""
     said = any(map(str.isalnum, message[:FAR])) or PICTURES.search(message[:FAR])
     return bool(said) and is_small_talk(message)
 
 
 def _named(text: Text, n: int) -> bool:
-    """Whether a function word is written as a name within its sentence: `the film It`."""
+    """True if a function word is written as a name within its sentence: `the film It`."""
     word = text.cased[n]
     return n > 0 and len(word) > 1 and word[0].isupper() and text.cased[n - 1].islower()
 
 
 def about_persons(text: Text) -> bool:
-    """Whether it asks about the asker or the assistant (`who am I?`), which memory or the assistant knows."""
+    """True if it asks about the asker or the assistant (`who am I?`), which memory or the assistant knows."""
     listed = lists()
     said = [token.lstrip("'") for token in text.tokens[:LONGEST]]
     begun = next((n for n, word in enumerate(said) if word in listed["asking"]), len(said))
@@ -201,7 +201,6 @@ def _is_item(sentence: Sequence[str]) -> bool:
 
 
 def _is_wish(said: Sequence[str]) -> bool:
-    """`i need`, `i'd`."""
     return said[0] == "i" and said[1:2] in (["need"], ["want"], ["would"], ["'d"])
 
 

@@ -90,7 +90,7 @@ class Condition:
     below: float | None = None
 
     def holds(self, levels: Levels) -> bool:
-        """Whether descriptors meet it. A missing one is 0."""
+        """True if descriptors meet it. A missing one is 0."""
         names = self.names
         value = max([levels.get(name, 0.0) for name in names]) if names[1:] else levels.get(names[0], 0.0)
         if self.at_least is not None and value < self.at_least:
@@ -132,7 +132,7 @@ class Rule:
     """No routing lifts its REFUSE."""
 
     def holds(self, levels: Levels, facts: set[str]) -> bool:
-        """Whether its own conditions hold; `unless` is up to the caller."""
+        """True if its own conditions hold; `unless` is up to the caller."""
         for condition in self.when:
             if not condition.holds(levels):
                 return False

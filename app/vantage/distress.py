@@ -82,7 +82,7 @@ def warm() -> None:
 
 
 def alarmed(terms: Sequence[str]) -> bool:
-    """Whether a message of these `topics.terms` tells of an emergency."""
+    """True if a message of these `topics.terms` tells of an emergency."""
     left = LOOKED
     for sentence in " ".join(terms).replace(" '", "").split(END):
         words = sentence.split()
@@ -94,7 +94,7 @@ def alarmed(terms: Sequence[str]) -> bool:
 
 
 def _calls(words: Sequence[str]) -> bool:
-    """Whether a sentence is a call that is meant."""
+    """True if a sentence is a call that is meant."""
     start = next((at for at, word in enumerate(words) if word not in _KINDS["calls"]), len(words))
     said = words[start:]
     row = f" {' '.join(['i', *said] if said and said[0] in _KINDS['bare'] else said)} "
@@ -104,7 +104,7 @@ def _calls(words: Sequence[str]) -> bool:
 
 
 def _meant(row: str, found: re.Match[str], name: str) -> bool:
-    """Whether a call is said of somebody, now."""
+    """True if a call is said of somebody, now."""
     before, behind = row[: found.start()].rstrip(), row[found.end() :]
     last = before.rpartition(" ")[2]
     anyone = ANYONE.match(found[0]) is not None
@@ -180,7 +180,7 @@ def _row(sentence: Iterable[str]) -> str:
 
 
 def _tells(sentence: Sequence[str]) -> bool:
-    """Whether a sentence tells it, of its writer; no mark may stand between the words."""
+    """True if a sentence tells it, of its writer; no mark may stand between the words."""
     if _WORDS["signals"].isdisjoint(sentence) or not SAYS_SO.search(f" {' '.join(sentence)} "):
         return False
     row = _row(sentence)
@@ -188,13 +188,13 @@ def _tells(sentence: Sequence[str]) -> bool:
 
 
 def _slang(sentences: Iterable[Iterable[str]]) -> bool:
-    """Whether the whole message is `kms`, or little more."""
+    """True if the whole message is `kms`, or little more."""
     words = {word for sentence in sentences for word in sentence if word.isalnum()}
     return "kms" in words and _WORDS["slang"].issuperset(words)
 
 
 def _asks(row: str) -> bool:
-    """Whether there is a question or a word of asking besides what is asked for in need."""
+    """True if there is a question or a word of asking besides what is asked for in need."""
     left = COMFORT.sub(" ", row)
     asks = " ? " in row and left == row
     return asks or not _WORDS["asking"].isdisjoint(SAID.sub(" ", left).split())

@@ -174,7 +174,7 @@ def _under(
 
 
 def _points_back(message: str, text: Text, parsed: Parsed) -> bool:
-    """Whether a short message asks for what was asked before: it points back and names nothing itself."""
+    """True if a short message asks for what was asked before: it points back and names nothing itself."""
     if len(text.tokens) > SHORT or POINTING.isdisjoint(parsed.counts) or clarity.talks(message):
         return False
     return "covert" in parsed.counts or not clarity.names_something(text)

@@ -113,7 +113,7 @@ def verb_forms(verb: str) -> tuple[str, ...]:
 
 
 def _doubles(verb: str) -> bool:
-    """Whether the last consonant is doubled before -ed and -ing: stab, rob."""
+    """True if the last consonant is doubled before -ed and -ing: stab, rob."""
     short = len(verb) >= 3 and verb[-1] not in VOWELS | set("wxy") and verb[-2] in VOWELS
     return short and verb[-3] not in VOWELS and sum(letter in VOWELS for letter in verb) == 1
 
@@ -126,7 +126,6 @@ def noun_forms(noun: str) -> tuple[str, ...]:
 
 
 def as_it_stands(phrase: str) -> tuple[str, ...]:
-    """No other form."""
     return (phrase,)
 
 
@@ -224,7 +223,7 @@ def _longest(entry: Entry, tokens: Sequence[str], at: int) -> tuple[int, Classes
 
 
 def _titled(text: Text, at: int) -> bool:
-    """Whether a quoted title of a work or a game begins here: `in 'The Thief'`."""
+    """True if a quoted title of a work or a game begins here: `in 'The Thief'`."""
     before, behind = text.tokens[max(0, at - 1) : at], text.cased[at + 1 : at + 2]
     return bool(before) and before[0] in {"in", "game", "of"} and bool(behind) and behind[0][0].isupper()
 

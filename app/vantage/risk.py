@@ -124,7 +124,7 @@ class HarmRule:
         return self.weight * OWN if own and self.category in OWNABLE else self.weight
 
     def takes(self, head: Classes) -> bool:
-        """Whether its act may have an object of these classes."""
+        """True if its act may have an object of these classes."""
         if self.objects:
             return not self.objects.isdisjoint(head)
         return self.category == "selfharm" or HARMLESS.isdisjoint(head)
@@ -139,7 +139,7 @@ class Clause:
     classes: set[str] = field(default_factory=set)
 
     def before(self, index: int, classes: Classes, stops: Classes = ASKING) -> bool:
-        """Whether one of the classes is at most NEAR tokens before a hit; what is before one of `stops` (`how
+        """True if one of the classes is at most NEAR tokens before a hit; what is before one of `stops` (`how
         do I`, `write`) is a preface."""
         here = self.hits[index].start
         for hit in reversed(self.hits[max(0, index - NEAR) : index]):
@@ -249,7 +249,7 @@ def _candidates(table: Mapping[str, Sequence[int]], classes: Iterable[str]) -> l
 
 
 def _met(rule: HarmRule, classes: AbstractSet[str]) -> bool:
-    """Whether a clause of these classes has what the rule needs beside an act and its object."""
+    """True if a clause of these classes has what the rule needs beside an act and its object."""
     if not rule.unless.isdisjoint(classes):
         return False
     return not any(map(classes.isdisjoint, rule.groups))
@@ -317,7 +317,6 @@ def _is_near_the_asker(_clause: Clause, text: Text, hit: Hit) -> bool:
 
 
 def _is_denied(clause: Clause, _text: Text, _hit: Hit) -> bool:
-    """`without her knowing`."""
     return any("without" in one.classes for one in clause.hits[-3:])
 
 
@@ -424,7 +423,7 @@ def _noun_behind(text: Text, clause: Clause, index: int, carried: Classes) -> tu
 
 
 def _continues(text: Text, act: Hit, hit: Hit, end: int, head: Classes) -> bool:
-    """Whether a hit may belong to the object of an act, whose noun so far is `head`, up to token `end`."""
+    """True if a hit may belong to the object of an act, whose noun so far is `head`, up to token `end`."""
     if head:
         return hit.start == end or text.tokens[hit.start - 1] == "'s"
     # `exterminate feedback from clients`: the object is a word that no class knows
@@ -432,7 +431,7 @@ def _continues(text: Text, act: Hit, hit: Hit, end: int, head: Classes) -> bool:
 
 
 def _is_given(clause: Clause, end: int, behind: str) -> bool:
-    """Whether a person is sent something: `shoot my boss an email`."""
+    """True if a person is sent something: `shoot my boss an email`."""
     return behind in {"a", "an"} and any(
         "message" in hit.classes for hit in clause.hits if hit.start == end + 1
     )
@@ -489,13 +488,13 @@ def _asked(rule: HarmRule, clause: Clause, index: int) -> float:
 
 
 def _is_written(classes: AbstractSet[str]) -> bool:
-    """Whether a text is wanted: a story, or anything but steps."""
+    """True if a text is wanted: a story, or anything but steps."""
     story = ("text" in classes or "tale" in classes) and "recipe" not in classes
     return story or OPERATIVE.isdisjoint(classes)
 
 
 def _is_order(clause: Clause) -> bool:
-    """Whether it begins with a verb: `kill him`."""
+    """True if it begins with a verb: `kill him`."""
     first = clause.hits[0]
     return first.start == clause.start and not VERBS.isdisjoint(first.classes)
 

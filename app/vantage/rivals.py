@@ -114,7 +114,7 @@ def fitting(wanted: str, found: Sequence[Answer]) -> list[Answer]:
 
 
 def several(noun: Sequence[str]) -> bool:
-    """Whether a question word goes with a plural: `which flight numbers do I have?`."""
+    """True if a question word goes with a plural: `which flight numbers do I have?`."""
     closed = lists()["closed"]
     phrase = takewhile(lambda word: word not in closed and not empty(word), noun[:PHRASE])
     return any(word.endswith("s") and word[-2:] not in ("ss", "us", "is") for word in phrase)
@@ -185,7 +185,7 @@ def parted(found: list[tuple[str, list[str]]]) -> tuple[list[list[str]], list[st
 
 
 def joined(found: Sequence[tuple[str, list[str]]], n: int) -> bool:
-    """Whether the next run on either side, empty words aside, is of the question."""
+    """True if the next run on either side, empty words aside, is of the question."""
     sides = (reversed(found[:n]), found[n + 1 :])
     return any(next((kind for kind, _ in side if kind != EMPTY), "") == QUESTION for side in sides)
 
@@ -196,13 +196,13 @@ def valued(fresh: list[list[str]]) -> list[list[str]]:
 
 
 def differ(found: Sequence[Answer]) -> bool:
-    """Whether any two of them give different values."""
+    """True if any two of them give different values."""
     first, *others = found
     return any(not same(first.value, other.value) for other in others)
 
 
 def same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two values are one: equal numbers, or most of the words."""
+    """True if two values are one: equal numbers, or most of the words."""
     numbers = [{word for word in value if numeric(word)} for value in (one, other)]
     if all(numbers) and not (numbers[0] <= numbers[1] or numbers[1] <= numbers[0]):
         return False
@@ -210,7 +210,7 @@ def same(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def named(one: Answer, found: Sequence[Answer], said: frozenset[str]) -> bool:
-    """Whether the asker said a word that tells this source from another."""
+    """True if the asker said a word that tells this source from another."""
     shared = set(one.name).intersection(*(other.name for other in found))
     return bool(holds([word for word in one.name if word not in shared], said))
 
@@ -224,7 +224,7 @@ def holds(query: Sequence[str], told: Iterable[str]) -> frozenset[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two words begin alike, or one is the other's plural."""
+    """True if two words begin alike, or one is the other's plural."""
     if one.removesuffix("s") == other.removesuffix("s"):
         return True
     if one[:SHORTEST] != other[:SHORTEST] or min(len(one), len(other)) < SHORTEST:
@@ -242,12 +242,12 @@ def common(one: str, other: str) -> Iterator[str]:
 
 
 def numeric(word: str) -> bool:
-    """Whether it is a number."""
+    """True if it is a number."""
     return word[0].isdecimal()
 
 
 def empty(word: str) -> bool:
-    """Whether a word names nothing in any of the languages that have lists."""
+    """True if a word names nothing in any of the languages that have lists."""
     return word in lists()["empty"]
 
 

@@ -48,7 +48,7 @@ class Sentence:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question: it ends as one and contains a word."""
+        """True if it is a question: it ends as one and contains a word."""
         if self.code or not any(map(str.isalnum, self.text)):
             return False
         ending = self.text[-20:].rstrip(CLOSING)
@@ -60,12 +60,11 @@ class Sentence:
 
     @property
     def numbered(self) -> bool:
-        """Whether it begins a line of a numbered list."""
+        """True if it begins a line of a numbered list."""
         return "0" <= self.bullet.lstrip("(")[:1] <= "9"
 
 
 def sentences(text: str) -> list[Sentence]:
-    """In reading order."""
     end = GREEK_END if GREEK.search(text) else END
     found: list[Sentence] = []
     fence = ""
@@ -93,7 +92,7 @@ def _of_line(line: str, number: int, end: re.Pattern[str]) -> Iterator[Sentence]
 
 
 def _ends(line: str, begun: int, mark: re.Match[str]) -> bool:
-    """Whether a run of marks ends a sentence."""
+    """True if a run of marks ends a sentence."""
     behind = line[mark.end() : mark.end() + 2]
     if behind and not behind[0].isspace():
         return mark[0][0] in ALWAYS or not mark[0].isascii()
@@ -125,7 +124,7 @@ def clauses(row: Sequence[str]) -> Iterator[list[str]]:
 
 
 def mostly_latin(row: Sequence[str]) -> bool:
-    """Whether most of the words are in plain Latin letters."""
+    """True if most of the words are in plain Latin letters."""
     return sum(word.isascii() for word in row) * 2 > len(row)
 
 
@@ -143,7 +142,7 @@ def hedges(row: Sequence[str]) -> int:
 
 
 def leaves_out(row: Sequence[str]) -> bool:
-    """Whether the words of a text say that something is left out, or on what terms it is answered."""
+    """True if the words of a text say that something is left out, or on what terms it is answered."""
     return any(any(found.names) for found in _LEFT_OUT.among(row))
 
 
@@ -167,7 +166,7 @@ MANY = 3
 
 
 def instructs(row: Sequence[Sentence], words: Sequence[str]) -> bool:
-    """Whether a text, given as sentences and as words, may tell how something is done."""
+    """True if a text, given as sentences and as words, may tell how something is done."""
     if any(one.code for one in row):
         return True
     steps = sum(one.numbered or STEP.match(one.text) is not None for one in row)
@@ -176,14 +175,14 @@ def instructs(row: Sequence[Sentence], words: Sequence[str]) -> bool:
 
 
 def recipe(row: Sequence[Sentence], words: Sequence[str]) -> bool:
-    """Whether a text surely does: three orders, two of them in numbered steps, or one with amounts."""
+    """True if a text surely does: three orders, two of them in numbered steps, or one with amounts."""
     orders = [one for one in row if not one.code and begins_with_order(words_of(one.text))]
     steps = sum(one.numbered for one in orders) + sum(STEP.match(one.text) is not None for one in row)
     return len(orders) >= MANY or steps >= ENOUGH or (bool(orders) and _amounts(words) >= ENOUGH)
 
 
 def begins_with_order(words: Sequence[str]) -> bool:
-    """Whether a sentence begins with an order, alone or behind `first`, `you could`."""
+    """True if a sentence begins with an order, alone or behind `first`, `you could`."""
     opens = 0
     for found in _INSTRUCTIONS.among(words):
         if found.start != opens or found.names[0] == "order":
@@ -224,13 +223,13 @@ NEAR = 5
 
 
 def points(row: Sequence[Sentence]) -> bool:
-    """Whether a sentence says whom to contact, or who helps better."""
+    """True if a sentence says whom to contact, or who helps better."""
     told = [clause for parts in _clauses_of(row) for clause in parts]
     return any(_tells_to_contact(clause) or _helps_better(clause) for clause in told) or helps(row)
 
 
 def helps(row: Sequence[Sentence]) -> bool:
-    """Whether a sentence says who helps in danger."""
+    """True if a sentence says who helps in danger."""
     for parts in _clauses_of(row):
         if any(map(_tells_to_contact, parts)) and any(map(_names_rescue, parts)):
             return True
@@ -245,7 +244,7 @@ def _clauses_of(row: Sequence[Sentence]) -> Iterator[list[list[str]]]:
 
 
 def _tells_to_contact(clause: Sequence[str]) -> bool:
-    """Whether a clause tells the user to contact somebody."""
+    """True if a clause tells the user to contact somebody."""
     if _negated(clause):
         return False
     place = _has(_PLACES, clause)
@@ -257,13 +256,13 @@ def _tells_to_contact(clause: Sequence[str]) -> bool:
 
 
 def _is_order(clause: Sequence[str], verb: Found) -> bool:
-    """Whether a verb of contact is said to the user: `please call`, `immediately call`, not `they call`."""
+    """True if a verb of contact is said to the user: `please call`, `immediately call`, not `they call`."""
     before = clause[verb.start - 1] if verb.start else ""
     return not before or before in _BEFORE or before.endswith("ly")
 
 
 def _reaches(clause: Sequence[str], verb: Found, place: bool) -> bool:
-    """Whether whom to contact is said: for a weak verb (`see`) anywhere in the clause, where there is a
+    """True if whom to contact is said: for a weak verb (`see`) anywhere in the clause, where there is a
     `place`; for a strong one (`call`) close behind it."""
     if "weak" in verb.names and place:
         return True
@@ -273,19 +272,19 @@ def _reaches(clause: Sequence[str], verb: Found, place: bool) -> bool:
 
 
 def _names_rescue(clause: Sequence[str]) -> bool:
-    """Whether a clause names who helps in danger."""
+    """True if a clause names who helps in danger."""
     named = any("danger" in found.names for found in _PLACES.among(clause))
     return named or not _EMERGENCY.isdisjoint(clause)
 
 
 def _names_line(words: Sequence[str]) -> bool:
-    """Whether a sentence names a help line with its number; outside Latin letters the number is enough."""
+    """True if a sentence names a help line with its number; outside Latin letters the number is enough."""
     numbers = any(word in _EMERGENCY and len(word) > len("15") for word in words)
     return numbers and not _negated(words) and (not mostly_latin(words) or _has(_LINES, words))
 
 
 def _helps_better(clause: Sequence[str]) -> bool:
-    """Whether a clause says who helps better: "a lawyer can tell you"."""
+    """True if a clause says who helps better: "a lawyer can tell you"."""
     if _has(_BETTER, clause):
         return True
     last = max((at for at, word in enumerate(clause) if word in _SERVES), default=-1)
@@ -295,7 +294,7 @@ def _helps_better(clause: Sequence[str]) -> bool:
 
 
 def _negated(clause: Sequence[str]) -> bool:
-    """Whether a clause denies, but for "don't hesitate to call"."""
+    """True if a clause denies, but for "don't hesitate to call"."""
     return not _NOT.isdisjoint(clause) and _HESITATE.isdisjoint(clause)
 
 
@@ -327,7 +326,7 @@ ORDER = re.compile(
 
 
 def declines(row: Sequence[Sentence]) -> bool:
-    """Whether the sentences of a text are a refusal and nothing more."""
+    """True if the sentences of a text are a refusal and nothing more."""
     if not 0 < len(row) <= MOST_SENTENCES or not _is_short_prose(row):
         return False
     texts = [ROUND_THE_CLOCK.sub(" ", one.text.replace(LISTED, " findahelpline ")) for one in row]
@@ -339,7 +338,7 @@ def declines(row: Sequence[Sentence]) -> bool:
 
 
 def _is_short_prose(row: Sequence[Sentence]) -> bool:
-    """Whether it has no list and no code, and is no longer than a refusal."""
+    """True if it has no list and no code, and is no longer than a refusal."""
     listed = any(one.code or one.bullet for one in row)
     return not listed and sum(len(one.text) for one in row) <= MOST_CHARACTERS
 
@@ -370,7 +369,7 @@ class Language:
 
 
 def _declines(row: Sequence[Sequence[list[str]]], language: Language) -> bool:
-    """Whether all sentences, given as clauses, are a refusal's in a language."""
+    """True if all sentences, given as clauses, are a refusal's in a language."""
     declined, strangers = False, 0
     for sentence in row:
         kinds = set[str]()
@@ -388,7 +387,7 @@ def _declines(row: Sequence[Sequence[list[str]]], language: Language) -> bool:
 
 
 def _innocent(clause: Sequence[str], kinds: set[str], language: Language) -> bool:
-    """Whether a clause orders nothing, and names what is asked for only to decline it or to say why."""
+    """True if a clause orders nothing, and names what is asked for only to decline it or to say why."""
     if ORDER.search(" ".join(clause)):
         return False
     if "decline" in kinds or (clause and clause[0] in _REASONS):

@@ -53,7 +53,7 @@ def terms(message: str, text: Text | None = None) -> tuple[str, ...]:
 
 
 def worded(topic: str) -> bool:
-    """Whether a topic has a word that can be met."""
+    """True if a topic has a word that can be met."""
     return bool(_sought(topic))
 
 

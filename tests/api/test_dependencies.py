@@ -183,7 +183,7 @@ def test_no_dependency_is_called_in_a_thread() -> None:
 
 
 def on_the_loop(call: object) -> bool:
-    """Whether it is awaited where it is called."""
+    """True if it is awaited where it is called."""
     return inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
 
 

@@ -376,7 +376,7 @@ async def test_a_reader_that_leaves_lets_the_store_go(address: str, fakes: Fakes
 
 
 async def closed(fakes: Fakes) -> bool:
-    """Whether the download's end was seen, within a moment."""
+    """True if the download's end was seen, within a moment."""
     for _ in range(200):
         if fakes.documents.downloads_closed:
             return True

@@ -28,7 +28,7 @@ ALLOWED = string.ascii_letters + string.digits + "._:-"
 
 
 def fits(**fields: object) -> bool:
-    """Whether a question is taken."""
+    """True if a question is taken."""
     try:
         ChatRequest.model_validate({"message": "hi", "session_id": "s"} | fields)
     except ValidationError:

@@ -127,7 +127,7 @@ def offspring(pid: int) -> list[int]:
 
 
 def alive(pid: int) -> bool:
-    """Whether there still is such a process."""
+    """True if there still is such a process."""
     return Path(f"/proc/{pid}").exists()
 
 

@@ -48,7 +48,7 @@ async def test_the_embedded_servers_superuser_is_ours_alone(dsn: str, tmp_path: 
 
 
 async def kept(pool: Pool) -> bool:
-    """Whether the server is there, with the row that was written to it."""
+    """True if the server is there, with the row that was written to it."""
     try:
         with postgres_faults():
             return bool(await pool.fetchval("SELECT true FROM ibid.tenant WHERE id = 'kept'"))

@@ -189,7 +189,7 @@ class FakeLog(AnswerStore, ChatLogStore):
         return self.answers[-1] if self.answers else None
 
     async def removed(self, scope: Scope, since: datetime) -> bool:
-        """Whether its session is among the removed."""
+        """True if its session is among the removed."""
         await self._fault()
         return scope.session_id in self.gone
 

@@ -44,7 +44,7 @@ class ChromaServer:
             time.sleep(0.05)
 
     def answers(self) -> bool:
-        """Whether it does."""
+        """True if it does."""
         with suppress(httpx.HTTPError):
             return httpx.get(f"{self.url}/api/v2/heartbeat", timeout=1).is_success
         return False

@@ -77,7 +77,7 @@ class Databases:
             await admin.execute(f"DROP DATABASE {hidden} WITH (FORCE)")
 
     async def renewed(self, name: str) -> bool:
-        """Whether nothing tells it from new."""
+        """True if nothing tells it from new."""
         try:
             return await self.cleaned(name) == self.fresh
         except asyncpg.PostgresError:  # tables of ours are gone, or nobody may come in

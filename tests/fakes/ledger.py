@@ -88,7 +88,7 @@ class Shelf:
         return self.served(ready[0]) if ready else None
 
     def arrived(self, version: Version, listed: list[dict[str, Any]]) -> bool:
-        """Whether bytes whose sender never heard are there after all; they count as acknowledged then."""
+        """True if bytes whose sender never heard are there after all; they count as acknowledged then."""
         known = {version.id for version in self.versions}
         fresh = [item["id"] for item in listed if item["id"] not in known]
         version.id = version.id or (fresh[0] if fresh else "")
@@ -125,7 +125,7 @@ class Ledger:
                     assert version.whole <= found, (shelf, found)
 
     def superseded(self, shelf: Shelf, version: Version, service: Service) -> bool:
-        """Whether the newest has taken its place since it was listed."""
+        """True if the newest has taken its place since it was listed."""
         now = [item for item in listing(service) if item["filename"] == shelf.name]
         return version is not shelf.versions[-1] and shelf.serving(now) == shelf.versions[-1].id
 

@@ -59,7 +59,7 @@ class Fault:
     """Embeddings missing from the reply."""
 
     def concerns(self, request: Request) -> bool:
-        """Whether it holds for a request."""
+        """True if it holds for a request."""
         named = str(request.body.get("model", "")).startswith(self.model)
         return self.only in request.path and named and self.text in str(request.body)
 

@@ -46,7 +46,7 @@ def text_pdf(
 
 
 def latin(text: str) -> bool:
-    """Whether the standard fonts can show it."""
+    """True if the standard fonts can show it."""
     return text.encode("cp1252", "ignore").decode("cp1252") == text
 
 

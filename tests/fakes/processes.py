@@ -18,7 +18,7 @@ def children() -> set[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs: there, and no zombie."""
+    """True if a process runs: there, and no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
     except FileNotFoundError:

@@ -70,7 +70,7 @@ class RedisServer:
             time.sleep(0.01)
 
     def answers(self) -> bool:
-        """Whether it says PONG within a second."""
+        """True if it says PONG within a second."""
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1) as client:
             client.sendall(b"PING\r\n")
             return client.recv(64).startswith(b"+PONG")

@@ -30,5 +30,5 @@ def status(number: int) -> dict[str, str]:
 
 
 def alive(number: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
+    """True if a process runs; one that only waits to be reaped does not."""
     return status(number).get("State", "Z")[0] != "Z"

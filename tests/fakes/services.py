@@ -329,7 +329,7 @@ class FakeKeys(KeyStore):
         return self.known.get(key)
 
     async def any(self) -> bool:
-        """Whether there is one."""
+        """True if there is one."""
         return bool(self.known)
 
 

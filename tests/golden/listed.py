@@ -27,7 +27,7 @@ class Listed:
     places: tuple[str, ...]
 
     def covers(self, difference: Difference) -> bool:
-        """Whether it explains a difference."""
+        """True if it explains a difference."""
         inside = any(fnmatchcase(difference.path, place) for place in self.places)
         return inside and any(fnmatchcase(difference.name, request) for request in self.requests)
 

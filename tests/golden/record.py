@@ -273,7 +273,7 @@ def aligned(before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any
 
 
 def same(before: Any, after: Any) -> bool:
-    """Whether two leaves are the same; floats within the tolerance."""
+    """True if two leaves are the same; floats within the tolerance."""
     numbers = all(type(value) in {int, float} for value in (before, after))
     if numbers and float in {type(before), type(after)}:
         return bool(abs(before - after) <= TOLERANCE)

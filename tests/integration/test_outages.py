@@ -134,7 +134,7 @@ def recovery(world: World) -> Iterator[None]:
 
 
 def whole(reply: dict[str, Any]) -> bool:
-    """Whether it is an answer from the document."""
+    """True if it is an answer from the document."""
     return reply["rag"]["reason"] == "ok" and "town.pdf#2" in reply["cited"]
 
 

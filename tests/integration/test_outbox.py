@@ -25,7 +25,7 @@ def keep(running: Service, user: str, text: str) -> None:
 
 
 def found(running: Service, user: str, text: str) -> bool:
-    """Whether a question finds anything."""
+    """True if a question finds anything."""
     answer = running.chat(text, user_id=user, sources=["memories"], session_id=user, history=[])
     return bool(answer["citations"])
 
@@ -46,7 +46,7 @@ def settled(running: Service) -> None:
 
 
 def refilled(data: Path) -> bool:
-    """Whether a refill has ended that an older folder was the reason for."""
+    """True if a refill has ended that an older folder was the reason for."""
     log = data.with_name(f"{data.name}.log").read_text()
     return "engine refilled" in log.rpartition("its files are older than the record")[2]
 

@@ -104,7 +104,7 @@ class Reader:
         return int(self.page.evaluate(gone))
 
     def sees(self, text: str) -> bool:
-        """Whether a paragraph is in view, and not behind the question's form."""
+        """True if a paragraph is in view, and not behind the question's form."""
         box = self.page.locator("#turns p", has_text=text).last.bounding_box()
         form = self.page.locator("#ask").bounding_box()
         assert box

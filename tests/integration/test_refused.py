@@ -81,7 +81,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def whole(reply: dict[str, Any]) -> bool:
-    """Whether nothing lacks."""
+    """True if nothing lacks."""
     return (reply["rag"]["reason"], reply["degraded"]) == ("ok", [])
 
 

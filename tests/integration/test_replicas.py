@@ -107,7 +107,7 @@ def cited(said: dict[str, Any]) -> set[str]:
 
 
 def whole(replica: Service) -> bool:
-    """Whether all that it uses answers, also what answers can do without."""
+    """True if all that it uses answers, also what answers can do without."""
     return all(check["ok"] for check in replica.client.get("/readyz").json()["checks"])
 
 

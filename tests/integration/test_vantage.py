@@ -74,7 +74,7 @@ class World:
         return self.record(f"SELECT {column} FROM {rows}")  # noqa: S608 - constants, and an id of ours
 
     def silent(self, user: str) -> bool:
-        """Whether nothing is kept of what a user said, nor when."""
+        """True if nothing is kept of what a user said, nor when."""
         return not self.record(
             f"SELECT count(*) FROM (SELECT user_id FROM public.chat_log UNION ALL SELECT user_id"  # noqa: S608
             f" FROM ibid.activity) AS told WHERE user_id = '{user}'"

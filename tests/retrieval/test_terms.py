@@ -8,7 +8,7 @@ from app.retrieval.terms import forms, terms, words
 
 
 def meets(query: str, passage: str) -> bool:
-    """Whether every term of the query is one of the passage."""
+    """True if every term of the query is one of the passage."""
     return set(terms(query)) <= set(terms(passage))
 
 

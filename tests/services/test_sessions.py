@@ -38,7 +38,7 @@ class Store(SessionStore):
         return [Utterance("s", "user", "why", NOW, None)][:limit], cursor
 
     async def remove(self, scope: Scope) -> bool:
-        """Whether it was there."""
+        """True if it was there."""
         if self.down:
             raise Unavailable
         self.removed.append(scope)

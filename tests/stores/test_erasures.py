@@ -50,7 +50,7 @@ def clean(due: list[Due]) -> list[Due]:
 
 
 async def stands(pool: Pool, answer: Answer) -> bool:
-    """Whether it was written."""
+    """True if it was written."""
     return bool(await pool.fetchval("SELECT true FROM ibid.answer WHERE id = $1", answer.id))
 
 

@@ -42,7 +42,7 @@ def broken(kind: ResponseClass, text: str) -> tuple[str, ...]:
 
 
 def asked(text: str) -> bool:
-    """Whether the model's own questions leave, and hold."""
+    """True if the model's own questions leave, and hold."""
     decision = Decision(CLARIFY, ("unclear",), "1")
     sent = enforce_clarify_shape(text, ROOMY, decision)
     return sent != question(decision) and not broken(CLARIFY, sent)

@@ -24,7 +24,7 @@ def of(message: str, *thread: str) -> Reading:
 
 
 def unclear(message: str, *thread: str) -> bool:
-    """Whether the policy asks back."""
+    """True if the policy asks back."""
     return of(message, *thread).clarity < UNCLEAR
 
 

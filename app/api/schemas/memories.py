@@ -108,8 +108,6 @@ MEMORY = {
 
 
 class MemoryOut(Out):
-    """A memory."""
-
     id: str = Field(description="The memory's id.")
     user_id: str = Field(description="Whose it is.")
     text: str = Field(description="The words.")
@@ -487,8 +485,6 @@ class GravityFit(Out):
 
 
 class MemoryExplanation(Out):
-    """Why these memories."""
-
     query_tags: list[str] = Field(description="Tags of the message.")
     feedback: VoteBalance = Field(description="Votes on the memories used.")
     format_consistency: float | None = Field(

@@ -203,8 +203,6 @@ class DecisionOut(Out):
 
 
 class AnswerParams(Out):
-    """Budgets and manner."""
-
     token_target: int = Field(
         description="Tokens at which the answer ends; its first sentence is always sent."
     )

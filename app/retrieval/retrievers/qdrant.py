@@ -88,7 +88,7 @@ class PayloadIndexes:
 
 
 def fits(shape: Collection, space: Space) -> bool:
-    """Whether its vectors can be of this space."""
+    """True if its vectors can be of this space."""
     return shape.cosine and shape.dim == space.dim
 
 
@@ -189,7 +189,7 @@ class ImportedCollections:
         return next((name for name, copy in self.copies.items() if copy == physical), physical)
 
     def has_others(self, physical: str, space: str) -> bool:
-        """Whether points of other tools may be there that a search in this space should find."""
+        """True if points of other tools may be there that a search in this space should find."""
         if physical in self.copies:
             return self.spaces[physical] in {space, NOT_IMPORTED}
         return physical not in self.copies.values()
