@@ -292,7 +292,7 @@ def ranks(names: Iterable[str]) -> dict[str, float]:
 
 
 class PlainParser:
-    """Reads files of `as_pdf`, cut as a PDF's paragraphs are. Keeps `documents.Parser`; raises `PdfTextless`."""
+    """Reads files of `as_pdf`, cut as a PDF's paragraphs are. Keeps `Parser`; raises `PdfTextless`."""
 
     def __init__(self, count: Count) -> None:
         self._count = count

@@ -1,33 +1,11 @@
-"""How clearly a leg tells the best from the rest, and what words then weigh beside meaning. Pure, no state.
+"""Fusion: relevance in [0, 1] from lexical and dense retrieval of all sources, plus speaker and day.
 
-A leg that knows its answer falls off behind it; one that cannot tell falls slowly: similarities in a language
-that the embedder never learned, words that everybody uses. Falls follow the logarithm of the place, so one is
-told by the place as deep as a leg goes, up to DEPTH: it hardly depends on how many passages were asked for.
-Figures and what was weighed: docs/adr/0004.
-
-Relevance in [0, 1], from both legs of all sources: the one place where it is made.
-
-Not ranks (RRF) but two scales: similarity as it is, and what a passage holds of the question's words, by
-their IDF, as a share of what the best one holds. Similarity keeps its own scale, never stretched to what this
-query found: where an embedder cannot tell texts apart (a language it never learned), its similarities lie
-close together and words decide. How much words weigh beside it is read off both legs (`contrast.py`), once a
-request, so that passages of all sources compare; and the more, the less of the question the embedder can
-read (`grasp.py`). Figures and what was weighed: docs/adr/0004.
-After Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions".
-
-Who says a text (`Anna: …`), and whether a question names him. Pure; nothing here raises.
-
-Transcripts begin a turn with a name, but notes begin with headings, and `Will` and `May` are verbs as well. A
-question that has capitals at all must write the name with one; a name that is a word, too, within a sentence,
-where nothing else has one. Why: docs/adr/0004.
-
-Who said it and when: evidence of a question beside words and meaning, within fusion. Pure.
-
-A memory is of the day it was said on and of the days it speaks of: one of 8 May that says `yesterday` is of
-7 May, too. It is its speaker's where it begins with a name (`Anna: …`). What a question names of both speaks
-for a memory, as a part of what its relevance lacks of 1: added, since one that words and meaning hardly find
-may be that of the day, and bounded, since it may not. A document's time is that of its upload: none.
-Why, and the figures: docs/adr/0004. Nothing here raises.
+Not ranks (RRF) but two scales: similarity as it is, and the share of the question's IDF that a passage holds,
+relative to the best one. The lexical weight is read from how clearly each retriever separates its best
+results from the rest (up to DEPTH), and from how much of the question the embedder can read
+(`models/bundled.py`). A memory is of the day it was said and of the days it speaks of, and its speaker's
+where it begins with a name; what the question names of both adds a bounded part. Pure. After Bruch, Gai,
+Ingber 2023, "An Analysis of Fusion Functions"; figures: docs/adr/0004.
 """
 
 import math

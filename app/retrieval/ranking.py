@@ -1,27 +1,11 @@
-"""Identical content is told once: the first of equal texts stays, the others are listed as duplicates.
+"""Ranking after fusion: duplicates, near duplicates, bounded boosts, and texts that are no memories.
 
-But `I ran yesterday` of two days tells of two runs: memories whose words of time mean other days are not
-identical, nor those of two days that speak of `now` or of a weekday. Nothing here raises. Why:
-docs/adr/0004.
-
-Near duplicates: memories that say the same but for how it is written. The best stays, once. Pure.
-
-Twins are equal once Unicode (NFC), case, white space, and the forms of quotes and dashes are unified, English
-contractions spelled out, an interjection that opens and the full stops or exclamation marks that close left
-out. Nothing else is: no words that say nothing, for each says something somewhere ("not just a toy", "Le
-called", "plan A"). So no digit, letter or sign in the middle is lost. Words of time count as the days that
-they mean (`ranking.py`). One pass, a key a text. Why: docs/adr/0004. Nothing here raises.
-
-Boosts: what else speaks for a passage than its relevance. Each is a factor in [0.9, 1.1].
-
-A score is the relevance times the factors, in their order: whoever has the ledger computes it again. The
-threshold never sees them. Source: docs/contract.md. Nothing raises.
-
-Texts that speak to the machine and not of a person: instructions to a model, tests of the service.
-
-They were said, and kept with `remember`, but are no memories: recalled, they would steer the answer. Only
-what is plainly one is told; a person may well write about prompts and tests. Source: docs/contract.md.
-Nothing here raises.
+Identical texts are shown once, unless their words of time mean other days ("I ran yesterday"). Near
+duplicates are equal after unifying Unicode, case, white space, quotes, dashes and contractions, and dropping
+an opening interjection and final stops; no digit or letter in the middle is lost. A boost is a factor in
+[0.9, 1.1]; score = relevance times the factors, so it can be recomputed; thresholds never see it.
+Instructions to a model and tests of the service are not recalled as memories. Pure. Why: docs/adr/0004,
+docs/contract.md.
 """
 
 import math

@@ -1,15 +1,8 @@
-"""The second stage: candidates ordered anew by whoever reads question and text together.
+"""The second stage: rewording beside the first search, reranking after it, each within its share of the time.
 
-What it is shown, and what its scores come to: relevance in [0, 1] again, so that boosts multiply it
-as they did the first stage's. Similarity is left alone: threshold and match rules look at it alone.
-Why so, and why these sizes: docs/adr/0014.
-
-What runs beside the first stage, and after it: rewording and rerank, each within its part of the time.
-
-The question itself is searched at once; what a model makes of it meanwhile is searched beside it; what all of
-it found is one list, which a reranker may order anew. Whatever fails or is late leaves the first stage as it
-was and one word in `degraded`. Raises nothing but on cancellation. Seconds of the loop's time.
-Source: docs/adr/0014.
+The question itself is searched at once, its rewordings beside it. The reranker's scores become relevance in
+[0, 1], so that boosts work as before; similarity, threshold and match rules are left alone. What fails or is
+late leaves the first stage's result and one word in `degraded`. Seconds. Why, and the sizes: docs/adr/0014.
 """
 
 import asyncio

@@ -1,19 +1,9 @@
-"""A question in a model's words, for searching alone: what the model is asked, what is taken of its reply.
+"""Query rewriting by the chat model (RAG_REWRITE), and the merge of several searches into one list.
 
-It sees what the person said, and nothing that was retrieved. Its reply is read as data: JSON of a known
-shape, a few short lines, none of them an order to a model. What is taken is searched for and shown in the
-notes; it never stands in a prompt. Characters. Source: docs/adr/0014.
-
-The chat model's rewording of a question, before it is searched for: late or broken, there is none.
-
-The model's server has a breaker of its own here: one that answers, but too late for this, is not waited for
-at every question. Seconds of the loop's time. Never raises but on cancellation. Source: docs/adr/0014.
-
-What several searches for one question found, as one list: the question's own and those of its rewordings.
-
-A passage is as relevant as it is to that of the texts it fits best, and a match if it is one for any of them.
-But the first KEPT matches of the question's own search stay the first: a model that rewrites it wrongly may
-add to them, not take from them. Source: docs/adr/0014.
+The model sees what the person said and nothing that was retrieved. Its reply is read as data: JSON of a known
+shape, a few short lines; it is searched and shown in the notes, never put into a prompt. A passage is as
+relevant as to the text it fits best, but the first KEPT matches of the question's own search stay first. A
+server that answers too late is not waited for every time (breaker). Characters, seconds. Why: docs/adr/0014.
 """
 
 import asyncio

@@ -1,23 +1,10 @@
-"""What a text asks for and cares about, as tags: `format:skeleton`, `intent:compare`, `vb:rest`.
+"""Tags of a text (`format:skeleton`, `intent:compare`, `vb:rest`), their weights, and gravity.
 
-Rules over one table, no model: the same text has the same tags on every machine, in the table's order. The
-topics `fm` and `hv` are names that users know, so they are matched by name.
-Source: docs/contract.md. Nothing here raises.
-
-Tag weights: how much of what a person says lately carries a tag, and such weights read from a card.
-
-A weight is a share in [0, 1] of the messages, each counting half after 30 days. Cards
-that older tools wrote are read as they are: any finite numbers, negative ones too. Nothing here raises.
-
-What a person keeps asking for (`vb_desire_profile` card), as a bias for each `vb:` tag.
-
-Source: docs/contract.md. Nothing here raises.
-
-Gravity: whether a question goes where this person's thoughts usually go.
-
-A tag of the question is at home as far as its weight in the `gravity_profile` card reaches the mean weight of
-its family (`vb`, `topic`, …) there. Misalignment is 1 minus the mean over the question's tags, in [0, 1].
-Source: docs/contract.md. Nothing here raises.
+Rules over one table, no model. A weight is a share in [0, 1] of a person's messages, each counting half after
+30 days. Gravity: a tag of the question is usual as far as its weight in the `gravity_profile` card reaches
+the mean weight of its family; misalignment is 1 minus the mean over the question's tags. `vb_desire_profile`
+gives a bias for each `vb:` tag. Cards of other tools may hold any finite number. Pure. Source:
+docs/contract.md.
 """
 
 import math

@@ -1,26 +1,10 @@
-"""What `ibid adopt` takes over from older tools: rows of the projects' tables, and collections of points.
+"""`ibid adopt`: rows of the projects' tables and Qdrant collections that older tools wrote become Ibid's.
 
-Nothing of theirs is changed. A sample tells whether their vectors belong to our space: one model's two
-vectors of a text are close, those of two models of one width are unrelated.
-
-Points of older tools as rows of the record (`ibid adopt`).
-
-A page of points commits with its rows, their entries in `ibid.imported` and, by triggers, in the outbox. A
-point is imported once: again only when its payload has changed, and then its row is replaced. A row that was
-removed stays so. Nothing is written for a user who was erased after the point was read. Raises `Unavailable`.
-
-Rows of conversation_index and code_index that older tools wrote, taken over (`domain/adoption.Rows`).
-
-Read block by block, so that a table of any size costs one reading; written version by version, so that two
-runs at once, or a tool that writes meanwhile, are never in each other's way. `embedding` is never written.
-A row's words, analysed before, stay known for the version that it becomes. Raises `Unavailable`.
-
-`ibid adopt`: what older tools wrote, taken over table by table and collection by collection.
-
-Rows of the projects' tables get a space, points of Qdrant become rows of the record (`services/adopt.py`).
-Qdrant follows by the outbox. Vectors are kept if a sample shows that they belong to our space, otherwise the
-texts are embedded. An interrupted run goes on where it was, a second one finds nothing to do; what another
-tool writes meanwhile is tried again. Raises `RetrievalError` if the embedder or Qdrant fails, `Unavailable`.
+Nothing of theirs is changed. A sample tells whether their vectors belong to the current space; otherwise the
+texts are embedded. Rows get a space; points become rows of Postgres, page by page with their entries in
+`ibid.imported`, and Qdrant follows by the outbox. A point is imported again only when its payload changed; a
+row that was removed stays removed. An interrupted run continues, a second one finds nothing to do. Raises
+`RetrievalError` if the embedder or Qdrant fails, `Unavailable`.
 """
 
 import asyncio

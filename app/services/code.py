@@ -1,15 +1,9 @@
-"""Chunks of code on their way into the record: without secrets, with the vectors that are known of them.
+"""Writing code: rows as they come, and whole files, cut here; listed, replaced, removed.
 
-Vectors are looked up by (path, text). Pure; raises nothing.
-
-The write side of code: rows as they come, and whole files, cut here; listed, replaced, taken back.
-
-A file's chunks take the place of those it had, all at once, or stay where its text is the same. Only chunks
-that say something new are embedded: those of the same path with the same words keep their vectors, and those
-of a file with the same text under another path (it was renamed) bring theirs along. Rows are written as
-(tenant, owner) of who writes: a tenant key's are shared in the tenant, a user key's are its own. What looks
-like a secret (`ingest/secrets.py`) is written over before anything is kept.
-Raises `Missing`, `InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
+A file's chunks replace those it had, all at once. Only new text is embedded: chunks of the same path with the
+same words keep their vectors, and a renamed file brings its vectors along. Rows belong to (tenant, owner) of
+the writer. Secrets (`ingest/secrets.py`) are masked before anything is stored. Raises `Missing`,
+`InvalidField`, `RemovedMeanwhile`, `Unavailable`, `Overloaded`, `NoRoom`, `Rejected`.
 """
 
 import asyncio

@@ -1,24 +1,9 @@
-"""Whether somebody was content with an answer, by the words they use; None where words do not tell.
+"""Feedback: the sentiment of what a person said about an answer becomes votes on the memories it used.
 
-Plain markers ("thanks", "useless") count wherever they stand near the beginning. Loose ones ("great", "no")
-count only where they judge: in a clause of their own, or after "that's"; a negator just before turns them
-round. Both kinds in one message: None, for a model to decide. Source: docs/contract.md. Nothing here raises.
-
-What a person thought of an answer, by whoever may say first: their rating, markers, a model in one token.
-
-The model is shown the beginning of the message alone. It never fails anything: without one, out of time, or
-with a word that is none of the three, nobody has decided. Seconds. Source: docs/contract.md.
-
-/rag/feedback: what a person said of an answer becomes votes on the memories it used.
-
-answer -> sentiment -> tag -> one vote for each memory and answer -> the style card. The message is no turn:
-the next question brings it again, and marks the person active (docs/adr/0016).
-Raises `Missing` (no such answer), and `Unavailable` where votes cannot be kept.
-
-Two services as endpoints ask them: votes on memories, and when a person was last heard.
-
-For /memory_feedback and /temporal, which cannot do without: faults of reading are `Unavailable` here. Raises
-`Missing` for a memory that is not the user's, `Rejected` where the store will not do it.
+Sentiment is decided by the rating, else by markers near the beginning of the message, else by a model in one
+token; without any of them it is neutral. Each memory gets one vote per answer, then the style card is
+refreshed. The message is no turn. Also `/memory_feedback` and `/temporal`, whose read faults are
+`Unavailable`. Raises `Missing`, `Rejected`, `Unavailable`. Seconds. Source: docs/contract.md, docs/adr/0016.
 """
 
 import asyncio

@@ -1,15 +1,9 @@
-"""What of a text is the person's own: sentences that only repeat what was heard are left out.
+"""Writing memories: new words are embedded and stored in one transaction, then listed and removed.
 
-Heard is what was recalled or said by the assistant in the same conversation. Kept as memories, such sentences
-would be recalled again, answered with again, and kept again: a loop that drowns what the person said. Pure,
-without a model: words are compared, case, punctuation, citations, quotation marks and bullets aside.
-Source: docs/adr/0016.
-
-The write side of memories: said, kept, searchable; listed; taken back.
-
-Words -> what of them is new -> vectors -> the record, in one transaction: from then on it
-is durable and searchable. Qdrant follows by the outbox. Times are seconds. Raises `Unavailable`, `NoRoom`,
-`Missing`, `RemovedMeanwhile`, `InvalidField` (a cursor); what is embedded in vain is `Unavailable` too.
+Sentences that only repeat what the assistant said or what was recalled in the same conversation are dropped,
+so that recall does not feed on itself (docs/adr/0016). A memory is durable and searchable when the
+transaction ends; Qdrant follows by the outbox. Seconds. Raises `Unavailable`, `NoRoom`, `Missing`,
+`RemovedMeanwhile`, `InvalidField` (a cursor).
 """
 
 import asyncio

@@ -1,26 +1,9 @@
-"""The cards that are computed from what a person says: what each holds, and the drafts that write them.
+"""Profile cards: gravity, desire, style and persona, computed from what a person said.
 
-Gravity: the weights of all tags; desire: those of `vb:` tags alone; style and persona: readable texts, by
-rule. All are a daemon's, so that each replaces the one before it. Source: docs/contract.md.
-Nothing here raises.
-
-The style card: how a person writes and what they keep asking for, by rule from their recent messages.
-
-Refreshed after every feedback, so it asks no model, and is written only when it says something else than
-before. Seconds. Source: docs/contract.md. Never raises but on cancellation.
-
-A persona card in a model's words: what a person does, likes and wants, from their recent messages.
-
-The model sees the newest messages, quoted as data, and writes three sentences at most. What it writes is
-kept only if it is that: short, nobody's own sentence, no prompt. Else, and without a model, the rule's text
-stands.
-Characters; seconds. Source: docs/adr/0016. Never raises but on cancellation.
-
-`ibid profiles`: the cards of a person, computed from what they said and kept, and written as memories.
-
-Read -> tags with their weights, texts -> a model's words where there is one -> the write side of memories,
-which replaces each card. A person of whom nothing is left keeps no card. Seconds. Raises `Unavailable`, and
-`RemovedMeanwhile` for a person who was erased while it was done. Source: docs/contract.md.
+Gravity holds the weights of all tags, desire those of `vb:` tags. Style is rule-based and refreshed after
+every feedback. Persona is three sentences by a model, kept only if they are short and nobody's own words,
+else a rule's text. Each card replaces the one before; a person without messages keeps none. Characters,
+seconds. Raises `Unavailable`, `RemovedMeanwhile`. Source: docs/contract.md, docs/adr/0016.
 """
 
 import asyncio
