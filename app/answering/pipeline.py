@@ -42,6 +42,8 @@ from app.types import MEMORIES, Clock, Degraded, Reason, Scope, Trace, Verdict
 
 FRESH_MOST = 8
 """Passages that were never counted before are counted on the event loop up to this many: a millisecond."""
+BESIDE_MOST = 8_000
+"""Characters beside the passages that are counted on the event loop: a millisecond."""
 AT_ONCE = 1_000
 """Characters that `aside` looks through on the event loop: about a millisecond."""
 
@@ -147,8 +149,8 @@ class Pipeline:
 
 
 async def count_tokens(reply: Reply) -> None:
-    """Put the prompt's tokens into a reply whose stream is being opened; many new passages are counted in a
-    thread. If the caller is cancelled meanwhile, the reply is closed."""
+    """Put the prompt's tokens into a reply whose stream is being opened; many new passages, and long blocks,
+    are counted in a thread. If the caller is cancelled meanwhile, the reply is closed."""
     context = reply.context
     meter, prompt = context.meter, context.prompt
 
@@ -156,9 +158,11 @@ async def count_tokens(reply: Reply) -> None:
         trace = replace(context.trace, tokens=meter.context(prompt))
         return replace(context, trace=trace, tokens=meter.prompt(prompt))
 
+    # Blocks that share a message are counted with the break behind them, which nobody has done yet.
+    blocks = sum(map(len, prompt.blocks())) - len(prompt.context) if prompt.form.joined else 0
     try:
-        if meter.fresh(prompt) > FRESH_MOST:
-            await asyncio.to_thread(meter.context, prompt)
+        if meter.fresh(prompt) > FRESH_MOST or blocks > BESIDE_MOST:
+            await asyncio.to_thread(counted)
     except asyncio.CancelledError:
         reply.context = counted()
         await reply.aclose()

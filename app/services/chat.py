@@ -29,7 +29,15 @@ from app.answer import (
 )
 from app.answering.budget import Budget, Meter, PromptLimits, Selection, answered, reason_of, select, share
 from app.answering.followup import answers, names_nothing, refers, resolve
-from app.answering.pipeline import FRESH_MOST, HISTORY_TURNS, Pipeline, Run, earlier_turns, system_text
+from app.answering.pipeline import (
+    BESIDE_MOST,
+    FRESH_MOST,
+    HISTORY_TURNS,
+    Pipeline,
+    Run,
+    earlier_turns,
+    system_text,
+)
 from app.answering.projects import Gathered
 from app.answering.prompt import (
     PROJECT_FORM,
@@ -75,8 +83,6 @@ HISTORY_SHARE = 1 / 3
 """Part of RAG_TIMEOUT_SECONDS for the log where the search must wait for it."""
 PENDING_SECONDS = 1.0
 """For whether a document is still being read, where nothing matched."""
-BESIDE_MOST = 8_000
-"""Characters beside the passages that are counted on the event loop: a millisecond."""
 ROOMY = 0.8
 """Part of the budget: passages of together so many bytes fit into it as lines, without being counted."""
 UNMATCHED = frozenset({Reason.EMPTY, Reason.SKIPPED, Reason.NO_MATCH})

@@ -197,7 +197,7 @@ async def test_history_comes_from_the_thread_unless_given() -> None:
 @pytest.mark.parametrize("log", [FakeLog(down=True), FakeLog(hang=30)], ids=["down", "hangs"])
 async def test_no_history_is_told_not_fatal(log: FakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the log the answer goes on, with `degraded: postgres`."""
-    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.answering.pipeline.HISTORY_SECONDS", 0.05)
     monkeypatch.setattr("app.answering.recorder.PATIENCE", 0.05)
     log_error = log.down
     if log_error:
@@ -333,7 +333,7 @@ async def test_a_follow_up_without_its_history_is_searched_as_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Postgres away: the answer goes on, and says what is missing."""
-    monkeypatch.setattr("app.services.chat.HISTORY_SECONDS", 0.05)
+    monkeypatch.setattr("app.answering.pipeline.HISTORY_SECONDS", 0.05)
     monkeypatch.setattr("app.answering.recorder.PATIENCE", 0.05)
     source = FakeSource([passage("a")])
     said = await told(service(source, log=FakeLog(hang=30)), "and the bell?")

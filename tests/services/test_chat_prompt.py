@@ -10,7 +10,7 @@ import pytest
 
 from app.answer import HEAD, Answer, Finish, Prompt, Role, Turn, Usage
 from app.answering.budget import Meter, PromptLimits
-from app.answering.pipeline import FRESH_MOST
+from app.answering.pipeline import BESIDE_MOST, FRESH_MOST
 from app.answering.projects import Gathered
 from app.answering.prompt import (
     SYSTEM,
@@ -27,7 +27,7 @@ from app.answering.replay import Today, changes, rebuilt
 from app.db.projects import Knowledge, KnowledgeNote
 from app.errors import InvalidField, RetrievalError
 from app.retrieval.search import Retrieval
-from app.services.chat import BESIDE_MOST, ChatService, Fetched, chat_context, form_of, laborious
+from app.services.chat import ChatService, Fetched, chat_context, form_of, laborious
 from app.text.memo import Text
 from app.text.sanitise import quote
 from app.text.tokens import SHOWN
