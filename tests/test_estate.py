@@ -13,6 +13,7 @@ from app.answering.recorder import Recorder
 from app.db.pool import Pool
 from app.db.users import NAMES_ONLY, TABLES
 from app.services.users import UserService
+from app.retrieval import corpus, documents, memories, projects
 from app.settings import Cache, Qdrant, Settings
 from app.types import Scope
 from app.wiring import Opened, users
@@ -89,7 +90,9 @@ def test_every_table_that_is_written_is_accounted_for() -> None:
 
 def test_every_source_is_accounted_for() -> None:
     """By name: a new one must say what becomes of what it keeps of a person."""
-    names = {path.stem for path in (ROOT / "app" / "sources").glob("*.py")} - {"__init__", "points", "rows"}
+    modules = (documents, memories, corpus, projects)
+    classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    names = {each.name for each in classes if isinstance(getattr(each, "name", None), str)}
 
     assert names == set(INDEXES)
 
