@@ -12,8 +12,8 @@ import pytest
 from app.answering.recorder import Recorder
 from app.db.pool import Pool
 from app.db.users import NAMES_ONLY, TABLES
-from app.services.users import UserService
 from app.retrieval import corpus, documents, memories, projects
+from app.services.users import UserService
 from app.settings import Cache, Qdrant, Settings
 from app.types import Scope
 from app.wiring import Opened, users
