@@ -17,6 +17,8 @@ from app.text.memo import quick
 Embedding: TypeAlias = bytes
 """float32 values, little-endian, unit length; `len() == 4 * dimensions`."""
 
+CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
+"""Sources; their file names, and `Passage.source`."""
 DEFAULT_TENANT = "default"
 MEMORIES, CORPUS = "memories", "corpus"
 """`Passage.source` of a person's memories and of reference texts."""

@@ -36,7 +36,7 @@ from app.db.conversations import ConversationStore
 from app.db.copies import ChromaCopy, QdrantCopy
 from app.db.corpus import CorpusStore
 from app.db.documents import DocumentStore, Parser
-from app.db.embedded import Held, hold
+from app.db.folder import Held, hold
 from app.db.jobs import JobStore
 from app.db.keys import KeyStore
 from app.db.memories import MemoryStore, RecentTextStore, Temporal, Votes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 from bench.wire import connect, get
 
 START_SECONDS = 120.0

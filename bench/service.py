@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 
 START_SECONDS = 60.0
 

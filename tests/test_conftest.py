@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.db.embedded import Lock, take
+from app.db.folder import Lock, take
 from app.db.pool import Pool
 from app.settings import names
 from tests.fakes import process

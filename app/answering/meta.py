@@ -13,10 +13,9 @@ import orjson
 
 from app.answer import Citation, Usage
 from app.db.memories import Moment, Tally
-from app.db.projects import CODE, CONVERSATIONS, DREAMS
 from app.retrieval.tags import FORMATS, Gravity, of_family
 from app.text.memo import quick
-from app.types import CORPUS, Degraded, Entry, Passage, Trace, moment
+from app.types import CODE, CONVERSATIONS, CORPUS, DREAMS, Degraded, Entry, Passage, Trace, moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 
-from app.db.projects import CODE, CONVERSATIONS, DREAMS
 from app.text.sanitise import sanitise_text
-from app.types import Candidate, Degraded, Passage, Reason, Verdict
+from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason, Verdict
 
 NAME_CUT = 300
 """Of what is shown in full (titles, paths, tags): a hostile one may have 10 MB."""

@@ -39,9 +39,9 @@ from app.api.schemas.projects import (
 from app.api.wire import JsonRoute
 from app.db.conversations import Outcome
 from app.db.keys import Caller
-from app.db.projects import CONVERSATIONS, DREAMS
 from app.problems import pattern
 from app.services.services import Services
+from app.types import CONVERSATIONS, DREAMS
 
 router = APIRouter(prefix="/projects", tags=["projects"], route_class=JsonRoute)
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.db.embedded import Lock, read_lock
+from app.db.folder import Lock, read_lock
 from app.errors import IbidError, Unavailable
 from app.settings import Settings
 

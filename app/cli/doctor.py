@@ -35,7 +35,7 @@ from app.clients.qdrant import open_points, too_old
 from app.clients.redis import open_cache
 from app.db.collections import read_imported_collections, read_unimported
 from app.db.copies import ChromaCopy, Copy, QdrantCopy
-from app.db.embedded import hold, read_lock
+from app.db.folder import hold, read_lock
 from app.db.memories import RAW
 from app.db.outbox import DIFFERS, Outbox, State, state
 from app.db.pool import Pool, postgres_faults

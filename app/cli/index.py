@@ -46,8 +46,8 @@ from app.cli.terminal import (
     run,
     tell,
 )
-from app.db.projects import CONVERSATIONS, DREAMS
 from app.settings import Settings
+from app.types import CONVERSATIONS, DREAMS
 
 if TYPE_CHECKING:
     import httpx
@@ -389,7 +389,7 @@ class Refused:
     @property
     def why(self) -> str:
         """In one sentence, without the position in a request that nobody wrote."""
-        return str(self.problem.get("detail") or self.problem.get("title")).replace("body.0.", "", 1)
+        return str(self.problem.get("detail") or self.problem.get("title")).removeprefix("body.").removeprefix("0.")
 
 
 @dataclass

@@ -30,8 +30,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.protocol import Protocol
 from app.cli.terminal import DataDir, configured, remark, run, tell
-from app.db.embedded import read_lock
-from app.db.embedded import refusal as held
+from app.db.folder import read_lock
+from app.db.folder import refusal as held
 from app.db.keys import KeyStore
 from app.errors import StartError
 from app.main import create_app

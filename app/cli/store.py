@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from app.db.embedded import hold, read_lock
+from app.db.folder import hold, read_lock
 from app.db.pool import Pool, open_pool, postgres_faults
 from app.db.postgres import bring, look, open_postgres
 from app.errors import StartError, Unavailable

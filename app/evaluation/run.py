@@ -36,9 +36,8 @@ from app.db.code import CodeRow
 from app.db.conversations import Draft as Conversation
 from app.db.corpus import Given
 from app.db.documents import Parsed, Parser, Upload
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 from app.db.memories import Draft, Outcome
-from app.db.projects import CONVERSATIONS
 from app.errors import PdfTextless, StartError
 from app.evaluation.data import ABLATIONS, SERVED, Benchmark, Question, Text
 from app.ingest.chunking import Count, chunks
@@ -52,7 +51,7 @@ from app.services.memories import BATCH_SECONDS
 from app.services.services import Services
 from app.settings import Cache, Chroma, Postgres, Qdrant, Settings
 from app.stopwatch import Took, stage, watched
-from app.types import Embedding, Hit, Passage, Query, Scope
+from app.types import CONVERSATIONS, Embedding, Hit, Passage, Query, Scope
 from app.wiring import open_services
 
 LIMIT = 50

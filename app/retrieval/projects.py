@@ -19,7 +19,6 @@ import structlog
 
 from app.db.pool import Pool, record_faults, retrieval_faults
 from app.db.project_text import conversation_text
-from app.db.projects import CODE, CONVERSATIONS, DREAMS
 from app.errors import Rejected, Unavailable
 from app.retrieval.bm25 import Mask, invert
 from app.retrieval.index import (
@@ -55,7 +54,19 @@ from app.retrieval.terms import is_current
 from app.retrieval.vocabulary import count
 from app.text.labels import is_label, label, path_name
 from app.text.memo import Text
-from app.types import Embedding, Hit, Legs, Passage, Query, Scope, Space, similarity
+from app.types import (
+    CODE,
+    CONVERSATIONS,
+    DREAMS,
+    Embedding,
+    Hit,
+    Legs,
+    Passage,
+    Query,
+    Scope,
+    Space,
+    similarity,
+)
 
 BRIEFLY = 0.05
 """Seconds that `most_similar` waits for indexes that are loaded or small: pgvector is as exact, and no slower

@@ -14,11 +14,10 @@ from datetime import datetime
 from app.answering.summaries import Digest
 from app.db.conversations import Conversation, ConversationStore, Draft, Entry, Outcome, Written, entry
 from app.db.project_text import conversation_text
-from app.db.projects import CONVERSATIONS, DREAMS
 from app.errors import Forbidden, KeptElsewhere, Missing
 from app.models.base import Embedder
 from app.services.memories import SECONDS, embedded
-from app.types import Scope
+from app.types import CONVERSATIONS, DREAMS, Scope
 
 SUMMARY_SHARE = 0.5
 """Of a write's time that the model may take; the rest is the embedder's."""

@@ -40,11 +40,13 @@ from app.answering.prompt import PROJECT_FORM, SYSTEM_PROJECT, entry, knowledge_
 from app.answering.question import Question
 from app.answering.recall import Drawn, deadline, draw, judged, of, timely
 from app.answering.replay import FORMS
-from app.db.projects import CODE, CONVERSATIONS, KnowledgeStore, ProjectSource
+from app.db.projects import KnowledgeStore, ProjectSource
 from app.retrieval.relevance import skipped
 from app.retrieval.search import EMBEDDING_SHARE, Retrieval
 from app.types import (
     ASIDE,
+    CODE,
+    CONVERSATIONS,
     STAGES,
     Candidate,
     Degraded,

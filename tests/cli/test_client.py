@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.cli import client as module
 from app.cli.client import LOCAL, Answered, client, events, holder, own_service, taken
 from app.cli.terminal import settings
-from app.db.embedded import hold, read_lock
+from app.db.folder import hold, read_lock
 from app.errors import Unavailable
 from tests.cli.conftest import Ibid
 from tests.fakes.pdfs import text_pdf

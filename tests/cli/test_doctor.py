@@ -19,7 +19,8 @@ from app.cli.doctor import ADOPT, AGAIN, MOVE, PARTS, Ailment, Check, Finding, f
 from app.clients.qdrant_engine import folder_of
 from app.clients.qdrant_process import open_qdrant_process
 from app.db.copies import QdrantCopy
-from app.db.embedded import Cluster, hold
+from app.db.embedded import Cluster
+from app.db.folder import hold
 from app.db.memories import RAW
 from app.db.outbox import Outbox
 from app.db.pool import Pool, open_pool

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from app.cli.eval import distinct, interruptible, writable, write
-from app.db.embedded import take
+from app.db.folder import take
 from app.errors import BadInput
 from app.evaluation.data import ABLATIONS, MEASURES, Benchmark, Question
 from app.evaluation.figures import result

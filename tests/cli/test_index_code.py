@@ -18,7 +18,7 @@ from app.cli.client import Answered
 from app.cli.index import CodeFiles, Report, batched, missing, prefix, read_all, same_folder, visible
 from app.cli.repository import Reason, Root, Skipped, Text
 from app.db.code import CodeFile
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 from tests.cli.conftest import PROGRAM, Ibid, Running
 
 FUNCTION = "def {0}(values):\n    '''Of {0}.'''\n" + "    total = sum(value for value in values)\n" * 6

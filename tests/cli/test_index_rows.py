@@ -28,7 +28,7 @@ from app.cli.index import (
     posted,
 )
 from app.cli.terminal import STDIN, Unreadable, input_file
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 GOOD = {"session_id": "a", "title": "Ferries", "summary_short": "They need a deeper harbour."}
@@ -91,7 +91,7 @@ def test_bad_lines_are_told_with_their_number(held: Ibid, service: Running, tmp_
     told = people.err.splitlines()
     assert [line.partition(":")[0] for line in told] == [f"line {n}" for n in range(2, 9)]
     assert told[0] == "line 2: not a JSON object"
-    assert told[2].startswith("line 4: title: ")
+    assert told[2].startswith("line 4: title must be ")
     *refused, total = lines(machine.out)
     assert machine.code == 1
     assert [each["line"] for each in refused] == list(range(2, 9))

@@ -20,7 +20,7 @@ from fastapi.responses import PlainTextResponse
 
 from app.cli import serve
 from app.cli.serve import COLLECTED, bind, is_loopback, refusal, serving, settle, url
-from app.db.embedded import NAME, read_lock
+from app.db.folder import NAME, read_lock
 from app.errors import StartError
 from app.logging import RequestLog
 from app.problems import LastResort

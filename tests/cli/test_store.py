@@ -6,7 +6,8 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli.store import held_dsn, open_store
-from app.db.embedded import Cluster, hold
+from app.db.embedded import Cluster
+from app.db.folder import hold
 from app.db.keys import KeyStore
 from app.db.pool import open_pool
 from app.db.postgres import Behind, recorded

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from app.cli.users import erased_remarks, erased_table
-from app.db.embedded import read_lock
+from app.db.folder import read_lock
 from tests.cli.conftest import Ibid, Running, lines
 
 SAID = ("I need more sleep and rest.", "My workout as a list.", "Rest days matter to my training plan.")

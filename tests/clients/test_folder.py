@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.db import embedded as module
-from app.db.embedded import Lock, hold, read_lock
+from app.db import folder as module
+from app.db.folder import Lock, hold, read_lock
 from app.errors import StartError
 
 HOLDER = """

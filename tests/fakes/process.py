@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from app.db.embedded import Lock, read_lock
+from app.db.folder import Lock, read_lock
 
 PROGRAM = str(Path(sys.executable).with_name("ibid"))
 START_SECONDS = 60.0

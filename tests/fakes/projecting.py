@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 
 from app.answering.projects import Gathered, Item, Part, profile_of
-from app.db.projects import CODE, CONVERSATIONS, DREAMS, Knowledge, KnowledgeChange, KnowledgeStore, merged
+from app.db.projects import Knowledge, KnowledgeChange, KnowledgeStore, merged
 from app.errors import IbidError
-from app.types import Candidate, Degraded, Passage, Reason, Scope
+from app.types import CODE, CONVERSATIONS, DREAMS, Candidate, Degraded, Passage, Reason, Scope
 
 
 def row(source: str, key: str, text: str, similarity: float | None = None, title: str = "") -> Passage:

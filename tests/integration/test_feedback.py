@@ -14,6 +14,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.checks import told
+from tests.fakes.chromas import chroma_server
 from tests.fakes.model import ModelServer, model_server
 from tests.fakes.outside import Ill, OutsideServer, outside_server
 from tests.fakes.postgres import PostgresServer, postgres_server
@@ -57,11 +58,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with (
         start_blocking_portal() as portal,
         postgres_server(tmp_path_factory.mktemp("postgres")) as postgres,
+        chroma_server(tmp_path_factory.mktemp("chroma")) as chroma,
         qdrant_server(tmp_path_factory.mktemp("qdrant")) as qdrant,
         portal.wrap_async_context_manager(outside_server()) as outside,
         portal.wrap_async_context_manager(model_server(said_by_model)) as model,
     ):
-        settings = {"POSTGRES_DSN": postgres.dsn, "QDRANT_URL": qdrant.url, "RAG_DEBUG_MODE": "true"}
+        settings = {"POSTGRES_DSN": postgres.dsn, "RAG_DEBUG_MODE": "true"}
+        settings |= {"CHROMA_URL": chroma.url, "QDRANT_URL": qdrant.url}
         found = World(tmp_path_factory.mktemp("feedback"), settings, postgres, outside, model)
         with found.ones, service(found.folder / "other", **settings) as found.other:
             found.start()

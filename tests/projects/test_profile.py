@@ -3,7 +3,7 @@
 import pytest
 
 from app.answering.projects import DREAMING, PROFILES, Choice, Profile, default_of, profile_of
-from app.db.projects import CODE, CONVERSATIONS, DREAMS
+from app.types import CODE, CONVERSATIONS, DREAMS
 
 
 def test_a_profile_is_found_by_its_name() -> None:
