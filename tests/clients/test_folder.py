@@ -14,7 +14,7 @@ from app.errors import StartError
 
 HOLDER = """
 import asyncio, pathlib, sys
-from app.db.embedded import hold
+from app.db.folder import hold
 async def main():
     async with hold(pathlib.Path(sys.argv[1])) as held:
         held.publish("http://127.0.0.1:8123")
