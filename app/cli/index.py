@@ -389,7 +389,11 @@ class Refused:
     @property
     def why(self) -> str:
         """In one sentence, without the position in a request that nobody wrote."""
-        return str(self.problem.get("detail") or self.problem.get("title")).removeprefix("body.").removeprefix("0.")
+        return (
+            str(self.problem.get("detail") or self.problem.get("title"))
+            .removeprefix("body.")
+            .removeprefix("0.")
+        )
 
 
 @dataclass
