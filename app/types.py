@@ -64,7 +64,7 @@ class Query:
     threshold: float = 0.2
     """Similarity at or below which only words can vouch for a passage."""
     before: tuple[str, ...] = ()
-    """What the asker said earlier, oldest first, where `text` follows up on it. For `rewording.py` alone."""
+    """What the asker said earlier, oldest first, where `text` follows up on it. Read by rewriting alone."""
     days: tuple[Stretch, ...] = ()
     """Those that are asked about, where a time is."""
 

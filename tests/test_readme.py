@@ -119,3 +119,17 @@ def test_decisions_are_few_and_cited_ones_exist() -> None:
 def test_the_readme_is_short() -> None:
     """What it is, two commands, one answer; the rest is in the guide."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
+
+
+def test_files_that_are_named_exist() -> None:
+    """`db/pool.py` in a page or a docstring is a file of the project."""
+    named = re.compile(r"`((?:\w+/)+\w+\.(?:py|md))`")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "app").rglob("*.py")]
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in pages
+        for name in named.findall(page.read_text("utf-8"))
+        if not any((ROOT / base / name).exists() for base in ("", "app", "docs"))
+    ]
+
+    assert not missing

@@ -1,6 +1,6 @@
 """The steps from a question to a streamed reply that /api/chat, /rag/query and /vantage/query share.
 
-A recipe (`services/chat.py`, `rag.py`, `vantage.py`) reads what it needs and makes the `Context`; the
+A recipe (chat, rag or vantage in `services/`) reads what it needs and makes the `Context`; the
 pipeline records a question whose asker leaves meanwhile, opens the model's stream, counts the prompt while
 the model is asked, and hands over a `Reply`, which checks the citations and the class, and is recorded.
 Everything that can still become a status is raised by `prepare`: `ModelError`, and `InvalidField` where

@@ -1,6 +1,6 @@
 """A tiny program that becomes another: drops root, asks to die with its parent, then execs.
 
-Run as `python -I launcher.py PARENT USER GROUP REACH... -- COMMAND...` by `cluster.py`; standard library
+Run as `python -I launcher.py PARENT USER GROUP REACH... -- COMMAND...` by `embedded.py`; standard library
 only, since it starts before every PostgreSQL. Why a program and not `preexec_fn`: that runs in a copy of
 a threaded process, where only async-signal-safe calls are allowed.
 

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema (`alembic/versions`), at a start that finds another (`revision.py`).
+"""Brings a database to the newest schema (`alembic/versions`), at a start that finds another (`postgres.py`).
 
 All in one transaction under an advisory lock: whoever starts at once takes turns (alembic's state is global
 to a process, so two runs in one must not overlap either), and a failed migration leaves nothing behind.

@@ -44,7 +44,7 @@ MAX_LOST = 9
 """Marks (`Job.lost`) after which the file counts as the cause: the job crashed three times by itself, or the
 service died nine times, the last ones minutes apart (docs/adr/0002)."""
 PREFIX = "ibid-"
-"""Of temporary folders: the service deletes those at its start (`clients/folder.py`)."""
+"""Of temporary folders: the service deletes those at its start (`db/folder.py`)."""
 
 Handler = Callable[[Job], Awaitable[None]]
 Chore = Callable[[], Awaitable[None]]

@@ -69,7 +69,7 @@ def load() -> tuple[Encoder, Faults]:
         ids = np.array([divided(clean).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         first = session.run(None, inputs)[0][0, 0]
-        # numpy's own sum, for BLAS has settings that other processes need not have (`apart.py`).
+        # numpy's own sum, for BLAS has settings that other processes need not have (`bundled.py`).
         unit: np.ndarray[tuple[int], np.dtype[np.float32]] = first / np.sqrt(np.sum(first * first))
         return unit.astype("<f4").tobytes()
 

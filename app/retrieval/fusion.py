@@ -84,7 +84,7 @@ running = quick(Candidate)
 
 def fuse(found: Sequence[Legs], grasp: float = 1.0) -> list[Candidate]:
     """Every passage of every source, most relevant first; equal ones in the order the sources gave them.
-    `grasp`: how much of the question the embedder can read (`grasp.py`)."""
+    `grasp`: how much of the question the embedder can read (`models/bundled.py`)."""
     ceiling = max((strength(legs) for legs in found), default=0.0)
     words = balance(found, ceiling) / (grasp if ceiling > 0 else 1.0)
     candidates = [

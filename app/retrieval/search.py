@@ -37,7 +37,7 @@ GRACE = 0.5
 """Seconds that a search, itself ended by the deadline, has to hand over what it has."""
 VERSION = 9
 """Changes with whatever changes results for the same texts: fusion, deduplication, the sources' ranking.
-Beside it in every key: the form in which replicas hand results to each other (`parcel.py`)."""
+Beside it in every key: the form in which replicas hand results to each other (`cache.py`)."""
 
 NOW: Clock = partial(datetime.now, UTC)
 

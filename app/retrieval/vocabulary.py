@@ -100,7 +100,7 @@ def count(text: str) -> int:
 
 
 READ = 512
-"""Pieces that the bundled embedder reads of a text, the two around it included (`models/embedder.py`)."""
+"""Pieces that the bundled embedder reads of a text, the two around it included (`models/encoder.py`)."""
 WORD = re.compile(r"[^\W_]+")
 MARK = re.compile(r"[^\w\s]|_")
 UNKNOWN = "[UNK]"

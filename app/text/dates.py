@@ -773,7 +773,7 @@ NAMELESS = words(
 )
 """Words that name nothing that was done."""
 TIMELY = frozenset("MmwSWURLlTXxAVvPOQ&sbaDYNIBE") | {""}
-"""Kinds of words of time (`almanac.py`); what a number counts (`k`) is none."""
+"""Kinds of words of time; what a number counts (`k`) is none."""
 LONGEST = 24
 """Words of such a question."""
 
