@@ -110,6 +110,8 @@ class OpenAI(Group):
 
 
 class Chat(Group):
+    """The chat model."""
+
     base_url: Url | None = None
     """Chat server, `/v1` included (vLLM, Ollama, llama.cpp, …). Unset: OPENAI_BASE_URL."""
     api_key: Key | None = None
@@ -132,6 +134,8 @@ class Chat(Group):
 
 
 class Embed(Group):
+    """The embedding model."""
+
     base_url: Url | None = None
     """Embedding server, `/v1` included. Unset: OPENAI_BASE_URL."""
     api_key: Key | None = None
@@ -166,6 +170,8 @@ class Qdrant(Group):
 
 
 class Cache(Group):
+    """Shared between replicas."""
+
     url: SecretStr | None = None
     """redis://… or rediss://… (Valkey or Redis), with its password. Unset: in this process alone."""
 
@@ -191,6 +197,8 @@ class Retrieve(Group):
 
 
 class Corpus(Group):
+    """Reference collections."""
+
     collections: str | None = None
     """Comma-separated names that narrow the list. Unset: all of the tenant's."""
 
@@ -214,11 +222,15 @@ class Rerank(Group):
 
 
 class Enable(Group):
+    """Switches."""
+
     vantage_endpoints: bool = False
     """1 turns the /vantage routes on; else they are 404."""
 
 
 class Vantage(Group):
+    """The policy overlay."""
+
     debug: bool = False
     """Replies of /vantage/query carry `debug`, and in `meta` the descriptors, the split and timings."""
     personal_memory: bool = False
@@ -234,6 +246,8 @@ class Vantage(Group):
 
 
 class Feedback(Group):
+    """The feedback classifier."""
+
     model: str | None = None
     """Model that names a sentiment in one token. Unset: gpt-4o-mini, or where CHAT_BASE_URL is set the same
     as CHAT_MODEL."""

@@ -26,6 +26,8 @@ router = APIRouter(tags=["health"])
 
 
 class Liveness(Out):
+    """The process runs."""
+
     model_config = ConfigDict(json_schema_extra=examples({"status": "alive", "version": "0.1.0"}))
 
     status: Literal["alive"] = Field(description="Always `alive`.")
@@ -33,6 +35,8 @@ class Liveness(Out):
 
 
 class DependencyCheck(Out):
+    """A dependency."""
+
     name: str = Field(description="Its name.")
     ok: bool = Field(description="Whether it works.")
     needed: bool = Field(description="Whether the service is not ready without it.")

@@ -42,6 +42,8 @@ EXTENDED = re.compile(rb"filename\*\s*=\s*\"?([\w-]+)'[^']*'([^\";\s]+)")
 
 @dataclass(frozen=True, slots=True)
 class Received:
+    """A whole form."""
+
     fields: dict[str, str]
     path: Path
     """The temporary file; deleted when the block ends."""

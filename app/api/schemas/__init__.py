@@ -137,6 +137,8 @@ def is_object(value: object) -> bool:
 
 
 class Body(BaseModel):
+    """A request body."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 

@@ -57,6 +57,8 @@ class HistoryTurn(Body):
 
 
 class ChatRequest(Body):
+    """A question."""
+
     model_config = ConfigDict(
         json_schema_extra=examples(
             {"message": QUESTION, "session_id": "thesis"},
@@ -133,6 +135,8 @@ class PendingDocument(Out):
 
 
 class RetrievalSummary(Out):
+    """How retrieval went."""
+
     pending: list[PendingDocument] | None = Field(
         None,
         exclude_if=absent,

@@ -56,6 +56,8 @@ class UploadFields(BaseModel):
 
 
 class DocumentOut(Out):
+    """A document."""
+
     model_config = ConfigDict(json_schema_extra=examples(DOCUMENT))
 
     id: str = Field(description="The document's id.")

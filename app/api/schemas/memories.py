@@ -108,6 +108,8 @@ MEMORY = {
 
 
 class MemoryOut(Out):
+    """A memory."""
+
     id: str = Field(description="The memory's id.")
     user_id: str = Field(description="Whose it is.")
     text: str = Field(description="The words.")
@@ -485,6 +487,8 @@ class GravityFit(Out):
 
 
 class MemoryExplanation(Out):
+    """Why these memories."""
+
     query_tags: list[str] = Field(description="Tags of the message.")
     feedback: VoteBalance = Field(description="Votes on the memories used.")
     format_consistency: float | None = Field(

@@ -231,6 +231,8 @@ NewCodes: TypeAlias = Annotated[NewCode | _SeveralCode, by_form(is_list, _Severa
 
 
 class NewCodeFile(Body):
+    """A whole file."""
+
     path: NewPath = Field(description="Its path, relative to the project's root.")
     text: Annotated[str, StringConstraints(max_length=FILE_LONGEST, pattern=NO_NUL)] = Field(
         description="Its text."

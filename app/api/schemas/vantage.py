@@ -203,6 +203,8 @@ class DecisionOut(Out):
 
 
 class AnswerParams(Out):
+    """Budgets and manner."""
+
     token_target: int = Field(
         description="Tokens at which the answer ends; its first sentence is always sent."
     )
