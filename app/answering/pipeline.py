@@ -4,7 +4,7 @@ A recipe (chat, rag or vantage in `services/`) reads what it needs and makes the
 pipeline records a question whose asker leaves meanwhile, opens the model's stream, counts the prompt while
 the model is asked, and hands over a `Reply`, which checks the citations and the class, and is recorded.
 Everything that can still become a status is raised by `prepare`: `ModelError`, and `InvalidField` where
-what must stand in the prompt does not fit into the model's window. Source: docs/contract.md, docs/adr/0020.
+what must stand in the prompt does not fit into the model's window. Source: docs/contract.md, docs/adr/0013.
 """
 
 import asyncio

@@ -294,7 +294,7 @@ async def hashes_of(root: Root, paths: Sequence[str], report: Report) -> dict[st
 
 
 def read_all(root: Root, paths: Sequence[str]) -> list[tuple[Text | Skipped, str]]:
-    """Files and the SHA-256 of their texts, as the service computes it (`domain/code.CodeFile`)."""
+    """Files and the SHA-256 of their texts, as the service computes it (`CodeFile` in `db/code.py`)."""
     texts = [read(root, path) for path in paths]
     return [
         (each, hashlib.sha256(each.text.encode("utf-8", "surrogatepass")).hexdigest())

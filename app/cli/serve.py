@@ -215,7 +215,7 @@ async def serving(app: FastAPI, bound: socket.socket) -> AsyncIterator[None]:
         without_cancellation(app),
         http=Protocol,
         ws="none",
-        log_config=None,  # app/logs.py has set them up
+        log_config=None,  # app/logging.py has set them up
         access_log=False,
         proxy_headers=False,
         server_header=False,

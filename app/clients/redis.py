@@ -1,4 +1,4 @@
-"""Redis or Valkey (CACHE_URL): what replicas share. Keeps `found.Shared`; every fault of it is a miss.
+"""Redis or Valkey (CACHE_URL): what replicas share. Implements `types.Shared`; every fault of it is a miss.
 
 An answer waits PATIENCE for it at most, whatever it does. A call that takes longer runs on, so that a slow
 first connection is there for the next; after three failures in a row it is left alone for some seconds.

@@ -392,7 +392,7 @@ class Admission:
         self._turns = asyncio.Semaphore(max(1, min(AT_ONCE, pool.get_max_size() // 4)))
 
     async def admit(self, scope: Scope, upload: Upload) -> tuple[Document, bool]:
-        """(document, created); see `ports.Documents.admit`."""
+        """(document, True if it is new); the same bytes again in the same part: (the one there, False)."""
         part, filename = home(scope, upload.session_id), clean(upload.filename)
         user = scope.user_id or ""
         self._pool.check_room(2 * upload.size)  # in the table and in the log

@@ -258,7 +258,7 @@ OPTIONS: Mapping[str, str] = {
     "max_connections": "50",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
-    "wal_recycle": "off",  # what was erased must not live on in files kept for reuse (vacuum.py)
+    "wal_recycle": "off",  # what was erased must not live on in files kept for reuse (db/postgres.py)
     "wal_level": "minimal",  # no replicas of an embedded server
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",

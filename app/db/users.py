@@ -59,7 +59,7 @@ class Files(Protocol):
 
 
 class Engine(Protocol):
-    """A search engine that follows the record (`stores/outbox.Outbox`)."""
+    """A search engine that follows the record (`db/outbox.py`)."""
 
     @property
     def name(self) -> str:
@@ -404,7 +404,7 @@ def in_utc(name: str, value: object) -> object:
 
 
 class Rows:
-    """One table. Keeps `domain/holding.Holding`."""
+    """One table. A `Holding`."""
 
     def __init__(self, pool: Pool, table: Table) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""What the services ask of the storing column. Protocols only; `wiring` hands in what keeps them.
+"""Protocols of the embedder, the chat model, the token counter and the reranker.
 
 Cancellation is passed on. Reads raise `RetrievalError` where an answer can do without, else `Unavailable`.
 """

@@ -56,7 +56,7 @@ log = structlog.get_logger(__name__)
 
 
 class HttpModerator:
-    """Keeps `domain/moderation.Moderator`. `model` None: the server has one."""
+    """Implements `Moderator`. `model` None: the server has one."""
 
     def __init__(self, line: Line, model: str | None) -> None:
         self.line = line

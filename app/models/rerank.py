@@ -1,4 +1,4 @@
-"""A `/rerank` server: question and texts in, a score a text out. Keeps `domain/rerank.Reranker`.
+"""A `/rerank` server: question and texts in, a score a text out. Keeps `models/base.Reranker`.
 
 Two forms are spoken: `documents` in, `results` of {index, relevance_score} out (Cohere, Jina, vLLM,
 llama.cpp; `data` at Voyage); and `texts` in, a list of {index, score} out (TEI), once a server asks for it.

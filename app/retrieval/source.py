@@ -88,7 +88,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Reached(Generic[ScopeKey]):
-    """What a scope may see of a source, as it was when it was asked for. Keeps `found.Reach`."""
+    """What a scope may see of a source, as it was when it was asked for. Implements `types.Reach`."""
 
     source: "IndexedSource[ScopeKey]"
     scope: Scope
@@ -109,6 +109,10 @@ class Reached(Generic[ScopeKey]):
 
 
 class IndexedSource(ABC, Generic[ScopeKey]):
+    """Base of every source: answers a query from the cached index of each scope in reach, or from the engine
+    beyond the exact bound. A subclass says which scopes a question reaches, loads the rows of a scope, and makes
+    passages of them. Raises `RetrievalError`."""
+
     name: str
 
     def __init__(self, cache: IndexCache, space: Space, *, store: str = "", seconds: float = 6.0) -> None:

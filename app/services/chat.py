@@ -4,7 +4,7 @@ The recipe: resolve the follow-up -> earlier turns, the project's knowledge and 
 under one deadline (RAG_TIMEOUT_SECONDS) -> select what fits -> the prompt: system text with the project's
 overview and rules, context, notes, turns, message. Only a follow-up's search waits for the turns that it
 refers to. What fails or is late ends in `degraded`. Raises `ModelError`, and `InvalidField` where what must
-stand in the prompt does not fit into the model's window. Seconds. Source: docs/contract.md, docs/adr/0020.
+stand in the prompt does not fit into the model's window. Seconds. Source: docs/contract.md, docs/adr/0010.
 """
 
 import asyncio

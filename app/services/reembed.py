@@ -18,7 +18,7 @@ BATCH = 64
 
 
 class Engine(Protocol):
-    """One that follows the record (`stores/outbox.Outbox`)."""
+    """One that follows the record (`db/outbox.py`)."""
 
     async def drain(self) -> None:
         """Let it take what it has not taken yet; after a swap everything."""

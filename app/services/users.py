@@ -262,7 +262,7 @@ def still(due: Due, left_by: Mapping[str, Mapping[Due, frozenset[str]]]) -> tupl
 
 
 class Recorded(Protocol):
-    """The record's side (`stores/belongings.Memories`)."""
+    """The record's side (`Memories` in `db/users.py`)."""
 
     def export(self, scope: Scope) -> AsyncIterator[Mapping[str, object]]:
         """The user's rows, each with its `id`."""
