@@ -110,8 +110,8 @@ class Reached(Generic[ScopeKey]):
 
 class IndexedSource(ABC, Generic[ScopeKey]):
     """Base of every source: answers a query from the cached index of each scope in reach, or from the engine
-    beyond the exact bound. A subclass says which scopes a question reaches, loads the rows of a scope, and makes
-    passages of them. Raises `RetrievalError`."""
+    beyond the exact bound. A subclass says which scopes a question reaches, loads the rows of a scope, and
+    makes passages of them. Raises `RetrievalError`."""
 
     name: str
 
